@@ -1,0 +1,40 @@
+# Each target does its own set-up in .venv; nothing but python3, pip and make is needed.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+
+.PHONY: demo test lint checks test-full benchmark clean
+
+demo: $(VENV)/.installed
+	$(RUN)/python examples/demo.py
+
+test: lint checks
+
+lint: $(VENV)/.installed-dev
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+checks: $(VENV)/.installed-dev
+	$(RUN)/python -m pytest -n 2 -m "not slow"
+
+test-full: $(VENV)/.installed-dev
+	$(RUN)/python -m pytest -n 2
+
+benchmark: $(VENV)/.installed
+	$(RUN)/python benchmarks/text_to_selection.py
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

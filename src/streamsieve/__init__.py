@@ -1,0 +1,55 @@
+"""streamsieve: select a small number of good features from data too wide, too long or never complete."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .blocks import RowBlock
+    from .errors import DataError, UsageError
+    from .registry import load
+    from .selection import RunRecord, Selection
+    from .selectors.rows.sofs import SOFS
+    from .sources import Source, open_source
+    from .workflow import select
+
+_HOME = {  # public name -> module, imported at first use: most users need few of them
+    "DataError": "errors",
+    "RowBlock": "blocks",
+    "RunRecord": "selection",
+    "SOFS": "selectors.rows.sofs",
+    "Selection": "selection",
+    "Source": "sources",
+    "UsageError": "errors",
+    "load": "registry",
+    "open_source": "sources",
+    "select": "workflow",
+}
+
+__all__ = [
+    "DataError",
+    "RowBlock",
+    "RunRecord",
+    "SOFS",
+    "Selection",
+    "Source",
+    "UsageError",
+    "load",
+    "open_source",
+    "select",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'streamsieve' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,86 @@
+"""What travels between sources and selectors: frozen blocks of plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock:
+    """Some rows in CSR form, with their labels.
+
+    Within a row the feature ids ascend and no id stands twice; no value is 0, NaN or infinite. The arrays are
+    read-only. ``n_features`` is the width of the rows as far as this block knows it: more than every id in it.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]  # int32 or int64
+    values: NDArray[np.float32]
+    y: NDArray[Any] | None
+    n_features: int
+    origin: str = ""  # the file the rows came from, for messages
+
+    def __post_init__(self) -> None:
+        for name in ("indptr", "indices", "values"):
+            frozen = np.ascontiguousarray(getattr(self, name)).view()
+            frozen.flags.writeable = False
+            object.__setattr__(self, name, frozen)
+
+    @property
+    def n_rows(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_nonzero(self) -> int:
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def rows(self, start: int, stop: int) -> RowBlock:
+        """The rows from ``start`` to before ``stop``, without copying."""
+        indptr = self.indptr[start : stop + 1]
+        begin, end = indptr[0], indptr[-1]
+        return RowBlock(
+            indptr - begin,
+            self.indices[begin:end],
+            self.values[begin:end],
+            None if self.y is None else self.y[start:stop],
+            self.n_features,
+            self.origin,
+        )
+
+
+def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
+    """A block of the non-zeros of a dense matrix."""
+    values = matrix.astype(np.float32, copy=False)
+    present = values != 0
+    indices = np.nonzero(present)[1]
+    indptr = np.zeros(len(matrix) + 1, np.int64)
+    np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
+    return RowBlock(indptr, indices.astype(np.int32), values[present], y, matrix.shape[1], origin)
+
+
+Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]
+
+
+def tidy_rows(
+    indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
+) -> tuple[Rows, tuple[int, int] | None]:
+    """The rows with ascending ids and without zeros; and the row and id of the first repeated one, if any."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width))
+    matrix.has_sorted_indices = False
+    matrix.sort_indices()
+    same = np.zeros(matrix.indices.size, bool)
+    same[1:] = matrix.indices[1:] == matrix.indices[:-1]
+    starts = matrix.indptr[:-1]
+    same[starts[starts < same.size]] = False
+    if same.any():
+        at = int(np.flatnonzero(same)[0])
+        repeated = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
+        return (indptr, indices, values), repeated
+    matrix.eliminate_zeros()
+    return (matrix.indptr.astype(np.int64), matrix.indices.astype(indices.dtype), matrix.data), None

@@ -1,0 +1,1 @@
+"""Numba kernels: plain arrays in, plain arrays out; NumPy and Numba are the only imports."""

@@ -1,0 +1,130 @@
+"""Second-order online feature selection by confidence (P1 algorithms 4 and 6), two classes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .heap import push, refresh_root, sift_down
+from .jit import kernel
+
+Array = Any
+
+
+class ConfidenceState(NamedTuple):
+    """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
+
+    A cell >= 0 holds the bits of a float32: the precision above its start, ``1/S_jj - 1``, of a feature
+    that is not kept. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature never
+    seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
+    """
+
+    cells: Array  # int32, per feature position
+    member: Array  # int64, per slot: the position of the feature in ``cells``
+    member_id: Array  # int64, per slot: its id
+    weight: Array  # float64, per slot: mu_j
+    excess: Array  # float32, per slot: 1/S_jj - 1
+    heap_key: Array  # float32, a lower bound of the excess in ``heap_slot``
+    heap_slot: Array  # int32
+    counts: Array  # int64: kept features, mistakes, updates
+
+
+KEPT, MISTAKES, UPDATES = 0, 1, 2
+
+
+@kernel
+def confidence_update(
+    state: Any, ids: Array, indptr: Array, indices: Array, values: Array, signs: Array, gamma: float
+) -> None:
+    """Learn the rows of one block, in order.
+
+    Problem  per row, with S the diagonal covariance and loss = max(0, 1 - y mu.x):
+                 beta = 1 / (x'Sx + gamma)
+                 if loss > 0:  mu_j += loss beta y S_jj x_j,   1/S_jj += x_j^2 / gamma
+             then keep the B features of largest 1/S_jj and set the other mu_j to 0.
+    Given    indices: positions in ``state.cells``, in ascending order of feature id within a row; ids: the
+             id at a position, or empty where position and id are the same; values: no zeros; signs: +1, -1.
+    Back     ``state``, changed in place.
+
+    Only features of the row change their precision, and it only grows, so only they can enter and the
+    heap of the kept ones may be lazy: O(m) per row plus O(log B) per root refreshed. All features of the
+    row step before any outsider is compared. Entering is strict: on a tie the member stays.
+    """
+    cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    outside = cells.view(np.float32)
+    longest = 0
+    for row in range(signs.size):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    covariance = np.empty(longest)
+    for row in range(signs.size):
+        begin, end = indptr[row], indptr[row + 1]
+        sign = float(signs[row])
+        score = 0.0
+        spread = 0.0
+        for i in range(begin, end):
+            x = float(values[i])
+            cell = cells[indices[i]]
+            if cell < 0:
+                slot = -1 - cell
+                score += weight[slot] * x
+                variance = 1.0 / (1.0 + excess[slot])
+            else:
+                variance = 1.0 / (1.0 + outside[indices[i]])
+            covariance[i - begin] = variance
+            spread += variance * x * x
+        margin = sign * score
+        if margin <= 0.0:
+            counts[MISTAKES] += 1
+        if margin >= 1.0:
+            continue
+        counts[UPDATES] += 1
+        step = (1.0 - margin) * sign / (spread + gamma)
+        room = counts[KEPT] < weight.size
+        threshold = np.float32(-1.0) if room else state.heap_key[0]
+        candidates = False
+        for i in range(begin, end):
+            x = float(values[i])
+            cell = cells[indices[i]]
+            if cell < 0:
+                slot = -1 - cell
+                weight[slot] += step * covariance[i - begin] * x
+                excess[slot] = excess[slot] + x * x / gamma
+            else:
+                grown = np.float32(outside[indices[i]] + x * x / gamma)
+                outside[indices[i]] = grown
+                candidates = candidates or bool(grown > threshold)
+        if candidates:
+            for i in range(begin, end):
+                if cells[indices[i]] >= 0:
+                    weight_if_kept = step * covariance[i - begin] * float(values[i])
+                    offer(state, ids, indices[i], weight_if_kept)
+
+
+@kernel
+def offer(state: Any, ids: Array, position: int, weight: float) -> None:
+    """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
+    cells, excess = state.cells, state.excess
+    key = cells.view(np.float32)[position]
+    kept = state.counts[KEPT]
+    feature = ids[position] if ids.size else position
+    if kept < state.weight.size:
+        slot = kept
+        state.counts[KEPT] = kept + 1
+        state.member_id[slot] = feature
+        push(state.heap_key, state.heap_slot, state.member_id, kept, key, slot)
+    else:
+        if not key > state.heap_key[0]:
+            return
+        refresh_root(state.heap_key, state.heap_slot, state.member_id, kept, excess)
+        if not key > state.heap_key[0]:
+            return
+        slot = state.heap_slot[0]
+        cells.view(np.float32)[state.member[slot]] = excess[slot]
+        state.member_id[slot] = feature
+        state.heap_key[0] = key
+        sift_down(state.heap_key, state.heap_slot, state.member_id, kept, 0)
+    cells[position] = -1 - slot
+    state.member[slot] = position
+    state.weight[slot] = weight
+    excess[slot] = key

@@ -1,0 +1,45 @@
+"""How every kernel is compiled: cached on disk, without the GIL, and never silently slow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import event
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` in nopython mode on first use and keep the machine code on disk.
+
+    Where Numba finds no folder it may write its cache to (a read-only installation without a
+    home), the kernel is compiled anew in every process instead of failing.
+    """
+    try:
+        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy")
+    except RuntimeError:
+        compiled = numba.njit(function, nogil=True, error_model="numpy")
+    return cast(Callable[P, R], compiled)
+
+
+class _CompileNotice(event.Listener):
+    """Says on standard error, once per process, that a first use is compiling."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.said and module.startswith("streamsieve."):
+            self.said = True
+            print("streamsieve: compiling kernels for first use (once)", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _CompileNotice())

@@ -1,0 +1,69 @@
+"""An id -> position table for feature ids too large or too sparse for an array of their own.
+
+Positions are given out in the order of first sight: 0, 1, 2, ... ``ids[position]`` is the id back again,
+``table`` an open-addressing hash table (size a power of two, linear probing) of positions + 1, 0 where free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import kernel
+
+Array = Any
+
+LOW_BITS = 2**31 - 1
+MIX_LOW = 0x9E3779B1
+MIX_HIGH = 0x7FEB352D
+
+
+@kernel
+def home(feature: int, mask: int) -> int:
+    """Where the search for an id starts. Products of 31 and 32 bits stay inside an int64."""
+    mixed = ((feature & LOW_BITS) * MIX_LOW) ^ ((feature >> 31) * MIX_HIGH)
+    return (mixed ^ (mixed >> 32)) & mask
+
+
+@kernel
+def probe(table: Array, ids: Array, feature: int) -> int:
+    """The entry of ``table`` that holds ``feature``, or the free one where it belongs."""
+    mask = table.size - 1
+    entry = home(feature, mask)
+    while table[entry] and ids[table[entry] - 1] != feature:
+        entry = (entry + 1) & mask
+    return entry
+
+
+@kernel
+def find_positions(table: Array, ids: Array, indices: Array, positions: Array) -> None:
+    """The position of every id, -1 for one that has none."""
+    for i in range(indices.size):
+        positions[i] = table[probe(table, ids, int(indices[i]))] - 1
+
+
+@kernel
+def add_positions(
+    table: Array, ids: Array, used: int, limit: int, indices: Array, positions: Array, start: int
+) -> tuple[int, int]:
+    """Find positions from ``start`` on and give new ones to new ids, until ``limit`` positions are in use.
+
+    Back: the number in use, and how far it came in ``indices``.
+    """
+    for i in range(start, indices.size):
+        feature = int(indices[i])
+        entry = probe(table, ids, feature)
+        if not table[entry]:
+            if used == limit:
+                return used, i
+            ids[used] = feature
+            used += 1
+            table[entry] = used
+        positions[i] = table[entry] - 1
+    return used, indices.size
+
+
+@kernel
+def fill_table(table: Array, ids: Array, used: int) -> None:
+    """Enter the first ``used`` ids into an empty table."""
+    for position in range(used):
+        table[probe(table, ids, ids[position])] = position + 1

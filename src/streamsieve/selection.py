@@ -1,0 +1,91 @@
+"""The answer: which features, and the record of the run that chose them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """The selected features: ids in ascending order, with scores and names aligned.
+
+    Its size is that of the selection, not of the data. A larger score is a better feature.
+    """
+
+    indices: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    names: NDArray[Any] | None = None
+    groups: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return self.indices.size
+
+    def top(self, k: int) -> Selection:
+        """The ``k`` best of them, still in ascending order of id; of equal scores the lower id is the better."""
+        best = np.sort(np.lexsort((self.indices, -self.scores))[:k])
+        return Selection(
+            self.indices[best],
+            self.scores[best],
+            None if self.names is None else self.names[best],
+            None if self.groups is None else self.groups[best],
+        )
+
+
+@dataclass(slots=True, eq=False)
+class RunRecord:
+    """What a run was given, what it found and what it cost."""
+
+    method: str
+    params: dict[str, Any]
+    n_rows: int
+    n_features: int
+    n_nonzero: int
+    selection: Selection
+    mistakes: int | None
+    updates: int | None
+    seconds: dict[str, float]
+    peak_memory_bytes: int
+    test_accuracy: float | None = None
+    trace: list[dict[str, int]] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+    selector: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
+        names = self.selection.names
+        record: dict[str, Any] = {
+            "method": self.method,
+            "params": self.params,
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "n_nonzero": self.n_nonzero,
+            "n_selected": len(self.selection),
+            "selected": self.selection.indices.tolist(),
+            "scores": self.selection.scores.tolist(),
+            "mistakes": self.mistakes,
+            "updates": self.updates,
+            "seconds": self.seconds,
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "trace": self.trace,
+            "data": self.data,
+        }
+        if names is not None:
+            record["names"] = names.tolist()
+        if self.test_accuracy is not None:
+            record["test_accuracy"] = self.test_accuracy
+        return record
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> RunRecord:
+        names = record.get("names")
+        selection = Selection(
+            np.array(record["selected"], np.int64),
+            np.array(record["scores"], np.float64),
+            None if names is None else np.array(names),
+        )
+        same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
+        return cls(selection=selection, **same)

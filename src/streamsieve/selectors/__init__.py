@@ -1,0 +1,1 @@
+"""The algorithms, by how they need to touch the data."""

@@ -1,0 +1,97 @@
+"""Where a feature lives in the arrays that have one entry per feature.
+
+Two plans. **Direct**: the position is the id; an array of zeros costs memory only where it is touched. **Table**: ids
+too large or too sparse for that get positions in the order they appear, through a hash table in front of the same
+kernels. Both give the same results, so a run moves from one to the other as the ids it meets demand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError
+from ...kernels.table import add_positions, fill_table, find_positions
+from ...machine import available_memory
+
+ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
+DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
+SHARE_OF_MEMORY = 0.5  # of what is available: growing holds the old arrays and the new
+
+
+class Addresses(NamedTuple):
+    """``table`` and ``ids`` as in ``kernels.table``, both empty under the direct plan; ``used`` positions given out."""
+
+    table: NDArray[np.int32]
+    ids: NDArray[np.int64]
+    used: int
+
+    @property
+    def direct(self) -> bool:
+        return not self.table.size
+
+
+def direct_addresses(width: int = 0) -> Addresses:
+    return Addresses(np.empty(0, np.int32), np.empty(0, np.int64), width)
+
+
+def table_addresses(ids: NDArray[np.int64], room: int = 0) -> Addresses:
+    """A table that knows these ids, in positions 0, 1, 2, ..., with room for at least ``room``.
+
+    It has three slots for two positions at the fullest, and three for one just after it grew.
+    """
+    room = max(room, ids.size, 8)
+    size = 1 << (room + room // 2).bit_length()
+    roomy = np.zeros(size * 2 // 3, np.int64)
+    roomy[: ids.size] = ids
+    table = np.zeros(size, np.int32)
+    fill_table(table, roomy, ids.size)
+    return Addresses(table, roomy, ids.size)
+
+
+def direct_fits(width: int, touched: int, bytes_per_feature: int, declared: bool) -> bool:
+    """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
+
+    A width that was declared is taken at its word; one that merely turned up must not be out of proportion
+    to the number of features touched so far.
+    """
+    if not declared and width > max(ALWAYS_DIRECT, DIRECT_PER_FEATURE * touched):
+        return False
+    return width * bytes_per_feature <= SHARE_OF_MEMORY * available_memory()
+
+
+def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
+    """The positions of feature ids, -1 where the table does not know one."""
+    if addresses.direct:
+        return indices
+    positions = np.empty(indices.size, np.int32)
+    find_positions(addresses.table, addresses.ids, indices, positions)
+    return positions
+
+
+def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addresses, NDArray[Any]]:
+    """The positions of feature ids below ``width``, new ones given out as needed."""
+    if addresses.direct:
+        return addresses._replace(used=max(addresses.used, width)), indices
+    positions = np.empty(indices.size, np.int32)
+    done = 0
+    while True:
+        table, ids, used = addresses
+        used, done = add_positions(table, ids, used, ids.size, indices, positions, done)
+        addresses = Addresses(table, ids, used)
+        if done == indices.size:
+            return addresses, positions
+        refuse_beyond_memory(2 * (table.nbytes + ids.nbytes), used)
+        addresses = table_addresses(ids[:used], 2 * used)
+
+
+def refuse_beyond_memory(needed: int, features: int) -> None:
+    """Refuse an allocation that the machine cannot give, before the machine does."""
+    available = available_memory()
+    if needed > available:
+        raise DataError(
+            f"{features:,} different features need {needed / 1e9:.1f} GB more memory, and {available / 1e9:.1f} GB are "
+            "available; hash the features to fewer, or use a machine with more memory"
+        )

@@ -1,0 +1,66 @@
+"""Files and arrays to blocks of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from .base import BaseSource, Source
+from .streams import split_suffix
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+
+__all__ = ["Source", "open_source"]
+
+
+def open_source(
+    data: str | Path | Source | tuple[Any, Any],
+    target: str | None = None,
+    zero_based: bool = False,
+    columns: list[str] | None = None,
+) -> Source:
+    """The source for a file, by its suffix.
+
+    .csv .tsv .tab are tables with a header line and .parquet tables or sparse rows, where ``target`` names the column
+    to predict and ``columns`` the features to read (default: all others); .npz is a sparse matrix as SciPy saves it,
+    with labels ``y``; every other name is svmlight text, its ids counted from 1 unless ``zero_based``. Text may be
+    packed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of P1's synthetic data, ``-`` is standard input. A pair
+    ``(X, y)`` of arrays, and what is a source already, are taken as they are.
+    """
+    if isinstance(data, tuple):
+        from .arrays import ArraySource
+
+        return ArraySource(*data)
+    if not isinstance(data, str | Path):
+        return data
+    source = _open_named(data, target, zero_based, columns)
+    if target is not None and not hasattr(source, "target"):
+        raise UsageError(f"{data}: a target column is for tables (.csv .tsv .parquet); here labels come with the rows")
+    return source
+
+
+def _open_named(data: str | Path, target: str | None, zero_based: bool, columns: list[str] | None) -> BaseSource:
+    name = str(data)
+    if name.startswith("synthetic:"):
+        from .synthetic import open_synthetic
+
+        return open_synthetic(name)
+    path = Path(data)
+    suffix, packing = split_suffix(path)
+    if suffix in TABLE_SUFFIXES:
+        from .delimited import DelimitedSource
+
+        return DelimitedSource(path, target, columns)
+    if suffix in PARQUET_SUFFIXES and not packing:
+        from .parquet import open_parquet
+
+        return open_parquet(path, target, columns)
+    if suffix == ".npz" and not packing:
+        from .arrays import open_npz
+
+        return open_npz(path)
+    from .svmlight import SvmlightSource
+
+    return SvmlightSource(path, zero_based)

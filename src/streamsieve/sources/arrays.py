@@ -1,0 +1,135 @@
+"""What is in memory already: NumPy, SciPy sparse, pandas, polars, Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock, dense_block
+from ..errors import DataError
+from .base import BaseSource
+
+BLOCK_VALUES = 1 << 20
+
+
+class ArraySource(BaseSource):
+    """A matrix, dense or sparse, with its labels."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any | None = None,
+        feature_names: NDArray[Any] | None = None,
+        name: str = "array",
+        block_rows: int | None = None,
+    ) -> None:
+        super().__init__(name)
+        X, names = as_matrix(X)
+        self.matrix = X
+        self.y = None if y is None else as_labels(y)
+        self.n_rows, self.n_features = (int(size) for size in X.shape)
+        if self.y is not None and len(self.y) != self.n_rows:
+            raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
+        self.feature_names = names if feature_names is None else feature_names
+        self.block_rows = block_rows
+
+    def row_blocks(self) -> Iterator[RowBlock]:
+        n_rows = self.n_rows or 0
+        sparse = is_sparse(self.matrix)
+        if self.block_rows:
+            cuts = np.arange(0, n_rows, self.block_rows)
+        elif sparse:
+            blocks = np.arange(0, self.matrix.indptr[-1], BLOCK_VALUES)
+            cuts = np.unique(np.searchsorted(self.matrix.indptr, blocks, side="right") - 1)
+            cuts = cuts if cuts.size else np.arange(0, n_rows, BLOCK_VALUES)
+        else:
+            cuts = np.arange(0, n_rows, max(1, BLOCK_VALUES // max(1, self.matrix.shape[1])))
+        block_of = sparse_block if sparse else dense_block
+        for start, stop in zip(cuts.tolist(), [*cuts.tolist()[1:], n_rows], strict=True):
+            labels = None if self.y is None else self.y[start:stop]
+            with np.errstate(over="ignore"):
+                block = block_of(self.matrix[start:stop], labels, self.name)
+            refuse_not_finite(block, start, self.feature_names)
+            yield block
+
+    def targets(self) -> NDArray[Any]:
+        return super().targets() if self.y is None else self.y
+
+
+def is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr")
+
+
+def as_matrix(X: Any) -> tuple[Any, NDArray[Any] | None]:
+    """A NumPy array or a canonical CSR matrix, and the column names if there are any."""
+    if is_sparse(X):
+        csr = X.tocsr()
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        return csr, None
+    names = table_names(X)
+    if type(X).__module__.startswith("pyarrow"):
+        return np.column_stack([column.to_numpy() for column in X.columns]), names
+    matrix = np.asarray(X)
+    if matrix.ndim != 2:
+        raise DataError(f"expected rows and columns, got an array of {matrix.ndim} dimension(s)")
+    return matrix, names
+
+
+def table_names(X: Any) -> NDArray[Any] | None:
+    """The column names of a pandas, polars or Arrow table, if all are text."""
+    names = list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", ()))
+    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
+
+
+def as_labels(y: Any) -> NDArray[Any]:
+    """Labels as a flat array, from a list, an array or a column of a table."""
+    labels: NDArray[Any] = np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y)
+    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+
+
+def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBlock:
+    """A block of the rows of a canonical CSR matrix; entries that are 0 in float32 are left out."""
+    values = matrix.data.astype(np.float32, copy=False)
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices
+    if not values.all():
+        present = values != 0
+        indptr = np.concatenate([[0], np.cumsum(present)])[indptr]
+        indices, values = indices[present], values[present]
+    return RowBlock(indptr, indices, values, y, matrix.shape[1], origin)
+
+
+def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None) -> None:
+    """Refuse NaN, infinity and values beyond float32, naming the row (from 1) and the column."""
+    finite = np.isfinite(block.values)
+    if finite.all():
+        return
+    at = int(np.flatnonzero(~finite)[0])
+    row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
+    feature = int(block.indices[at])
+    column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
+    what = "is missing (NaN)" if np.isnan(block.values[at]) else "is infinite, or too large for float32"
+    raise DataError(f"{block.origin}: row {row}: the value of {column} {what}; replace it or drop the row")
+
+
+def open_npz(path: Path) -> ArraySource:
+    """A file that ``scipy.sparse.save_npz`` wrote, with one more array ``y`` for the labels."""
+    from scipy.sparse import load_npz
+
+    try:
+        matrix = load_npz(path)
+        with np.load(path, allow_pickle=False) as arrays:
+            y = arrays.get("y")
+            names = arrays.get("feature_names")
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DataError(
+            f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
+        ) from error
+    return ArraySource(matrix, y, names, str(path))

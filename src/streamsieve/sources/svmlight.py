@@ -1,0 +1,264 @@
+"""Svmlight text files: one row a line, ``label [qid:n] index:value ... [# comment]``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock, tidy_rows
+from ..errors import DataError
+from ..kernels import svmlight as text_kernel
+from .base import BaseSource, file_size
+from .prefetch import ordered_map, read_ahead
+from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
+
+CHUNK_BYTES = 2 << 20
+MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
+LONGEST_LINE = 1 << 30
+PARSERS = 2
+BLOCKS_AHEAD = 3
+LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
+
+Bytes = NDArray[np.uint8]
+
+
+class SvmlightSource(BaseSource):
+    """A text file, plain or packed (.gz .bz2 .xz .zst), or standard input for the path ``-``.
+
+    Feature ids are 0-based here; the file counts from 1 unless ``zero_based``. A few blocks of text are read and
+    parsed ahead on other threads, without the GIL; rows keep their order.
+    """
+
+    def __init__(self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(str(path))
+        self.path = Path(path)
+        self.zero_based = zero_based
+        self.chunk_bytes = chunk_bytes
+        self.packing = split_suffix(self.path)[1]
+        self.rewindable = self.name != "-"
+        if self.rewindable:
+            self.n_bytes = file_size(self.path)
+        else:
+            self.name = "standard input"
+
+    def row_blocks(self) -> Iterator[RowBlock]:
+        if self.rewindable and not self.packing:
+            yield from self._checked(self._plain())
+        else:
+            yield from self._checked(self._stream())
+
+    def _plain(self) -> Iterator[_Parsed]:
+        """Spans of the file, read and parsed on several threads at once."""
+        with self.path.open("rb") as file:
+            descriptor, size = file.fileno(), self.n_bytes or 0
+            spans = range(0, size, self.chunk_bytes)
+
+            def parse(start: int) -> _Parsed:
+                stop = min(start + self.chunk_bytes, size)
+                return self._parse(lines_of_span(descriptor, start, stop, self.name), stop)
+
+            yield from ordered_map(parse, spans, PARSERS, BLOCKS_AHEAD)
+
+    def _stream(self) -> Iterator[_Parsed]:
+        """One stream of bytes, unpacked on one thread and parsed on another."""
+        with self.path.open("rb") if self.rewindable else os.fdopen(os.dup(sys.stdin.fileno()), "rb") as raw:
+            with unpacking_errors(self.name, self.packing):
+                stream = open_packed(raw, self.packing)
+            read = stream.read if self.rewindable else raw.read1  # a pipe hands over what it has
+
+            def chunks() -> Iterator[tuple[bytes, int]]:
+                with unpacking_errors(self.name, self.packing):
+                    for chunk in whole_lines(read, self.chunk_bytes, self.name):
+                        yield chunk, raw.tell() if self.rewindable else 0
+
+            def parse(chunk: tuple[bytes, int]) -> _Parsed:
+                return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
+
+            yield from ordered_map(parse, read_ahead(chunks(), BLOCKS_AHEAD), 1, BLOCKS_AHEAD)
+
+    def _checked(self, parts: Iterator[_Parsed]) -> Iterator[RowBlock]:
+        """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
+        lines = rows = 0
+        self.bytes_read = 0
+        for part in parts:
+            if isinstance(part.result, Fault):
+                raise DataError(f"{self.name}:{lines + part.lines + 1}: {part.result.message}")
+            lines += part.lines
+            rows += part.result.n_rows
+            self.bytes_read = part.end
+            if part.result.n_rows:
+                yield part.result
+        if not rows:
+            raise DataError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
+
+    def _parse(self, text: Bytes, end: int) -> _Parsed:
+        if text[:4096].tobytes().find(b"\0") >= 0:
+            return _Parsed(Fault(describe_binary(text)), 0, end)
+        first = 0 if self.zero_based else 1
+        return _Parsed(*parse_text(text, first, self.name), end)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a line."""
+
+    message: str
+
+
+class _Parsed(NamedTuple):
+    result: RowBlock | Fault
+    lines: int  # read in all; with a fault, before the bad one
+    end: int  # where in the file the part ends
+
+
+def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
+    """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one."""
+    before = 1 if start else 0  # the byte before tells whether a line begins at ``start``
+    data = os.pread(descriptor, stop - start + before + MARGIN_BYTES, start - before)
+    begin = data.find(b"\n", 0, stop - start + before) + 1 if before else 0
+    if before and (begin == 0 or begin == stop - start + before):
+        return np.empty(0, np.uint8)
+    search = stop - start + before - 1
+    while (end := data.find(b"\n", search)) < 0:
+        search = len(data)
+        more = os.pread(descriptor, max(MARGIN_BYTES, len(data)), start - before + len(data))
+        if not more:
+            data += b"\n"
+        data += more
+        refuse_endless_line(len(data), name)
+    return np.frombuffer(data, np.uint8)[begin : end + 1]
+
+
+def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
+    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    rest = b""
+    while data := read(chunk_bytes):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+            refuse_endless_line(len(rest), name)
+    if rest:
+        yield rest + b"\n"
+
+
+def refuse_endless_line(length: int, name: str) -> None:
+    if length > LONGEST_LINE:
+        raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not svmlight text")
+
+
+def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | Fault, int]:
+    """A block of the rows in whole lines, or the first fault; and the number of lines before its end."""
+    size = text.size
+    indptr = np.empty(size // 2 + 2, np.int64)
+    labels = np.empty(size // 2 + 1, np.float64)
+    values = np.empty(size // 4 + 1, np.float32)
+    hard = np.empty((size // text_kernel.SHORTEST_HARD + 1, 2), np.int64)
+    report = np.zeros(text_kernel.REPORT_SIZE, np.int64)
+    for dtype, largest in ((np.int32, 2**31 - 2), (np.int64, LARGEST_INDEX)):
+        indices = np.empty(size // 4 + 1, dtype)
+        text_kernel.parse_rows(text, first_index, largest, indptr, indices, values, labels, hard, report)
+        if report[text_kernel.FAULT] != text_kernel.WIDE_INDEX:
+            break
+    lines = int(report[text_kernel.LINES])
+    if report[text_kernel.FAULT]:
+        return Fault(describe_fault(text, int(report[text_kernel.FAULT]), int(report[text_kernel.WHERE]))), lines
+    n_rows, filled = int(report[text_kernel.ROWS]), int(report[text_kernel.NONZEROS])
+    indptr, labels = indptr[: n_rows + 1], labels[:n_rows]
+    for where, position in hard[: report[text_kernel.HARD]].tolist():
+        number = float(token_at(text, where))
+        if position < 0:
+            labels[-1 - position] = number
+        else:
+            values[position] = number
+    if not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        return Fault(f"label {labels[row]} is too large for a number"), line_of_row(text, row)
+    arrays = indptr, indices[:filled], values[:filled]
+    if report[text_kernel.UNTIDY]:
+        arrays, repeated = tidy_rows(*arrays, int(report[text_kernel.WIDTH]))
+        if repeated:
+            row, feature = repeated
+            return Fault(repeated_message(feature + first_index)), line_of_row(text, row)
+    return RowBlock(*arrays, labels, int(report[text_kernel.WIDTH]), origin), lines
+
+
+def line_of_row(text: Bytes, row: int) -> int:
+    """How many lines stand before a row: blank lines and comments are no rows."""
+    for number, line in enumerate(text.tobytes().split(b"\n")):
+        content = line.split(b"#")[0].strip()
+        if content:
+            if row == 0:
+                return number
+            row -= 1
+    return 0
+
+
+def token_at(text: Bytes, where: int) -> str:
+    """The text from ``where`` to the next blank or comment."""
+    for length in (64, text.size):
+        head, *rest = text[where : where + length].tobytes().split(None, 1)
+        if rest or length == text.size:
+            break
+    return head.split(b"#")[0].decode("ascii", "backslashreplace")
+
+
+def repeated_message(index: int) -> str:
+    return f"feature {index} stands twice in this row; merge or drop one of the entries"
+
+
+def describe_fault(text: Bytes, fault: int, where: int) -> str:
+    """The fault in words, with what to do about it."""
+    token = token_at(text, where)
+    shown = token if len(token) <= 40 else token[:37] + "..."
+    if any(not char.isprintable() for char in token) or "\\x" in token:
+        return describe_binary(text)
+    index, _, value = shown.partition(":")
+    return _MESSAGES[fault](shown, index, value)
+
+
+def _number_fault(what: str, number: str) -> str:
+    if number.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return f"{what} is {number}; replace or drop values that are not finite"
+    return f"{what} {number!r} is not a number; expected something like 1, -0.5 or 2e-3"
+
+
+_MESSAGES: dict[int, Callable[[str, str, str], str]] = {
+    text_kernel.BAD_LABEL: lambda token, index, value: (
+        _number_fault("the label", token) + "; an svmlight line is 'label index:value ...'"
+    ),
+    text_kernel.BAD_INDEX: lambda token, index, value: (
+        f"feature index {index} is negative; indices start at 1, or at 0 with --zero-based (zero_based=True)"
+        if index[1:].isdigit() and index[0] == "-"
+        else f"{token!r} does not start with a feature index; expected index:value, such as 7:0.5"
+    ),
+    text_kernel.NO_COLON: lambda token, index, value: (
+        f"{token!r} has no colon behind its index; expected index:value, such as 7:0.5"
+    ),
+    text_kernel.BAD_VALUE: lambda token, index, value: _number_fault(f"the value of feature {index}", value),
+    text_kernel.TOO_LARGE: lambda token, index, value: (
+        f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the column down"
+    ),
+    text_kernel.ZERO_INDEX: lambda token, index, value: (
+        "feature index 0 in a file whose indices start at 1; say --zero-based (zero_based=True) if they start at 0"
+    ),
+    text_kernel.WIDE_INDEX: lambda token, index, value: (
+        f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the features"
+    ),
+    text_kernel.REPEATED: lambda token, index, value: repeated_message(int(index)),
+}
+
+
+def describe_binary(text: Bytes) -> str:
+    start = text[:16].tobytes()
+    for signature, kind in SIGNATURES.items():
+        if start.startswith(signature):
+            return f"this is {kind}"
+    return "holds bytes that are not text; is this an svmlight file, and whole?"

@@ -1,0 +1,200 @@
+"""Blocks of rows to files: svmlight text, Parquet, SciPy's npz, CSV. Whole or not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock
+from ..errors import DataError, UsageError
+from ..files import replacing
+from ..kernels import svmlight as text_kernel
+from . import PARQUET_SUFFIXES, TABLE_SUFFIXES
+from .parquet import NAMES_KEY, WIDTH_KEY
+from .streams import create_packed, split_suffix
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Names = NDArray[Any] | None
+
+
+def write_rows(
+    path: Path,
+    blocks: Iterable[RowBlock],
+    feature_names: Names = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    target: str | None = None,
+) -> int:
+    """Write blocks to a file in the format its suffix names; the number of rows written.
+
+    ``target`` makes a Parquet file a table of named columns with the labels under that name; without it the file
+    holds sparse rows. ``n_features`` is the width where it is known before the last block.
+    """
+    suffix, packing = split_suffix(path)
+    if packing and suffix in (*PARQUET_SUFFIXES, ".npz"):
+        raise UsageError(f"{path}: {suffix} files are packed inside; leave {packing} away")
+    with replacing(path) as partial:
+        if suffix in PARQUET_SUFFIXES and target is None:
+            return _write_sparse_parquet(partial, blocks, feature_names, n_features)
+        if suffix in PARQUET_SUFFIXES:
+            return _write_parquet_table(partial, blocks, feature_names, str(target))
+        if suffix == ".npz":
+            return _write_npz(partial, blocks, feature_names, n_features)
+        if suffix in TABLE_SUFFIXES:
+            if n_features is None:
+                raise UsageError(
+                    f"{path}: a table needs the number of columns before the first row, which svmlight text does "
+                    "not tell; write .parquet or .npz, or apply a selection first"
+                )
+            delimiter = "," if suffix == ".csv" else "\t"
+            return _write_delimited(partial, blocks, feature_names, target or "label", packing, delimiter)
+        return _write_svmlight(partial, blocks, packing, 0 if zero_based else 1)
+
+
+def label_text(label: Any) -> str:
+    """A label as a file shows it: whole numbers without a point."""
+    if isinstance(label, float | np.floating) and float(label).is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def labels_of(block: RowBlock) -> NDArray[Any]:
+    if block.y is None:
+        raise DataError(f"{block.origin}: the rows have no labels, and the new file needs them; name the --target")
+    return block.y
+
+
+def _write_svmlight(path: Path, blocks: Iterable[RowBlock], packing: str, first_index: int) -> int:
+    n_rows = 0
+    with create_packed(path, packing) as file:
+        for block in blocks:
+            known, codes = np.unique(labels_of(block), return_inverse=True)
+            if known.dtype.kind not in "biuf":
+                raise DataError(
+                    f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet"
+                )
+            texts = [label_text(label.item() + 0).encode() for label in known]
+            ends = np.cumsum([len(text) for text in texts])
+            text = np.frombuffer(b"".join(texts), np.uint8)
+            longest = int(np.diff(ends, prepend=0).max())
+            out = np.empty(block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8)
+            size = text_kernel.format_rows(
+                block.indptr, block.indices, block.values, codes, text, ends, first_index, out
+            )
+            file.write(out[:size].data)
+            n_rows += block.n_rows
+    return n_rows
+
+
+def _write_npz(path: Path, blocks: Iterable[RowBlock], names: Names, n_features: int | None) -> int:
+    """The keys of ``scipy.sparse.save_npz`` plus ``y`` (and ``feature_names``); the rows must fit in memory."""
+    parts = list(blocks)
+    width = max(n_features or 0, max(block.n_features for block in parts))
+    small = width < 2**31
+    lengths = np.concatenate([np.diff(block.indptr) for block in parts])
+    arrays = {
+        "format": np.array(b"csr"),
+        "shape": np.array([lengths.size, width]),
+        "indptr": np.concatenate([[0], np.cumsum(lengths)]),
+        "indices": np.concatenate([block.indices for block in parts]).astype(np.int32 if small else np.int64),
+        "data": np.concatenate([block.values for block in parts]),
+        "y": _plain_text(np.concatenate([labels_of(block) for block in parts])),
+    }
+    if names is not None:
+        arrays["feature_names"] = _plain_text(names)
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    return int(lengths.size)
+
+
+def _plain_text(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are text as an array of text, which needs no pickle."""
+    return values.astype(str) if values.dtype == object else values
+
+
+def _write_batches(
+    blocks: Iterable[RowBlock],
+    batch_of: Callable[[RowBlock], pa.RecordBatch],
+    create: Callable[[pa.Schema], Any],
+) -> int:
+    """Write one batch per block; the first one decides the schema, so it must be there."""
+    writer = None
+    n_rows = 0
+    try:
+        for block in blocks:
+            batch = batch_of(block)
+            if writer is None:
+                writer = create(batch.schema)
+                schema = batch.schema
+            writer.write(batch.cast(schema) if batch.schema != schema else batch)
+            n_rows += block.n_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return n_rows
+
+
+def _write_sparse_parquet(path: Path, blocks: Iterable[RowBlock], names: Names, n_features: int | None) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    metadata = {} if n_features is None else {WIDTH_KEY: str(n_features).encode()}
+    if names is not None:
+        metadata[NAMES_KEY] = json.dumps([str(name) for name in names]).encode()
+    id_type = pa.int32() if n_features is not None and n_features < 2**31 else pa.int64()
+
+    def batch_of(block: RowBlock) -> pa.RecordBatch:
+        offsets = pa.array(block.indptr.astype(np.int32))
+        columns = {
+            "label": pa.array(labels_of(block)),
+            "indices": pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
+            "values": pa.ListArray.from_arrays(offsets, pa.array(block.values)),
+        }
+        return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
+
+    return _write_batches(blocks, batch_of, lambda schema: pq.ParquetWriter(path, schema, compression="zstd"))
+
+
+def _table_batch(block: RowBlock, names: Names, target: str) -> pa.RecordBatch:
+    """A block as named columns, zeros filled in, the labels last."""
+    import pyarrow as pa
+
+    dense = np.zeros((block.n_rows, block.n_features), np.float32)
+    dense[np.repeat(np.arange(block.n_rows), np.diff(block.indptr)), block.indices] = block.values
+    titles = [str(i) for i in range(block.n_features)] if names is None else [str(name) for name in names]
+    columns = [pa.array(dense[:, i]) for i in range(block.n_features)]
+    if block.y is not None:
+        columns.append(pa.array(block.y))
+        titles.append(target)
+    return pa.RecordBatch.from_arrays(columns, titles)
+
+
+def _write_parquet_table(path: Path, blocks: Iterable[RowBlock], names: Names, target: str) -> int:
+    import pyarrow.parquet as pq
+
+    return _write_batches(
+        blocks,
+        lambda block: _table_batch(block, names, target),
+        lambda schema: pq.ParquetWriter(path, schema, compression="zstd"),
+    )
+
+
+def _write_delimited(
+    path: Path, blocks: Iterable[RowBlock], names: Names, target: str, packing: str, delimiter: str
+) -> int:
+    from pyarrow import csv as arrow_csv
+
+    with create_packed(path, packing) as file:
+        options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        return _write_batches(
+            blocks,
+            lambda block: _table_batch(block, names, target),
+            lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options),
+        )
