@@ -5,14 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .version import __version__
 
 if TYPE_CHECKING:
     from .blocks import RowBlock
     from .errors import DataError, UsageError
-    from .registry import load
+    from .estimators import SOFS, load
     from .selection import RunRecord, Selection
-    from .selectors.rows.sofs import SOFS
     from .sources import Source, open_source
     from .workflow import select
 
@@ -20,16 +19,17 @@ _HOME = {  # public name -> module, imported at first use: most users need few o
     "DataError": "errors",
     "RowBlock": "blocks",
     "RunRecord": "selection",
-    "SOFS": "selectors.rows.sofs",
+    "SOFS": "estimators",
     "Selection": "selection",
     "Source": "sources",
     "UsageError": "errors",
-    "load": "registry",
+    "load": "estimators",
     "open_source": "sources",
     "select": "workflow",
 }
 
 __all__ = [
+    "__version__",
     "DataError",
     "RowBlock",
     "RunRecord",

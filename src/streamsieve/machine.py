@@ -19,13 +19,19 @@ def available_memory() -> int:
 
 
 def _physical() -> int:
+    available = _kilobytes("/proc/meminfo", "MemAvailable:")
+    return available or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _kilobytes(path: str, key: str) -> int | None:
+    """A figure of the kernel's in bytes; None on systems that do not tell."""
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
+        for line in Path(path).read_text().splitlines():
+            if line.startswith(key):
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return None
 
 
 def _container() -> list[int]:
@@ -52,6 +58,9 @@ def _address_space() -> list[int]:
 
 def peak_memory() -> int:
     """The most bytes this process has held in memory so far."""
+    peak = _kilobytes("/proc/self/status", "VmHWM:")
+    if peak is not None:
+        return peak
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

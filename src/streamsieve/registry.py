@@ -1,4 +1,4 @@
-"""Every method by its name on the command line; a class is imported when it is used."""
+"""Every method by its name on the command line; its learner is imported when it is used."""
 
 from __future__ import annotations
 
@@ -7,33 +7,31 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError, UsageError
+from .errors import UsageError
 from .persistence import read_model
 
 METHODS = {
-    "sofs": "streamsieve.selectors.rows.sofs:SOFS",
+    "sofs": "streamsieve.selectors.rows.sofs:SOFSLearner",
 }
 
 
-def selector_class(name: str) -> Any:
-    """The class of a method."""
-    if name not in METHODS:
-        near = difflib.get_close_matches(name, METHODS, 1)
+def learner_class(method: str) -> Any:
+    """The class that learns by a method."""
+    if method not in METHODS:
+        near = difflib.get_close_matches(method, METHODS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no method {name!r}{hint}; there are {', '.join(METHODS)}")
-    module, _, attribute = METHODS[name].partition(":")
-    return getattr(import_module(module), attribute)
+        raise UsageError(f"there is no method {method!r}{hint}; there are {', '.join(METHODS)}")
+    module, _, name = METHODS[method].partition(":")
+    return getattr(import_module(module), name)
 
 
-def method_of(class_name: str) -> str:
-    """The method whose class has this name."""
-    for name, place in METHODS.items():
-        if place.endswith(f":{class_name}"):
-            return name
-    raise DataError(f"this version knows no selector {class_name!r}")
+def describe_method(method: str) -> dict[str, Any]:
+    """Name, one line about it, and its parameters with their defaults, from the class itself."""
+    learner = learner_class(method)
+    return {"name": method, "summary": learner.__doc__.splitlines()[0], "params": learner().parameters()}
 
 
-def load(path: str | Path) -> Any:
-    """The selector that ``save`` wrote to ``path``; learning goes on as if never interrupted."""
+def load_learner(path: str | Path) -> Any:
+    """The learner that ``save`` wrote to ``path``, without scikit-learn's face."""
     header, arrays = read_model(path)
-    return selector_class(method_of(header.get("class", ""))).from_saved(header, arrays)
+    return learner_class(header["method"]).from_saved(header, arrays)

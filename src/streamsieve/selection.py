@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +25,19 @@ class Selection:
     def __len__(self) -> int:
         return self.indices.size
 
+    def _best_first(self) -> NDArray[np.int64]:
+        """Positions by falling score; of equal scores the lower id comes first."""
+        return np.lexsort((self.indices, -self.scores))
+
+    def ranked(self) -> list[tuple[Any, ...]]:
+        """(id, score) or (id, score, name) of every feature, best first."""
+        columns = [self.indices, self.scores] if self.names is None else [self.indices, self.scores, self.names]
+        order = self._best_first()
+        return list(zip(*(column[order].tolist() for column in columns), strict=True))
+
     def top(self, k: int) -> Selection:
         """The ``k`` best of them, still in ascending order of id; of equal scores the lower id is the better."""
-        best = np.sort(np.lexsort((self.indices, -self.scores))[:k])
+        best = np.sort(self._best_first()[:k])
         return Selection(
             self.indices[best],
             self.scores[best],
@@ -52,7 +63,12 @@ class RunRecord:
     test_accuracy: float | None = None
     trace: list[dict[str, int]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
-    selector: Any = None
+    open_selector: Callable[[], Any] | None = None
+
+    @property
+    def selector(self) -> Any:
+        """The trained estimator; a record read from a file has none."""
+        return None if self.open_selector is None else self.open_selector()
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""

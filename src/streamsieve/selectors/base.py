@@ -1,30 +1,38 @@
-"""What every selector shares: scikit-learn's conventions, the selection, saving and loading."""
+"""What every algorithm shares, without scikit-learn: parameters, the selection, saving and loading.
+
+An algorithm is written as a learner. ``streamsieve.estimators`` gives it scikit-learn's face. The two are apart because
+a run from a file needs no scikit-learn, whose import alone costs most of a second and a hundred megabytes.
+"""
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import __version__
 from ..persistence import write_model
 from ..selection import Selection
-from ..sources.arrays import is_sparse
+from ..version import __version__
 
 
-class Selector(SelectorMixin, BaseEstimator):
-    """The base of all selectors. After fitting, ``_selected`` gives ids, ascending, and their scores."""
+class Learner:
+    """The base of all algorithms. ``_selected`` gives the chosen ids, ascending, and their scores."""
 
-    # scikit-learn checks that cannot hold for a class, with the reason; tests expect exactly these to fail.
-    expected_failed_checks: ClassVar[dict[str, str]] = {}
+    method: ClassVar[str]  # its name in the registry
 
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    def check_parameters(self) -> None:
+        """Refuse, with a ValueError, parameters that make no sense."""
+        raise NotImplementedError
 
     def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise NotImplementedError
@@ -41,63 +49,60 @@ class Selector(SelectorMixin, BaseEstimator):
         """Take up what ``_arrays`` and ``_header`` gave."""
         raise NotImplementedError
 
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name, as given."""
+        return {name: getattr(self, name) for name in self.parameter_names()}
+
     def selection(self) -> Selection:
         """The selected features, with scores and names; its size is that of the selection."""
-        check_is_fitted(self)
         indices, scores = self._selected()
-        names = getattr(self, "feature_names_in_", None)
+        names = self._names()
         return Selection(indices, scores, None if names is None else names[indices])
 
-    def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """A mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
-        return self.selection().indices if indices else self._get_support_mask()
+    def _names(self) -> NDArray[Any] | None:
+        return getattr(self, "feature_names_in_", None)
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        mask = np.zeros(self.n_features_in_, bool)
-        mask[self.selection().indices] = True
-        return mask
+    def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
+        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
 
-    def transform(self, X: Any) -> Any:
-        """The selected columns of ``X``, in ascending order of id; columns never seen in training are ignored."""
-        check_is_fitted(self)
-        return super().transform(self._without_unseen(X))
-
-    def _transform(self, X: Any) -> Any:
-        return _safe_indexing(X, self.selection().indices, axis=1)
-
-    def _without_unseen(self, X: Any) -> Any:
-        """``X`` without unnamed columns beyond those seen in training: at prediction unseen features count nothing."""
-        unnamed = isinstance(X, np.ndarray) or is_sparse(X)
-        if unnamed and X.ndim == 2 and X.shape[1] > self.n_features_in_:
-            return (X.tocsr() if is_sparse(X) else X)[:, : self.n_features_in_]
-        return X
-
-    def _validated(self, X: Any) -> Any:
-        """``X`` as an array to predict on, its width and names checked against those of the training."""
-        check_is_fitted(self)
-        return validate_data(self, self._without_unseen(X), accept_sparse="csr", reset=False)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on."""
-        check_is_fitted(self)
+        ``note`` is kept in the file's header as JSON, for whoever wrote it.
+        """
         header = {
-            "class": type(self).__name__,
+            "method": self.method,
             "version": __version__,
-            "params": self.get_params(deep=False),
+            "params": self.parameters(),
             "n_features": self.n_features_in_,
+            "note": note,
             **self._header(),
         }
         arrays = self._arrays()
-        if hasattr(self, "feature_names_in_"):
-            arrays["feature_names"] = self.feature_names_in_.astype(str)
+        names = self._names()
+        if names is not None:
+            arrays["feature_names"] = names.astype(str)
         write_model(path, header, arrays)
 
     @classmethod
     def from_saved(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """A fitted selector from what ``save`` wrote."""
-        selector = cls(**header["params"])
-        selector.n_features_in_ = header["n_features"]
+        """What ``save`` wrote, ready to go on."""
+        learner = cls(**header["params"])
+        learner.n_features_in_ = header["n_features"]
         if "feature_names" in arrays:
-            selector.feature_names_in_ = arrays["feature_names"].astype(object)
-        selector._restore(header, arrays)
-        return selector
+            learner.feature_names_in_ = arrays["feature_names"].astype(object)
+        learner._restore(header, arrays)
+        return learner
+
+
+def require(condition: bool, name: str, value: Any, expected: str) -> None:
+    """Refuse a parameter, saying what it must be."""
+    if not condition:
+        raise ValueError(f"{name}={value!r}: must be {expected}")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer, and not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and not a truth value."""
+    return is_whole(value) or (isinstance(value, float | np.floating) and bool(np.isfinite(value)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from .base import BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
 
-CHUNK_BYTES = 2 << 20
+CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 LONGEST_LINE = 1 << 30
 PARSERS = 2
@@ -117,21 +119,36 @@ class _Parsed(NamedTuple):
 
 
 def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
-    """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one."""
+    """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one.
+
+    They stand in the thread's scratch until its next call.
+    """
     before = 1 if start else 0  # the byte before tells whether a line begins at ``start``
-    data = os.pread(descriptor, stop - start + before + MARGIN_BYTES, start - before)
-    begin = data.find(b"\n", 0, stop - start + before) + 1 if before else 0
-    if before and (begin == 0 or begin == stop - start + before):
-        return np.empty(0, np.uint8)
-    search = stop - start + before - 1
-    while (end := data.find(b"\n", search)) < 0:
-        search = len(data)
-        more = os.pread(descriptor, max(MARGIN_BYTES, len(data)), start - before + len(data))
-        if not more:
-            data += b"\n"
-        data += more
-        refuse_endless_line(len(data), name)
-    return np.frombuffer(data, np.uint8)[begin : end + 1]
+    span = before + stop - start
+    wanted = span + MARGIN_BYTES
+    while True:
+        refuse_endless_line(wanted, name)
+        text = Scratch.get(wanted + 1).text
+        got = read_at(descriptor, text, wanted, start - before)
+        begin = text.find(b"\n", 0, span) + 1 if before else 0
+        if before and begin in (0, span):
+            return np.empty(0, np.uint8)
+        end = text.find(b"\n", span - 1, got)
+        if end < 0 and got < wanted:
+            text[got] = text_kernel.NEWLINE
+            end = got
+        if end >= 0:
+            return np.frombuffer(text, np.uint8)[begin : end + 1]
+        wanted *= 2
+
+
+def read_at(descriptor: int, buffer: mmap.mmap, size: int, offset: int) -> int:
+    """Fill the start of ``buffer`` from a file; fewer than ``size`` bytes only at its end."""
+    got = 0
+    with memoryview(buffer) as view:
+        while got < size and (more := os.preadv(descriptor, [view[got:size]], offset + got)):
+            got += more
+    return got
 
 
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
@@ -154,25 +171,61 @@ def refuse_endless_line(length: int, name: str) -> None:
         raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not svmlight text")
 
 
+class Scratch:
+    """Text, and arrays for the kernel to fill from any text of that size; each thread reuses its own.
+
+    Mapped, not allocated: only what is touched takes memory, and all of it goes back when the thread ends.
+    """
+
+    _of_thread = threading.local()
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.text = mmap.mmap(-1, size)
+        self.indptr = mapped(size // 2 + 2, np.int64)
+        self.labels = mapped(size // 2 + 1, np.float64)
+        self.values = mapped(size // 4 + 1, np.float32)
+        self.hard = mapped(2 * (size // text_kernel.SHORTEST_HARD + 1), np.int64).reshape(-1, 2)
+        self.narrow = mapped(size // 4 + 1, np.int32)
+        self.wide = mapped(size // 4 + 1, np.int64)
+
+    @classmethod
+    def get(cls, size: int) -> Scratch:
+        mine: Scratch | None = getattr(cls._of_thread, "scratch", None)
+        if mine is None or mine.size < size:
+            mine = cls._of_thread.scratch = cls(size)
+        return mine
+
+
+def mapped(count: int, dtype: Any) -> NDArray[Any]:
+    """An array of zeros that takes memory page by page as it is touched."""
+    return np.frombuffer(mmap.mmap(-1, count * np.dtype(dtype).itemsize), dtype)
+
+
 def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | Fault, int]:
     """A block of the rows in whole lines, or the first fault; and the number of lines before its end."""
-    size = text.size
-    indptr = np.empty(size // 2 + 2, np.int64)
-    labels = np.empty(size // 2 + 1, np.float64)
-    values = np.empty(size // 4 + 1, np.float32)
-    hard = np.empty((size // text_kernel.SHORTEST_HARD + 1, 2), np.int64)
+    scratch = Scratch.get(text.size)
     report = np.zeros(text_kernel.REPORT_SIZE, np.int64)
-    for dtype, largest in ((np.int32, 2**31 - 2), (np.int64, LARGEST_INDEX)):
-        indices = np.empty(size // 4 + 1, dtype)
-        text_kernel.parse_rows(text, first_index, largest, indptr, indices, values, labels, hard, report)
+    for indices, largest in ((scratch.narrow, 2**31 - 2), (scratch.wide, LARGEST_INDEX)):
+        text_kernel.parse_rows(
+            text,
+            first_index,
+            largest,
+            scratch.indptr,
+            indices,
+            scratch.values,
+            scratch.labels,
+            scratch.hard,
+            report,
+        )
         if report[text_kernel.FAULT] != text_kernel.WIDE_INDEX:
             break
     lines = int(report[text_kernel.LINES])
     if report[text_kernel.FAULT]:
         return Fault(describe_fault(text, int(report[text_kernel.FAULT]), int(report[text_kernel.WHERE]))), lines
     n_rows, filled = int(report[text_kernel.ROWS]), int(report[text_kernel.NONZEROS])
-    indptr, labels = indptr[: n_rows + 1], labels[:n_rows]
-    for where, position in hard[: report[text_kernel.HARD]].tolist():
+    labels, values = scratch.labels[:n_rows].copy(), scratch.values[:filled].copy()
+    for where, position in scratch.hard[: report[text_kernel.HARD]].tolist():
         number = float(token_at(text, where))
         if position < 0:
             labels[-1 - position] = number
@@ -181,7 +234,7 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         return Fault(f"label {labels[row]} is too large for a number"), line_of_row(text, row)
-    arrays = indptr, indices[:filled], values[:filled]
+    arrays = scratch.indptr[: n_rows + 1].copy(), indices[:filled].copy(), values
     if report[text_kernel.UNTIDY]:
         arrays, repeated = tidy_rows(*arrays, int(report[text_kernel.WIDTH]))
         if repeated:

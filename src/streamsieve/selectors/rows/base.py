@@ -1,25 +1,19 @@
-"""The base of selectors that learn row by row."""
+"""The base of algorithms that learn row by row."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...blocks import RowBlock
 from ...errors import UsageError
 from ...kernels.scores import score_rows
-from ...sources.arrays import ArraySource
 from ...sources.base import Source
-from ..base import Selector
+from ..base import Learner, is_number, is_whole, require
 from .addresses import (
     Addresses,
     add,
@@ -34,27 +28,31 @@ from .labels import Labels
 STATE = "state."  # before the names of the state's arrays in a saved model
 
 
-class RowSelector(ClassifierMixin, Selector):
-    """A selector that learns from rows as they come, in one pass, and predicts with the features it keeps.
+class RowLearner(Learner):
+    """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
     An author writes ``_start``, ``_update``, ``_negate`` and ``_kept``, and names the arrays of the state that have one
     entry per feature (``per_feature``: zero must mean "never touched") and those that hold feature positions
-    (``feature_positions``). Everything about labels, widths, addresses, files and scikit-learn is done here.
+    (``feature_positions``). Everything about labels, widths, addresses and files is done here.
     """
 
     per_feature: ClassVar[tuple[str, ...]] = ()
     feature_positions: ClassVar[tuple[str, ...]] = ()
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features_to_select": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-    }
-
     n_features_to_select: int | float
     n_epochs: int
+
+    def check_parameters(self) -> None:
+        wanted = self.n_features_to_select
+        require(
+            is_number(wanted) and (wanted >= 1 if is_whole(wanted) else 0 < wanted < 1),
+            "n_features_to_select",
+            wanted,
+            "a whole number of 1 or more, or a share between 0 and 1",
+        )
+        require(
+            is_whole(self.n_epochs) and self.n_epochs >= 1, "n_epochs", self.n_epochs, "a whole number of 1 or more"
+        )
 
     # ---- what an author writes
 
@@ -76,62 +74,24 @@ class RowSelector(ClassifierMixin, Selector):
 
     # ---- learning
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the rows of ``X`` in their order, from scratch."""
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric")
-        classes = self._two_classes(y)
-        names = getattr(self, "feature_names_in_", None)
-        return self._fit(ArraySource(X, y), X.shape[1], classes, names)
-
     def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
         Without ``classes`` the first two labels that turn up are the classes; a third is an error.
         """
-        width = getattr(source, "n_features", None)
-        return self._fit(source, width, classes, getattr(source, "feature_names", None))
-
-    def _fit(self, source: Any, width: int | None, classes: Any, names: NDArray[Any] | None) -> Self:
-        self.start(width, classes, names)
+        self.start(getattr(source, "n_features", None), classes, getattr(source, "feature_names", None))
         if self.n_epochs > 1 and not getattr(source, "rewindable", False):
             raise UsageError("n_epochs > 1 reads the rows again, and these can be read only once; save them to a file")
         for _ in range(self.n_epochs):
             for block in row_blocks(source):
                 self.partial_fit_block(block)
-        return self.finish()
-
-    def partial_fit(self, X: Any, y: Any, classes: Any | None = None) -> Self:
-        """Learn from some more rows. The first call names the ``classes``, or has rows of both."""
-        first = not hasattr(self, "_state")
-        if first:
-            self._validate_params()
-        X, y = self._validated_chunk(X, y, first)
-        if first:
-            self.start(X.shape[1], self._two_classes(y) if classes is None else classes, self._names())
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
-        for block in ArraySource(X, y).row_blocks():
-            self.partial_fit_block(block)
-        return self
-
-    def _validated_chunk(self, X: Any, y: Any, first: bool) -> tuple[Any, NDArray[Any]]:
-        """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
-        known = None if first else self._names()
-        width = 0 if first else self.n_features_in_
-        wider = getattr(X, "shape", (0, 0))[1:] > (width,)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", reset=first or wider)
-        if wider and known is not None:
-            names = self._names()
-            if names is None or not np.array_equal(names[:width], known):
-                raise ValueError("the columns seen before must come first, under the same names; new ones behind them")
-        return X, y
+        return self.finish(getattr(source, "name", ""))
 
     def start(
         self, n_features: int | None = None, classes: Any | None = None, feature_names: Any | None = None
     ) -> Self:
         """Forget everything and be ready for the first row."""
-        self._validate_params()
+        self.check_parameters()
         self._labels = Labels(classes)
         self._declared_width = n_features or 0
         self._addresses = direct_addresses()
@@ -156,9 +116,9 @@ class RowSelector(ClassifierMixin, Selector):
         self._warn_of_order(at_end=False)
         return self
 
-    def finish(self) -> Self:
-        """The end of the data: refuse what cannot have taught anything."""
-        self._labels.refuse_one_class("")
+    def finish(self, origin: str = "") -> Self:
+        """The end of the data: refuse what cannot have taught anything, naming ``origin``."""
+        self._labels.refuse_one_class(origin)
         self._warn_of_order(at_end=True)
         return self
 
@@ -170,25 +130,13 @@ class RowSelector(ClassifierMixin, Selector):
 
     def _budget(self, n_features: int | None) -> int:
         wanted = self.n_features_to_select
-        if isinstance(wanted, Integral):
+        if is_whole(wanted):
             return int(wanted)
         if not n_features:
             raise UsageError(
                 f"n_features_to_select={wanted} is a share of a width that is not known yet; give a number"
             )
         return max(1, round(wanted * n_features))
-
-    def _two_classes(self, y: NDArray[Any]) -> NDArray[Any]:
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if classes.size > 2:
-            raise ValueError(f"Only binary classification is supported. The type of the target is {type_of_target(y)}.")
-        if classes.size < 2:
-            raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
-        return classes
-
-    def _names(self) -> NDArray[Any] | None:
-        return getattr(self, "feature_names_in_", None)
 
     # ---- addresses
 
@@ -274,7 +222,9 @@ class RowSelector(ClassifierMixin, Selector):
         """Non-zeros in those rows."""
         return int(self._counts[1])
 
-    def __sklearn_is_fitted__(self) -> bool:
+    @property
+    def started(self) -> bool:
+        """Whether there is a state to learn into."""
         return hasattr(self, "_state")
 
     def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -282,33 +232,17 @@ class RowSelector(ClassifierMixin, Selector):
         order = np.argsort(ids)
         return ids[order], scores[order]
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of every row: positive for the second of ``classes_``."""
-        X = self._validated(X)
-        return np.concatenate([self.decision_function_block(block) for block in ArraySource(X).row_blocks()])
-
     def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
         """The scores of the rows of a block; features that have no weight count nothing."""
-        check_is_fitted(self)
         ids, weights, _ = self._kept(self._state)
         lookup = table_addresses(ids)
         scores = np.zeros(block.n_rows)
         score_rows(lookup.table, lookup.ids, weights, block.indptr, block.indices, block.values, scores)
         return scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row; a score of exactly 0 is the first class."""
-        return self.classify(self.decision_function(X))
-
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """The classes that scores stand for."""
+        """The classes that scores stand for; a score of exactly 0 is the first class."""
         return self.classes_[(scores > 0).astype(np.int64)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
 
     # ---- saving
 

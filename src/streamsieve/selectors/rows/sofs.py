@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...blocks import RowBlock
 from ...kernels.arow import KEPT, MISTAKES, UPDATES, ConfidenceState, confidence_update
-from .base import RowSelector
+from ..base import is_number, require
+from .base import RowLearner
+
+CRITERIA = ("confidence",)
 
 
-class SOFS(RowSelector):
+class SOFSLearner(RowLearner):
     """Second-order online feature selection for rows of two classes (P1 section 3.3, algorithms 4 and 6).
 
     A linear classifier with a confidence for every weight (diagonal AROW). The ``n_features_to_select`` features with
@@ -43,14 +44,9 @@ class SOFS(RowSelector):
         Rows and non-zeros seen.
     """
 
+    method: ClassVar[str] = "sofs"
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
     feature_positions: ClassVar[tuple[str, ...]] = ("member",)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RowSelector._parameter_constraints,
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "criterion": [StrOptions({"confidence"})],
-    }
 
     def __init__(
         self,
@@ -64,6 +60,11 @@ class SOFS(RowSelector):
         self.gamma = gamma
         self.criterion = criterion
         self.n_epochs = n_epochs
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
+        require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
 
     def _start(self, budget: int) -> ConfidenceState:
         return ConfidenceState(

@@ -1,0 +1,5 @@
+"""``python -m streamsieve``."""
+
+from .cli import main
+
+main(prog_name="streamsieve")

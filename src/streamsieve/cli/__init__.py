@@ -1,0 +1,55 @@
+"""The command line: thin commands over ``streamsieve.workflow``."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from ..errors import DataError, UsageError
+from .commands import COMMANDS
+
+
+class Group(click.Group):
+    """Turns what goes wrong into one message and an exit code: 1 bad data or a failed run, 2 bad usage."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        warnings.showwarning = _show_warning
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise click.UsageError(str(error), ctx) from error
+        except FileNotFoundError as error:
+            raise click.UsageError(f"{error.filename}: there is no such file", ctx) from error
+        except DataError as error:
+            failure = str(error)
+        except MemoryError as error:
+            failure = f"out of memory; hash the features to fewer, or use a machine with more memory ({error})"
+        except KeyboardInterrupt:
+            failure = "interrupted"
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            place = f"{error.filename}: " if error.filename else ""
+            failure = f"{place}{error.strerror or error}"
+        click.echo(f"streamsieve: error: {failure}", err=True)
+        sys.exit(1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"streamsieve: warning: {message}", err=True)
+
+
+@click.group(cls=Group, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="streamsieve", message="%(prog)s %(version)s")
+def main() -> None:
+    """Select a small number of good features from data too wide, too long or never complete, in one pass.
+
+    \b
+    streamsieve select train.svm.xz -k 100 --test test.svm.xz -o run
+    streamsieve apply run new.svm -o reduced.svm
+    streamsieve predict run new.svm
+    """

@@ -1,0 +1,232 @@
+"""The commands: open, call, print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from ..errors import UsageError
+from ..files import replacing
+from .show import show_data, show_methods, show_record
+
+TARGET = click.option("--target", metavar="NAME", help="The column to predict, in CSV, TSV and Parquet tables.")
+ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
+
+
+def read_value(text: str) -> Any:
+    """JSON if it is that (true, null, numbers, lists), text otherwise."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def read_param(text: str) -> tuple[str, Any]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--param {text}: expected NAME=VALUE, such as gamma=0.5")
+    return name, read_value(value)
+
+
+def read_classes(text: str) -> list[Any]:
+    """Labels separated by commas: numbers if all are, text otherwise."""
+    labels = text.split(",")
+    try:
+        return [float(label) for label in labels]
+    except ValueError:
+        return list(labels)
+
+
+@click.command()
+@click.argument("train", required=False)
+@click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
+@click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a share of them all.")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
+@click.option("--test", metavar="FILE", help="Measure the accuracy on these rows afterwards.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
+@click.option(
+    "--checkpoint-every", type=click.IntRange(1), metavar="ROWS", help="Keep what was learned so far in RUN_DIR."
+)
+@click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
+@click.option("--classes", metavar="A,B", help="The labels; without it the first two that turn up.")
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
+@TARGET
+@ZERO_BASED
+@AS_JSON
+def select(
+    train: str | None,
+    method: str,
+    budget: str | None,
+    params: tuple[str, ...],
+    test: str | None,
+    output: Path | None,
+    checkpoint_every: int | None,
+    resume: str | None,
+    classes: str | None,
+    seed: int | None,
+    target: str | None,
+    zero_based: bool,
+    as_json: bool,
+) -> None:
+    """Select features from TRAIN: a file, `-` for standard input, or `synthetic:x1`.
+
+    Files: svmlight text (.svm and any other name), .csv, .tsv, .parquet, .npz; text also packed as .gz .bz2 .xz .zst.
+    """
+    from .. import workflow
+
+    if (train is None) == (resume is None):
+        raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
+    with progress_bar() as watch:
+        if resume is not None:
+            record = workflow.resume(resume, watch)
+        else:
+            record = workflow.select(
+                train,
+                method,
+                None if budget is None else read_value(budget),
+                test=test,
+                classes=None if classes is None else read_classes(classes),
+                target=target,
+                zero_based=zero_based,
+                seed=seed,
+                output=output,
+                checkpoint_every=checkpoint_every,
+                watch=watch,
+                **dict(read_param(text) for text in params),
+            )
+    if as_json:
+        click.echo(json.dumps(record.to_dict()))
+    else:
+        show_record(record, resume or output)
+
+
+def progress_bar() -> AbstractContextManager[Any]:
+    """A bar on standard error if that is a terminal; nothing otherwise."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from .progress import ProgressBar
+
+    return ProgressBar()
+
+
+@click.command()
+@RUN_DIR
+@click.argument("data")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
+)
+@TARGET
+@ZERO_BASED
+def apply(run_dir: str, data: str, output: Path, target: str | None, zero_based: bool) -> None:
+    """Write DATA with the selected columns only, renumbered in ascending order of id."""
+    from .. import workflow
+
+    rows = workflow.apply(run_dir, data, output, target, zero_based)
+    click.echo(f"{rows:,} rows written to {output}", err=True)
+
+
+@click.command()
+@RUN_DIR
+@click.argument("data")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
+@TARGET
+@ZERO_BASED
+def predict(run_dir: str, data: str, output: Path | None, target: str | None, zero_based: bool) -> None:
+    """Print the predicted label of every row of DATA, one a line.
+
+    The accuracy, if DATA has labels, goes to standard error.
+    """
+    from .. import workflow
+
+    rows = workflow.predict(run_dir, data, target, zero_based)
+    if output:
+        with replacing(output) as partial, partial.open("w") as file:
+            share = workflow.accuracy(write_labels(rows, file))
+    else:
+        share = workflow.accuracy(write_labels(rows, sys.stdout))
+    if share is not None:
+        click.echo(f"accuracy {share:.2%}", err=True)
+
+
+def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Iterator[tuple[Any, Any]]:
+    """Write predicted labels as they pass by."""
+    from ..sources.writers import label_text
+
+    for predicted, y in predictions:
+        file.writelines(f"{label_text(label)}\n" for label in predicted.tolist())
+        yield predicted, y
+
+
+@click.command()
+@click.argument("data")
+@click.argument("output", type=click.Path(path_type=Path))
+@TARGET
+@ZERO_BASED
+def convert(data: str, output: Path, target: str | None, zero_based: bool) -> None:
+    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .parquet, .npz, .csv or .tsv."""
+    from .. import workflow
+
+    rows = workflow.convert(data, output, target, zero_based)
+    click.echo(f"{rows:,} rows written to {output}", err=True)
+
+
+@click.command()
+@click.argument("kind", metavar="KIND")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
+)
+@click.option("--rows", type=click.IntRange(1), help="How many rows; the paper's number if not given.")
+@click.option("--features", type=click.IntRange(1), help="How many features; the paper's number if not given.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives rows to test on."
+)
+@ZERO_BASED
+def generate(kind: str, output: Path, rows: int | None, features: int | None, seed: int, zero_based: bool) -> None:
+    """Write synthetic rows of KIND (x1, x2) to a file: few informative features, the first ones, among noise."""
+    from .. import workflow
+    from ..sources.synthetic import SyntheticSource
+
+    written = workflow.convert(SyntheticSource(kind, rows, features, seed), output, zero_based=zero_based)
+    click.echo(f"{written:,} rows written to {output}", err=True)
+
+
+@click.command()
+@click.argument("data")
+@TARGET
+@ZERO_BASED
+@AS_JSON
+def info(data: str, target: str | None, zero_based: bool, as_json: bool) -> None:
+    """Describe DATA: rows, features, labels, values."""
+    from .. import workflow
+    from ..sources import open_source
+
+    description = workflow.describe(open_source(data, target, zero_based))
+    if as_json:
+        click.echo(json.dumps(description))
+    else:
+        show_data(data, description)
+
+
+@click.command()
+@AS_JSON
+def methods(as_json: bool) -> None:
+    """List the methods and their parameters."""
+    from ..registry import METHODS, describe_method
+
+    descriptions = [describe_method(name) for name in METHODS]
+    if as_json:
+        click.echo(json.dumps(descriptions))
+    else:
+        show_methods(descriptions)
+
+
+COMMANDS: list[click.Command] = [select, apply, predict, convert, generate, info, methods]

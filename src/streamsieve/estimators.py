@@ -1,0 +1,186 @@
+"""The algorithms as scikit-learn estimators: all the glue, once.
+
+Each public class is a face over a learner of the same name: ``SOFS`` over ``selectors.rows.sofs.SOFSLearner``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from .persistence import read_model
+from .registry import learner_class
+from .selection import Selection
+from .selectors.base import Learner
+from .selectors.rows import sofs
+from .selectors.rows.base import RowLearner
+from .sources.arrays import ArraySource, is_sparse
+
+
+class Selector(TransformerMixin, BaseEstimator, Learner):
+    """What all estimators share: the checks of input, the support, the reduced matrix.
+
+    The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is wide and without
+    the import of half of scikit-learn.
+    """
+
+    # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly these to fail.
+    expected_failed_checks: ClassVar[dict[str, str]] = {}
+
+    def selection(self) -> Selection:
+        """The selected features, with scores and names; its size is that of the selection."""
+        check_is_fitted(self)
+        return super().selection()
+
+    def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
+        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on."""
+        check_is_fitted(self)
+        super().save(path, note)
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """A mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
+        selected = self.selection().indices
+        if indices:
+            return selected
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[selected] = True
+        return mask
+
+    def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
+        """The names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
+        selected = self.selection().indices
+        if input_features is None and self._names() is None:
+            return np.array([f"x{feature}" for feature in selected], dtype=object)
+        names: NDArray[Any] = _check_feature_names_in(self, input_features)
+        return names[selected]
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns of ``X``, in ascending order of id."""
+        X = self._checked(X, dtype=None)
+        return _safe_indexing(X, self.selection().indices, axis=1)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """A matrix as wide as the training data, with the columns of ``X`` in their places and zeros elsewhere."""
+        from scipy.sparse import csr_array
+
+        selected = self.selection().indices
+        X = check_array(X, accept_sparse="csr", dtype=None)
+        if X.shape[1] != selected.size:
+            raise ValueError(f"X has {X.shape[1]} columns, but {selected.size} features were selected")
+        if is_sparse(X):
+            return csr_array((X.data, selected[X.indices], X.indptr), shape=(X.shape[0], self.n_features_in_))
+        wide = np.zeros((X.shape[0], self.n_features_in_), X.dtype)
+        wide[:, selected] = X
+        return wide
+
+    def _checked(self, X: Any, dtype: Any) -> Any:
+        """``X`` as an array to predict on or reduce, its width and names checked against those of the training."""
+        check_is_fitted(self)
+        return validate_data(self, self._without_unseen(X), accept_sparse="csr", dtype=dtype, reset=False)
+
+    def _without_unseen(self, X: Any) -> Any:
+        """A sparse ``X`` without columns beyond those seen in training: there unseen features count nothing.
+
+        A dense one of another width is a mistake, and refused as scikit-learn demands.
+        """
+        wider = is_sparse(X) and X.shape[1] > self.n_features_in_
+        return X.tocsr()[:, : self.n_features_in_] if wider else X
+
+
+class RowSelector(ClassifierMixin, Selector, RowLearner):
+    """A learner of rows as a scikit-learn classifier and selector."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the rows of ``X`` in their order, from scratch."""
+        self.check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric")
+        source = ArraySource(X, y, self._names(), name="")
+        return self.fit_source(source, two_classes(y))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any | None = None) -> Self:
+        """Learn from some more rows. The first call names the ``classes``, or has rows of both."""
+        first = not self.started
+        X, y = self._validated_chunk(X, y, first)
+        if first:
+            self.start(X.shape[1], two_classes(y) if classes is None else classes, self._names())
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+        for block in ArraySource(X, y, name="").row_blocks():
+            self.partial_fit_block(block)
+        return self
+
+    def _validated_chunk(self, X: Any, y: Any, first: bool) -> tuple[Any, NDArray[Any]]:
+        """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
+        known = None if first else self._names()
+        width = 0 if first else self.n_features_in_
+        wider = getattr(X, "shape", (0, 0))[1:] > (width,)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", reset=first or wider)
+        names = self._names()
+        if known is not None and (names is None or not np.array_equal(names[:width], known)):
+            raise ValueError("the columns seen before must come first, under the same names; new ones behind them")
+        return X, y
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of every row: positive for the second of ``classes_``."""
+        blocks = ArraySource(self._checked(X, dtype="numeric"), name="").row_blocks()
+        return np.concatenate([self.decision_function_block(block) for block in blocks])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row; a score of exactly 0 is the first class."""
+        return self.classify(self.decision_function(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.started
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The two labels, sorted."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if classes.size > 2:
+        raise ValueError(f"Only binary classification is supported. The type of the target is {type_of_target(y)}.")
+    if classes.size < 2:
+        raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
+    return classes
+
+
+class SOFS(RowSelector, sofs.SOFSLearner):
+    __doc__ = sofs.SOFSLearner.__doc__
+
+
+def estimator_class(method: str) -> type[Selector]:
+    """The estimator over the learner of a method."""
+    face: type[Selector] = globals()[learner_class(method).__name__.removesuffix("Learner")]
+    return face
+
+
+def as_estimator(learner: Learner) -> Selector:
+    """The same learner with scikit-learn's face; what either learns from then on, both know."""
+    face = estimator_class(learner.method)
+    estimator = face.__new__(face)
+    estimator.__dict__ = learner.__dict__
+    return estimator
+
+
+def load(path: str | Path) -> Any:
+    """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted."""
+    header, arrays = read_model(path)
+    return estimator_class(header["method"]).from_saved(header, arrays)

@@ -1,0 +1,121 @@
+"""The folder of a run: what it was asked, how far it is, what it found.
+
+``run.json`` is written before the first row is read, ``checkpoint`` while rows are read, ``model``, ``selection.csv``
+and, last of all, ``result.json`` at the end. Every file is whole or not there, so a run can be killed at any moment
+and resumed.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from .errors import DataError, UsageError
+from .files import PARTIAL, replacing
+from .selection import RunRecord, Selection
+
+REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = "run.json", "checkpoint", "model", "selection.csv", "result.json"
+HEAD_BYTES = 1 << 20
+
+
+class RunDirectory:
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.created = False
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """Take an empty or new folder for a run and note what was asked."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise UsageError(
+                f"{self.path}: is not an empty folder; name another, or go on with the run in it with --resume"
+            )
+        self.created = not self.path.exists()
+        self.path.mkdir(parents=True, exist_ok=True)
+        _write_json(self / REQUEST, request)
+
+    def request(self) -> dict[str, Any]:
+        """What was asked; and the remains of a write that was cut off are cleared away."""
+        try:
+            request: dict[str, Any] = json.loads((self / REQUEST).read_text())
+        except FileNotFoundError:
+            raise UsageError(f"{self.path}: there is no run in this folder") from None
+        self._clear_partial()
+        return request
+
+    def _clear_partial(self) -> None:
+        for remains in self.path.glob(f".*{PARTIAL}"):
+            remains.unlink(missing_ok=True)
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """The last checkpoint, if one was written."""
+        path = self / CHECKPOINT
+        return path if path.exists() else None
+
+    def finish(self, record: RunRecord, selector: Any) -> None:
+        """Keep the model and the result; the run is finished when the result is there."""
+        selector.save(self / MODEL)
+        _write_table(self / TABLE, record.selection)
+        _write_json(self / RESULT, record.to_dict())
+        (self / CHECKPOINT).unlink(missing_ok=True)
+
+    def result(self) -> RunRecord | None:
+        """The record of a finished run."""
+        try:
+            return RunRecord.from_dict(json.loads((self / RESULT).read_text()))
+        except FileNotFoundError:
+            return None
+
+    def model(self) -> Path:
+        """The model of a finished run."""
+        if not (self / MODEL).exists():
+            self.request()
+            raise UsageError(f"{self.path}: the run is not finished; go on with it: select --resume {self.path}")
+        return self / MODEL
+
+    def discard(self) -> None:
+        """Remove what a failed run wrote, unless it left a checkpoint to go on from."""
+        self._clear_partial()
+        if self.checkpoint:
+            return
+        for name in (REQUEST, MODEL, TABLE, RESULT):
+            (self / name).unlink(missing_ok=True)
+        if self.created:
+            self.path.rmdir()
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """What tells whether a file is still the same: its size and a hash of how it begins."""
+    with path.open("rb") as file:
+        head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
+    return {"path": str(path.resolve()), "bytes": path.stat().st_size, "sha256_of_first_mib": head}
+
+
+def refuse_changed(before: dict[str, Any]) -> None:
+    """Refuse to go on with a file that is not the one the run began with."""
+    if "path" not in before:
+        return
+    path = Path(before["path"])
+    if not path.exists():
+        raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
+    if fingerprint(path) != before:
+        raise DataError(f"{path}: the file has changed since the run began; start a new run")
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _write_table(path: Path, selection: Selection) -> None:
+    """The selection as a table, best first."""
+    with replacing(path) as partial, partial.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["feature", "score"] if selection.names is None else ["feature", "score", "name"])
+        writer.writerows(selection.ranked())

@@ -1,0 +1,377 @@
+"""The verbs that the command line and a notebook share: select, resume, apply, predict, describe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import RowBlock
+from .errors import DataError, UsageError
+from .kernels.scores import keep_selected
+from .machine import peak_memory
+from .persistence import read_model
+from .registry import learner_class, load_learner
+from .runs import CHECKPOINT, RunDirectory, fingerprint, refuse_changed
+from .selection import RunRecord
+from .selectors.rows.addresses import table_addresses
+from .sources import Source, open_source
+from .sources.writers import write_rows
+
+FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
+
+
+class Progress(NamedTuple):
+    """How far a run is; what is not known is None."""
+
+    rows: int
+    n_rows: int | None
+    bytes: int | None
+    n_bytes: int | None
+    mistakes: int | None
+
+
+Watch = Callable[[Progress], None]
+
+
+def select(
+    data: Any,
+    method: str = "sofs",
+    n_features_to_select: int | float | None = None,
+    *,
+    test: Any = None,
+    classes: Any = None,
+    target: str | None = None,
+    zero_based: bool = False,
+    seed: int | None = None,
+    output: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    watch: Watch | None = None,
+    **params: Any,
+) -> RunRecord:
+    """Select features from data in one go.
+
+    Parameters
+    ----------
+    data : path, source or pair (X, y)
+        What to learn from; see ``open_source`` for the files that can be read.
+    method : str
+        A name that ``streamsieve methods`` lists.
+    n_features_to_select : int or float, optional
+        The budget; the method's own default if it is not given.
+    test : path, source or pair (X, y), optional
+        Rows to measure the accuracy on afterwards.
+    classes, target, zero_based
+        As in ``fit_source`` and ``open_source``.
+    seed : int, optional
+        ``random_state`` for methods that draw.
+    output : path, optional
+        A new or empty folder for the model, the selection and the record.
+    checkpoint_every : int, optional
+        Keep what was learned in ``output`` every so many rows, for ``resume``.
+    watch : callable, optional
+        Told how far the run is, after every block.
+    **params
+        Parameters of the method.
+    """
+    if n_features_to_select is not None:
+        params["n_features_to_select"] = n_features_to_select
+    request = {
+        "method": method,
+        "params": params,
+        "data": _place(data),
+        "test": _place(test),
+        "classes": None if classes is None else np.asarray(classes).tolist(),
+        "target": target,
+        "zero_based": zero_based,
+        "seed": seed,
+        "checkpoint_every": checkpoint_every,
+    }
+    if checkpoint_every is not None and (output is None or checkpoint_every < 1):
+        raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of rows of 1 or more")
+    selector = _selector(request)
+    source = open_source(data, target, zero_based)
+    test_source = _open_test(test, request, source)
+    request["fingerprint"] = _fingerprint(data)
+    folder = None if output is None else RunDirectory(output)
+    if folder:
+        folder.begin(request)
+    return _run(request, selector, source, test_source, folder, [], watch)
+
+
+def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
+    """Go on with a run from its last checkpoint, or from the first row; a finished one gives its record again."""
+    folder = RunDirectory(run_dir)
+    request = folder.request()
+    record = folder.result()
+    if record:
+        return record
+    if request["data"] is None:
+        raise UsageError(f"{run_dir}: the run read its rows from memory or a pipe and cannot be resumed")
+    refuse_changed(request["fingerprint"])
+    selector, trace = _selector(request), []
+    if folder.checkpoint:
+        selector = load_learner(folder.checkpoint)
+        trace = read_model(folder.checkpoint)[0]["note"]["trace"]
+    source = open_source(request["data"], request["target"], request["zero_based"])
+    test_source = _open_test(request["test"], request, source)
+    return _run(request, selector, source, test_source, folder, trace, watch)
+
+
+def apply(
+    run_dir: str | Path, data: Any, output: str | Path, target: str | None = None, zero_based: bool = False
+) -> int:
+    """Write ``data`` with the selected columns only, numbered in ascending order of id; the number of rows."""
+    selector, source = _trained(run_dir, data, target, zero_based)
+    selection = selector.selection()
+    lookup = table_addresses(selection.indices)
+    blocks = (_reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
+    table_target = getattr(source, "target", None)
+    return write_rows(
+        Path(output), blocks, selection.names, n_features=len(selection), zero_based=zero_based, target=table_target
+    )
+
+
+def predict(
+    run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False
+) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
+    """The predicted labels of ``data`` and its own, block by block."""
+    selector, source = _trained(run_dir, data, target, zero_based)
+    return ((selector.classify(selector.decision_function_block(block)), block.y) for block in source.row_blocks())
+
+
+def accuracy(predictions: Iterable[tuple[NDArray[Any], NDArray[Any] | None]]) -> float | None:
+    """The share of right labels; None for rows without labels."""
+    right = rows = 0
+    for predicted, y in predictions:
+        if y is None:
+            return None
+        right += int(np.count_nonzero(predicted == y))
+        rows += len(y)
+    return right / rows
+
+
+def convert(data: Any, output: str | Path, target: str | None = None, zero_based: bool = False) -> int:
+    """Write ``data`` in the format that the suffix of ``output`` names; the number of rows."""
+    source = open_source(data, target, zero_based)
+    return write_rows(Path(output), source.row_blocks(), source.feature_names, source.n_features, zero_based)
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """What is in a source, from one pass over it."""
+    rows = nonzeros = width = changes = 0
+    lowest, highest = np.inf, -np.inf
+    labels: dict[Any, int] = {}
+    last: Any = None
+    for block in source.row_blocks():
+        rows, nonzeros, width = rows + block.n_rows, nonzeros + block.n_nonzero, max(width, block.n_features)
+        if block.n_nonzero:
+            lowest, highest = min(lowest, float(block.values.min())), max(highest, float(block.values.max()))
+        if block.y is not None and len(block.y):
+            known, counts = np.unique(block.y, return_counts=True)
+            for label, count in zip(known.tolist(), counts.tolist(), strict=True):
+                labels[label] = labels.get(label, 0) + count
+            changes += int(np.count_nonzero(block.y[1:] != block.y[:-1])) + int(
+                rows > block.n_rows and block.y[0] != last
+            )
+            last = block.y[-1]
+    return {
+        "rows": rows,
+        "features": width,
+        "nonzeros": nonzeros,
+        "nonzeros_per_row": nonzeros / rows,
+        "density": nonzeros / (rows * width) if width else 0.0,
+        "smallest_value": lowest if nonzeros else None,
+        "largest_value": highest if nonzeros else None,
+        "labels": {_label_key(label): count for label, count in sorted(labels.items())},
+        "label_changes": changes,
+        "named": source.feature_names is not None,
+    }
+
+
+def _label_key(label: Any) -> str:
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _place(data: Any) -> str | None:
+    """Where data can be found again: an absolute path or a synthetic name; None for what is in memory or a pipe."""
+    if not isinstance(data, str | Path) or str(data) == "-":
+        return None
+    return str(data) if str(data).startswith("synthetic:") else str(Path(data).resolve())
+
+
+def _fingerprint(data: Any) -> dict[str, Any]:
+    place = _place(data)
+    if place is None or place.startswith("synthetic:"):
+        return {"name": place}
+    return fingerprint(Path(data))
+
+
+def _selector(request: dict[str, Any]) -> Any:
+    """The selector a request names, its parameters checked before anything is read."""
+    known = learner_class(request["method"])
+    names = known.parameter_names()
+    params = dict(request["params"])
+    for name in params:
+        if name not in names:
+            raise UsageError(f"{request['method']} has no parameter {name!r}; it has {', '.join(names)}")
+    if request["seed"] is not None and "random_state" in names:
+        params.setdefault("random_state", request["seed"])
+    selector = known(**params)
+    try:
+        selector.check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return selector
+
+
+def _open_like(data: Any, names: NDArray[Any] | None, target: str | None, zero_based: bool) -> Source:
+    """Data like that of a training; the columns of a table are found by name, in whatever order they stand."""
+    return open_source(data, target, zero_based, None if names is None else [str(name) for name in names])
+
+
+def _open_test(test: Any, request: dict[str, Any], source: Source) -> Source | None:
+    """The rows to test on, opened before the training so that a wrong name costs no time."""
+    if test is None:
+        return None
+    return _open_like(test, source.feature_names, request["target"], request["zero_based"])
+
+
+def _trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[Any, Source]:
+    """The model of a run and a source for data like that it learned from."""
+    folder = RunDirectory(run_dir)
+    selector = load_learner(folder.model())
+    names = getattr(selector, "feature_names_in_", None)
+    return selector, _open_like(data, names, target or folder.request()["target"], zero_based)
+
+
+def _reduced(block: RowBlock, table: NDArray[np.int32], ids: NDArray[np.int64], width: int) -> RowBlock:
+    indptr = np.zeros(block.n_rows + 1, np.int64)
+    indices = np.empty(block.n_nonzero, np.int32)
+    values = np.empty(block.n_nonzero, np.float32)
+    kept = keep_selected(table, ids, block.indptr, block.indices, block.values, indptr, indices, values)
+    return RowBlock(indptr, indices[:kept], values[:kept], block.y, width, block.origin)
+
+
+def _run(
+    request: dict[str, Any],
+    selector: Any,
+    source: Source,
+    test: Source | None,
+    folder: RunDirectory | None,
+    trace: list[dict[str, int]],
+    watch: Watch | None,
+) -> RunRecord:
+    try:
+        record = _learn(request, selector, source, folder, trace, watch)
+        if test is not None:
+            record.test_accuracy = accuracy(
+                (selector.classify(selector.decision_function_block(block)), block.y) for block in test.row_blocks()
+            )
+        record.peak_memory_bytes = peak_memory()
+        if folder:
+            folder.finish(record, selector)
+    except BaseException:
+        if folder:
+            folder.discard()
+        raise
+    return record
+
+
+def _learn(
+    request: dict[str, Any],
+    selector: Any,
+    source: Source,
+    folder: RunDirectory | None,
+    trace: list[dict[str, int]],
+    watch: Watch | None,
+) -> RunRecord:
+    began = time.perf_counter()
+    every = request["checkpoint_every"]
+    if not selector.started:
+        selector.start(source.n_features, request["classes"], source.feature_names)
+    learn = 0.0
+    for block in _pieces(source, selector.n_epochs, selector.n_rows_, every):
+        start = time.perf_counter()
+        selector.partial_fit_block(block)
+        learn += time.perf_counter() - start
+        rows = selector.n_rows_
+        if rows == _next_trace_row(rows - 1):
+            trace.append(_trace_point(selector))
+        if folder and every and rows % every == 0:
+            selector.save(folder / CHECKPOINT, {"trace": trace})
+        if watch:
+            watch(_progress(selector, source))
+    selector.finish(source.name)
+    if not trace or trace[-1]["rows"] != selector.n_rows_:
+        trace.append(_trace_point(selector))
+    total = time.perf_counter() - began
+    return RunRecord(
+        method=request["method"],
+        params=selector.parameters(),
+        n_rows=selector.n_rows_,
+        n_features=selector.n_features_in_,
+        n_nonzero=selector.n_nonzero_,
+        selection=selector.selection(),
+        mistakes=getattr(selector, "mistakes_", None),
+        updates=getattr(selector, "updates_", None),
+        seconds={"total": total, "read": total - learn, "learn": learn},
+        peak_memory_bytes=peak_memory(),
+        trace=trace,
+        data=request.get("fingerprint", {}),
+        open_selector=lambda: _estimator(selector),
+    )
+
+
+def _estimator(selector: Any) -> Any:
+    from .estimators import as_estimator
+
+    return as_estimator(selector)
+
+
+def _pieces(source: Source, n_epochs: int, done: int, every: int | None) -> Iterator[RowBlock]:
+    """The blocks of all epochs behind the rows already learned, cut where the trace or a checkpoint wants to look."""
+    if n_epochs > 1 and not source.rewindable:
+        raise UsageError(f"{source.name}: n_epochs > 1 reads the rows again, and these can be read only once")
+    rows = 0
+    for _ in range(n_epochs):
+        for block in source.row_blocks():
+            at = min(max(0, done - rows), block.n_rows)
+            while at < block.n_rows:
+                cuts = [_next_trace_row(rows + at), *([(rows + at) // every * every + every] if every else [])]
+                stop = min(block.n_rows, min(cuts) - rows)
+                yield block.rows(at, stop)
+                at = stop
+            rows += block.n_rows
+    if rows < done:
+        raise DataError(f"{source.name}: has {rows:,} rows, but the checkpoint was written after {done:,}")
+
+
+def _next_trace_row(rows: int) -> int:
+    """The first row behind ``rows`` at which the trace is taken."""
+    mark = FIRST_TRACE_ROW
+    while mark <= rows:
+        mark *= 2
+    return mark
+
+
+def _trace_point(selector: Any) -> dict[str, int]:
+    point = {"rows": selector.n_rows_}
+    for name in ("mistakes", "updates"):
+        if hasattr(selector, f"{name}_"):
+            point[name] = getattr(selector, f"{name}_")
+    return point
+
+
+def _progress(selector: Any, source: Source) -> Progress:
+    return Progress(
+        selector.n_rows_,
+        source.n_rows,
+        getattr(source, "bytes_read", None),
+        getattr(source, "n_bytes", None),
+        getattr(selector, "mistakes_", None),
+    )
