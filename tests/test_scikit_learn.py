@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from streamsieve.estimators import estimator_class
 from streamsieve.registry import METHODS
 
-
 # Some checks hand over rows sorted by class, which we rightly warn about.
 pytestmark = pytest.mark.filterwarnings("ignore:the class changes only:UserWarning")
 

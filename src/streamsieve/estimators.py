@@ -152,10 +152,10 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
 
 
 def two_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The two labels, sorted."""
-    check_classification_targets(y)
+    """The two labels, sorted: any two values, but not the continuous target of a regression."""
     classes = np.unique(y)
     if classes.size > 2:
+        check_classification_targets(y)
         raise ValueError(f"Only binary classification is supported. The type of the target is {type_of_target(y)}.")
     if classes.size < 2:
         raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")

@@ -37,7 +37,11 @@ class RunDirectory:
             )
         self.created = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        _write_json(self / REQUEST, request)
+        try:
+            _write_json(self / REQUEST, request)
+        except BaseException:
+            self.discard()
+            raise
 
     def request(self) -> dict[str, Any]:
         """What was asked; and the remains of a write that was cut off are cleared away."""
@@ -66,11 +70,11 @@ class RunDirectory:
         (self / CHECKPOINT).unlink(missing_ok=True)
 
     def result(self) -> RunRecord | None:
-        """The record of a finished run."""
-        try:
-            return RunRecord.from_dict(json.loads((self / RESULT).read_text()))
-        except FileNotFoundError:
+        """The record of a finished run, whose last checkpoint is of no use any more."""
+        if not (self / RESULT).exists():
             return None
+        (self / CHECKPOINT).unlink(missing_ok=True)
+        return RunRecord.from_dict(json.loads((self / RESULT).read_text()))
 
     def model(self) -> Path:
         """The model of a finished run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import UsageError
+from ...kernels.scaling import scale_rows_to_length_one
 from ...kernels.scores import score_rows
 from ...sources.base import Source
 from ..base import Learner, is_number, is_whole, require
@@ -40,6 +42,7 @@ class RowLearner(Learner):
     feature_positions: ClassVar[tuple[str, ...]] = ()
 
     n_features_to_select: int | float
+    normalize: bool | str
     n_epochs: int
 
     def check_parameters(self) -> None:
@@ -50,6 +53,7 @@ class RowLearner(Learner):
             wanted,
             "a whole number of 1 or more, or a share between 0 and 1",
         )
+        require(self.normalize is False or self.normalize == "l2", "normalize", self.normalize, "False or 'l2'")
         require(
             is_whole(self.n_epochs) and self.n_epochs >= 1, "n_epochs", self.n_epochs, "a whole number of 1 or more"
         )
@@ -110,11 +114,19 @@ class RowLearner(Learner):
         signs, flip = self._labels.encode(block.y, block.origin)
         if flip:
             self._negate(self._state)
-        placed = self._placed(block)
+        placed = self._placed(self._normalized(block))
         self._update(self._state, self._addresses.ids, placed, signs)
         self._counts += [block.n_rows, block.n_nonzero]
         self._warn_of_order(at_end=False)
         return self
+
+    def _normalized(self, block: RowBlock) -> RowBlock:
+        """The block as the algorithm wants its rows."""
+        if not self.normalize:
+            return block
+        scaled = np.empty(block.n_nonzero, np.float32)
+        scale_rows_to_length_one(block.indptr, block.values, scaled)
+        return replace(block, values=scaled)
 
     def finish(self, origin: str = "") -> Self:
         """The end of the data: refuse what cannot have taught anything, naming ``origin``."""
@@ -158,7 +170,7 @@ class RowLearner(Learner):
             needed, roomy = self._addresses.used, self._addresses.ids.size
         if needed > self._room():
             self._grow(roomy)
-        return RowBlock(block.indptr, positions, block.values, block.y, block.n_features, block.origin)
+        return replace(block, indices=positions)
 
     def _room(self) -> int:
         return min((getattr(self._state, name).shape[0] for name in self.per_feature), default=0)
@@ -234,6 +246,7 @@ class RowLearner(Learner):
 
     def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
         """The scores of the rows of a block; features that have no weight count nothing."""
+        block = self._normalized(block)
         ids, weights, _ = self._kept(self._state)
         lookup = table_addresses(ids)
         scores = np.zeros(block.n_rows)

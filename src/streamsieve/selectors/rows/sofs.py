@@ -30,6 +30,8 @@ class SOFSLearner(RowLearner):
         AROW's regularisation (the paper's gamma): larger learns more slowly.
     criterion : {"confidence"}, default="confidence"
         The selection rule; "confidence" is the paper's.
+    normalize : {False, "l2"}, default=False
+        "l2" divides every row by its Euclidean norm before it is learned or predicted; good for text.
     n_epochs : int, default=1
         How often to go over the rows.
 
@@ -54,11 +56,13 @@ class SOFSLearner(RowLearner):
         *,
         gamma: float = 1.0,
         criterion: str = "confidence",
+        normalize: bool | str = False,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.gamma = gamma
         self.criterion = criterion
+        self.normalize = normalize
         self.n_epochs = n_epochs
 
     def check_parameters(self) -> None:

@@ -1,0 +1,33 @@
+"""Select 100 of 4,862 words that tell baseball from hockey, in one pass over 1,500 newsgroup posts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import streamsieve as ss
+
+DATA = Path(__file__).parent / "data"
+RUN = Path("demo-run")
+
+
+def main() -> None:
+    shutil.rmtree(RUN, ignore_errors=True)
+    record = ss.select(
+        DATA / "basehock.train.svm.xz",
+        method="sofs",
+        n_features_to_select=100,
+        normalize="l2",
+        test=DATA / "basehock.test.svm.xz",
+        output=RUN,
+    )
+    print(f"{record.n_rows:,} rows, {record.n_features:,} features, {record.n_nonzero:,} non-zeros")
+    print(f"kept {len(record.selection)} features; the ten best by score:")
+    for feature, score in record.selection.ranked()[:10]:
+        print(f"  feature {feature:<6} {score:8.2f}")
+    print(f"held-out accuracy with these {len(record.selection)}: {record.test_accuracy:.1%}")
+    print(f"learned in {record.seconds['total']:.2f} s; the run was saved to {RUN}/ (try: streamsieve info, apply, predict)")
+
+
+if __name__ == "__main__":
+    main()

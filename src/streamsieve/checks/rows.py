@@ -1,0 +1,235 @@
+"""Promises of every algorithm that learns row by row."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock
+from ..estimators import estimator_class, load
+from ..sources import open_source
+from ..sources.arrays import ArraySource
+from ..sources.writers import write_rows
+from .data import BUDGET, FEATURES, ROWS, sparse_stream
+
+
+def make(method: str, **params: Any) -> Any:
+    """A selector of the method, with a budget small enough to matter."""
+    return estimator_class(method)(**{"n_features_to_select": BUDGET, **params})
+
+
+def learned(selector: Any) -> dict[str, Any]:
+    """All that a user can see of what was learned."""
+    selection = selector.selection()
+    ids, weights, _ = selector._kept(selector._state)
+    order = np.argsort(ids)
+    return {
+        "indices": selection.indices.tolist(),
+        "scores": selection.scores.tolist(),
+        "weights": weights[order].tolist(),
+        "mistakes": getattr(selector, "mistakes_", None),
+        "rows": selector.n_rows_,
+    }
+
+
+def assert_same(found: Any, expected: Any, what: str) -> None:
+    """Equal to the last bit."""
+    assert learned(found) == learned(expected), f"{what}: {learned(found)} != {learned(expected)}"
+
+
+def check_block_size_does_not_matter(method: str) -> None:
+    X, y = sparse_stream()
+    whole = make(method).fit_source(ArraySource(X, y, block_rows=ROWS))
+    for size in (1, 7, 64):
+        assert_same(make(method).fit_source(ArraySource(X, y, block_rows=size)), whole, f"blocks of {size} rows")
+
+
+def check_chunks_equal_one_fit(method: str) -> None:
+    X, y = sparse_stream()
+    chunked = make(method)
+    for start in range(0, ROWS, 37):
+        chunked.partial_fit(X[start : start + 37], y[start : start + 37], classes=[-1, 1])
+    assert_same(chunked, make(method).fit(X, y), "partial_fit in chunks")
+
+
+def check_dense_sparse_and_file_agree(method: str) -> None:
+    X, y = sparse_stream()
+    expected = make(method).fit(X, y)
+    assert_same(make(method).fit(X.toarray(), y), expected, "dense")
+    assert_same(make(method).fit(X.tocsc(), y), expected, "CSC")
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in (".svm", ".svm.gz", ".parquet", ".npz"):
+            path = Path(folder) / f"rows{suffix}"
+            write_rows(path, ArraySource(X, y).row_blocks(), n_features=FEATURES)
+            assert_same(make(method).fit_source(open_source(path)), expected, suffix)
+
+
+def check_saved_model_goes_on_as_if_never_interrupted(method: str) -> None:
+    X, y = sparse_stream()
+    half = ROWS // 2
+    straight = make(method).partial_fit(X, y, classes=[-1, 1])
+    with tempfile.TemporaryDirectory() as folder:
+        path, rows = Path(folder) / "model", Path(folder) / "rest.npz"
+        make(method).partial_fit(X[:half], y[:half], classes=[-1, 1]).save(path)
+        write_rows(rows, ArraySource(X[half:], y[half:]).row_blocks(), n_features=FEATURES)
+        continued = in_new_process(
+            "import streamsieve as ss; from streamsieve.sources import open_source\n"
+            "selector = ss.load(sys.argv[1])\n"
+            "for block in open_source(sys.argv[2]).row_blocks():\n"
+            "    selector.partial_fit_block(block)\n",
+            [str(path), str(rows)],
+        )
+        loaded = load(path)
+        assert_same(load(path), make(method).partial_fit(X[:half], y[:half], classes=[-1, 1]), "loaded")
+    assert continued == learned(straight), "learned half, saved, loaded elsewhere, learned the rest"
+    assert loaded.get_params() == straight.get_params()
+
+
+def check_kernels_agree_with_plain_python(method: str) -> None:
+    X, y = sparse_stream(rows=60)
+    compiled = learned(make(method).fit(X, y))
+    interpreted = in_new_process(
+        "from streamsieve.checks.data import sparse_stream\n"
+        "from streamsieve.checks.rows import make\n"
+        "selector = make(sys.argv[1]).fit(*sparse_stream(rows=60))\n",
+        [method],
+        NUMBA_DISABLE_JIT="1",
+    )
+    assert interpreted["indices"] == compiled["indices"]
+    assert interpreted["mistakes"] == compiled["mistakes"]
+    np.testing.assert_allclose(interpreted["weights"], compiled["weights"], rtol=1e-6)
+    np.testing.assert_allclose(interpreted["scores"], compiled["scores"], rtol=1e-6)
+
+
+def check_budget_is_never_exceeded(method: str) -> None:
+    X, y = sparse_stream()
+    for budget in (1, 3, FEATURES - 1, FEATURES + 10):
+        selector = make(method, n_features_to_select=budget).start(FEATURES, [-1, 1])
+        for block in ArraySource(X, y, block_rows=5).row_blocks():
+            selector.partial_fit_block(block)
+            assert len(selector.selection()) <= min(budget, FEATURES)
+        assert len(selector.selection()) == min(budget, FEATURES)
+        assert selector.transform(X).shape[1] == selector.get_support().sum() == min(budget, FEATURES)
+
+
+def check_same_seed_same_answer(method: str) -> None:
+    X, y = sparse_stream()
+    seed = {"random_state": 5} if "random_state" in estimator_class(method).parameter_names() else {}
+    assert_same(make(method, **seed).fit(X, y), make(method, **seed).fit(X, y), "the same seed twice")
+
+
+def check_huge_ids_change_nothing(method: str) -> None:
+    """Ids in the billions go through the table of ids; in the same order they must give the same answer."""
+    X, y = sparse_stream()
+    expected = learned(make(method).fit_source(ArraySource(X, y), classes=[-1, 1]))
+    spread = 5_000_000_000
+    selector = make(method).start(classes=[-1, 1])
+    for block in ArraySource(X, y, block_rows=50).row_blocks():
+        selector.partial_fit_block(spread_out(block, spread))
+    found = learned(selector)
+    assert [index // spread for index in found["indices"]] == expected["indices"]
+    assert {**found, "indices": None} == {**expected, "indices": None}
+
+
+def check_plans_change_in_the_middle_of_a_run(method: str) -> None:
+    """From ids as positions to a table when a huge id turns up, without a trace in the answer."""
+    X, y = sparse_stream()
+    blocks = list(ArraySource(X, y, block_rows=50).row_blocks())
+    stray = RowBlock(np.array([0, 1]), np.array([10**12]), np.array([0.25], np.float32), np.array([1.0]), 10**12 + 1)
+    straight, moved = make(method).start(classes=[-1, 1]), make(method).start(classes=[-1, 1])
+    for number, block in enumerate(blocks):
+        if number == 3:
+            straight.partial_fit_block(
+                RowBlock(stray.indptr, np.array([FEATURES]), stray.values, stray.y, FEATURES + 1)
+            )
+            moved.partial_fit_block(stray)
+        straight.partial_fit_block(block)
+        moved.partial_fit_block(block)
+    found = learned(moved)
+    found["indices"] = [min(index, FEATURES) for index in found["indices"]]
+    assert found == learned(straight)
+
+
+def check_labels_can_be_anything(method: str) -> None:
+    X, y = sparse_stream()
+    expected = make(method).fit(X, y)
+    for negative, positive in (("ham", "spam"), (0, 1), (3.5, 7.25), (False, True)):
+        labels: NDArray[Any] = np.where(y > 0, positive, negative)
+        selector = make(method).fit(X, labels)
+        assert_same(selector, expected, f"labels {negative!r} and {positive!r}")
+        assert (selector.predict(X) == np.where(expected.predict(X) > 0, positive, negative)).all()
+    objects = make(method).fit(X, np.where(y > 0, "spam", "ham").astype(object))
+    assert_same(objects, expected, "labels that are objects")
+
+
+def check_classes_met_on_the_way_equal_classes_given(method: str) -> None:
+    """Without classes the first label alone must not decide which one is positive."""
+    X, y = sparse_stream()
+    for first in (1.0, -1.0):
+        order = np.argsort(y != first, kind="stable")[:20].tolist()
+        order += [row for row in range(ROWS) if row not in order]
+        given = make(method).start(classes=[-1, 1])
+        met = make(method).start()
+        for block in ArraySource(X[order], y[order], block_rows=10).row_blocks():
+            given.partial_fit_block(block)
+            met.partial_fit_block(block)
+        assert_same(met, given, f"label {first} first")
+        assert met.classes_.tolist() == [-1, 1]
+
+
+def check_rows_may_grow_wider(method: str) -> None:
+    X, y = sparse_stream()
+    half = ROWS // 2
+    left = X.tocsc()[:, : FEATURES // 2].tocsr()
+    grown = make(method).partial_fit(left[:half], y[:half], classes=[-1, 1]).partial_fit(X[half:], y[half:])
+    full = make(method).start(FEATURES, [-1, 1])
+    for part, labels in ((left[:half], y[:half]), (X[half:], y[half:])):
+        for block in ArraySource(part, labels).row_blocks():
+            full.partial_fit_block(block)
+    assert_same(grown, full, "columns that appear later")
+    assert grown.n_features_in_ == FEATURES
+
+
+def spread_out(block: RowBlock, spread: int) -> RowBlock:
+    """The same rows with every id multiplied."""
+    ids = block.indices.astype(np.int64) * spread
+    return RowBlock(block.indptr, ids, block.values, block.y, block.n_features * spread)
+
+
+def in_new_process(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
+    """Run a script that makes ``selector`` in another process; what it learned."""
+    report = "import json; from streamsieve.checks.rows import learned; print(json.dumps(learned(selector)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{script}{report}", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+CHECKS = [
+    check_block_size_does_not_matter,
+    check_chunks_equal_one_fit,
+    check_dense_sparse_and_file_agree,
+    check_saved_model_goes_on_as_if_never_interrupted,
+    check_kernels_agree_with_plain_python,
+    check_budget_is_never_exceeded,
+    check_same_seed_same_answer,
+    check_huge_ids_change_nothing,
+    check_plans_change_in_the_middle_of_a_run,
+    check_labels_can_be_anything,
+    check_classes_met_on_the_way_equal_classes_given,
+    check_rows_may_grow_wider,
+]

@@ -1,0 +1,11 @@
+"""Where the tests find data and the command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TRAIN = ROOT / "examples" / "data" / "basehock.train.svm.xz"
+TEST = ROOT / "examples" / "data" / "basehock.test.svm.xz"
+COMMAND = [sys.executable, "-m", "streamsieve"]

@@ -1,0 +1,195 @@
+"""Runs in folders: checkpoints, kills at any moment, resuming, failing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import streamsieve as ss
+from streamsieve import workflow
+from streamsieve.files import PARTIAL
+
+from .paths import TEST, TRAIN
+
+PARAMS: dict[str, Any] = {"method": "sofs", "n_features_to_select": 50, "normalize": "l2", "n_epochs": 2}
+
+# Runs a selection in which the process is killed the n-th time a step of the machinery is reached.
+KILLED = """
+import json, os, signal, sys
+import streamsieve.files, streamsieve.workflow as workflow
+step, count, train, test, folder, params = sys.argv[1:]
+left = int(count)
+def strike(*_):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+replace, sync = os.replace, os.fsync
+def before_replace(a, b):
+    strike()
+    replace(a, b)
+def after_replace(a, b):
+    replace(a, b)
+    strike()
+def before_sync(descriptor):
+    strike()
+    sync(descriptor)
+if step == "before-replace":
+    os.replace = before_replace
+elif step == "after-replace":
+    os.replace = after_replace
+elif step == "before-sync":
+    os.fsync = before_sync
+workflow.select(train, test=test, output=folder, checkpoint_every=400, watch=strike if step == "rows" else None,
+                **json.loads(params))
+"""
+
+
+def comparable(record: ss.RunRecord) -> dict[str, Any]:
+    """A record without what differs from run to run."""
+    content = record.to_dict()
+    return {key: value for key, value in content.items() if key not in ("seconds", "peak_memory_bytes")}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> dict[str, Any]:
+    return comparable(workflow.select(TRAIN, test=TEST, **PARAMS))
+
+
+KILLS = [
+    *(("rows", n) for n in (1, 2, 5, 8)),
+    *((step, n) for step in ("before-replace", "after-replace") for n in (1, 2, 3, 7, 8, 9, 10, 11)),
+    *(("before-sync", n) for n in (1, 2, 3, 4, 5, 6, 16, 18, 19)),
+]
+
+
+@pytest.mark.parametrize(("step", "count"), KILLS)
+def test_resume_after_kill_gives_same_selection(
+    tmp_path: Path, uninterrupted: dict[str, Any], step: str, count: int
+) -> None:
+    folder = tmp_path / "run"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, step, str(count), str(TRAIN), str(TEST), str(folder), json.dumps(PARAMS)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    if not (folder / "run.json").exists():
+        assert (step, count) in (("before-replace", 1), ("before-sync", 1))
+        return
+    assert comparable(workflow.resume(folder)) == uninterrupted
+    assert comparable(workflow.resume(folder)) == uninterrupted, "a finished run gives its result again"
+    assert not [path for path in folder.iterdir() if path.name.endswith(PARTIAL)]
+    assert not (folder / "checkpoint").exists()
+
+
+def test_checkpoints_lose_nothing_past_the_last_one(tmp_path: Path) -> None:
+    folder, seen = tmp_path / "run", []
+
+    def watch(progress: workflow.Progress) -> None:
+        seen.append(progress.rows)
+        if progress.rows >= 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workflow.select(TRAIN, output=folder, checkpoint_every=300, watch=watch, **PARAMS)
+    assert ss.load(folder / "checkpoint").n_rows_ == 900
+    assert {300, 600, 900, 1000} <= set(seen)
+
+
+def test_a_run_that_ends_on_bad_data_leaves_nothing(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.svm"
+    rows.write_text("1 1:1\n-1 2:1\n1 1:x\n")
+    with pytest.raises(ss.DataError, match=r"rows\.svm:3: "):
+        workflow.select(rows, output=tmp_path / "run", n_features_to_select=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]
+
+
+def test_a_run_that_ends_on_bad_data_keeps_its_checkpoint(tmp_path: Path) -> None:
+    rows, folder = tmp_path / "rows.svm", tmp_path / "run"
+    rows.write_text("1 1:1\n-1 2:1\n" * 200_000 + "1 1:x\n")
+    with pytest.raises(ss.DataError, match=r"rows\.svm:400001: "):
+        workflow.select(rows, output=folder, n_features_to_select=1, checkpoint_every=1000)
+    assert sorted(path.name for path in folder.iterdir()) == ["checkpoint", "run.json"]
+
+
+def test_a_changed_file_is_not_resumed(tmp_path: Path) -> None:
+    rows, folder = tmp_path / "rows.svm", tmp_path / "run"
+    rows.write_text("1 1:1\n-1 2:1\n" * 1000)
+
+    def watch(progress: workflow.Progress) -> None:
+        if progress.rows >= 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workflow.select(rows, output=folder, n_features_to_select=1, checkpoint_every=500, watch=watch)
+    rows.write_text("1 1:2\n-1 2:1\n" * 1000)
+    with pytest.raises(ss.DataError, match="has changed since the run began"):
+        workflow.resume(folder)
+    rows.unlink()
+    with pytest.raises(ss.DataError, match="is gone"):
+        workflow.resume(folder)
+
+
+def test_a_folder_that_is_not_empty_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(ss.UsageError, match="not an empty folder"):
+        workflow.select(TRAIN, output=tmp_path, **PARAMS)
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+
+
+def test_a_full_disk_leaves_no_half_written_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        workflow.select(TRAIN, output=tmp_path / "run", **PARAMS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_trace_does_not_depend_on_blocks(tmp_path: Path) -> None:
+    from streamsieve.sources.svmlight import SvmlightSource
+
+    large = workflow.select(SvmlightSource(TRAIN), **PARAMS)
+    small = workflow.select(SvmlightSource(TRAIN, chunk_bytes=5000), **PARAMS)
+    assert large.trace == small.trace
+    assert [point["rows"] for point in large.trace] == [1000, 2000, 3000]
+
+
+def test_select_takes_arrays_and_hands_back_the_estimator() -> None:
+    from streamsieve.checks.data import sparse_stream
+
+    X, y = sparse_stream()
+    record = ss.select((X, y), n_features_to_select=5, test=(X, y))
+    assert record.selector.score(X, y) == record.test_accuracy
+    assert record.selector.get_params()["n_features_to_select"] == 5
+
+
+def test_unknown_methods_and_parameters_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ss.UsageError, match="did you mean sofs"):
+        ss.select(TRAIN, method="soffs")
+    with pytest.raises(ss.UsageError, match="has no parameter 'gama'; it has n_features_to_select"):
+        ss.select(TRAIN, gama=1)
+    with pytest.raises(ss.UsageError, match="gamma=-1: must be"):
+        ss.select(TRAIN, gamma=-1)
+
+
+def test_columns_of_a_test_table_are_found_by_name(tmp_path: Path) -> None:
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    rows = [(i % 7 - 3, (i * 3) % 5 - 2, "yes" if i % 7 > 3 else "no") for i in range(70)]
+    train.write_text("a,b,bought\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows))
+    test.write_text("bought,b,a\n" + "".join(f"{y},{b},{a}\n" for a, b, y in rows))
+    record = ss.select(train, target="bought", n_features_to_select=1, test=test)
+    assert record.selection.names is not None
+    table = pd.DataFrame(rows, columns=["a", "b", "bought"])
+    assert record.test_accuracy == record.selector.score(table[["a", "b"]], table["bought"])
