@@ -19,8 +19,8 @@ def learner_class(method: str) -> Any:
     """The class that learns by a method."""
     if method not in METHODS:
         near = difflib.get_close_matches(method, METHODS, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no method {method!r}{hint}; there are {', '.join(METHODS)}")
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise UsageError(f"there is no method {method!r}{hint}; the methods are {', '.join(METHODS)}")
     module, _, name = METHODS[method].partition(":")
     return getattr(import_module(module), name)
 

@@ -130,9 +130,10 @@ def apply(
     selection = selector.selection()
     lookup = table_addresses(selection.indices)
     blocks = (_reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
+    names = np.array([f"x{feature}" for feature in selection.indices]) if selection.names is None else selection.names
     table_target = getattr(source, "target", None)
     return write_rows(
-        Path(output), blocks, selection.names, n_features=len(selection), zero_based=zero_based, target=table_target
+        Path(output), blocks, names, n_features=len(selection), zero_based=zero_based, target=table_target
     )
 
 

@@ -12,18 +12,21 @@ import click
 from ..errors import DataError, UsageError
 from .commands import COMMANDS
 
+FAILED, MISUSED = 1, 2
+
 
 class Group(click.Group):
     """Turns what goes wrong into one message and an exit code: 1 bad data or a failed run, 2 bad usage."""
 
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning
+        code = FAILED
         try:
             return super().invoke(ctx)
         except UsageError as error:
-            raise click.UsageError(str(error), ctx) from error
+            failure, code = str(error), MISUSED
         except FileNotFoundError as error:
-            raise click.UsageError(f"{error.filename}: there is no such file", ctx) from error
+            failure, code = f"{error.filename}: there is no such file", MISUSED
         except DataError as error:
             failure = str(error)
         except MemoryError as error:
@@ -36,7 +39,7 @@ class Group(click.Group):
             place = f"{error.filename}: " if error.filename else ""
             failure = f"{place}{error.strerror or error}"
         click.echo(f"streamsieve: error: {failure}", err=True)
-        sys.exit(1)
+        sys.exit(code)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,7 +85,8 @@ def select(
 
     if (train is None) == (resume is None):
         raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
-    with progress_bar() as watch:
+    folder = resume or output
+    with progress_bar() as watch, hint_at_resume(folder):
         if resume is not None:
             record = workflow.resume(resume, watch)
         else:
@@ -106,7 +107,20 @@ def select(
     if as_json:
         click.echo(json.dumps(record.to_dict()))
     else:
-        show_record(record, resume or output)
+        show_record(record, folder)
+
+
+@contextmanager
+def hint_at_resume(folder: str | Path | None) -> Iterator[None]:
+    """After Ctrl-C, say how to go on if there is a checkpoint."""
+    from ..runs import RunDirectory
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder and RunDirectory(folder).checkpoint:
+            click.echo(f"go on from the last checkpoint with: streamsieve select --resume {folder}", err=True)
+        raise
 
 
 def progress_bar() -> AbstractContextManager[Any]:

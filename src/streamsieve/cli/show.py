@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..selection import RunRecord
+if TYPE_CHECKING:
+    from ..selection import RunRecord
 
 MOST_FEATURES = 10  # shown; the rest is in the run's folder and in --json
 

@@ -1,0 +1,70 @@
+"""The command line against recorded transcripts, and the examples of the documentation against reality."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .console import run_transcript
+from .paths import ROOT
+
+CASES = sorted((ROOT / "tests" / "cli_cases").glob("*.console"))
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """A folder in which ``examples/`` is at hand, as in a checkout."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_transcript_is_reproduced(case: Path, workplace: Path) -> None:
+    run_transcript(case.read_text(), workplace)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
+    text = document.read_text()
+    for transcript in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        run_transcript(transcript, workplace)
+    script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    done = subprocess.run([sys.executable, "-c", script], cwd=workplace, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_start_up_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, streamsieve\n"
+        "from streamsieve.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'rich', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_a_run_from_a_file_needs_no_scikit_learn(tmp_path: Path) -> None:
+    script = (
+        "import sys, streamsieve as ss\n"
+        "ss.select('synthetic:x1?rows=100', n_features_to_select=5)\n"
+        "heavy = {'sklearn', 'pyarrow', 'rich', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_compiling_is_announced_once_on_standard_error(tmp_path: Path) -> None:
+    script = "import streamsieve as ss; ss.select('synthetic:x1?rows=50', n_features_to_select=5)"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""}
+    first, second = (
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
+        for _ in range(2)
+    )
+    assert first.stderr == "streamsieve: compiling kernels for first use (once)\n"
+    assert second.stderr == ""
