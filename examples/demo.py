@@ -26,9 +26,7 @@ def main() -> None:
     for feature, score in record.selection.ranked()[:10]:
         print(f"  feature {feature:<6} {score:8.2f}")
     print(f"held-out accuracy with these {len(record.selection)}: {record.test_accuracy:.1%}")
-    print(
-        f"learned in {record.seconds['total']:.2f} s; the run was saved to {RUN}/ (try: streamsieve info, apply, predict)"
-    )
+    print(f"learned in {record.seconds['total']:.2f} s; the run was saved to {RUN}/ (see README: apply, predict)")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def tidy_rows(
     """The rows with ascending ids and without zeros; and the row and id of the first repeated one, if any."""
     from scipy.sparse import csr_array
 
-    matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width))
+    matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)
     matrix.has_sorted_indices = False
     matrix.sort_indices()
     same = np.zeros(matrix.indices.size, bool)

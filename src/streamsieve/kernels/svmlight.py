@@ -126,7 +126,8 @@ def parse_rows(
                     if not is_certain(value):
                         hard[n_hard, 0], hard[n_hard, 1] = number, filled
                         n_hard += 1
-                    if np.isinf(np.float32(value)):
+                        untidy |= value < 1e-44  # it may turn out to be 0
+                    elif np.isinf(np.float32(value)):
                         stop(report, TOO_LARGE, start, line)
                         return
                 indices[filled] = index

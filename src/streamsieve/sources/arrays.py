@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ class ArraySource(BaseSource):
         block_rows: int | None = None,
     ) -> None:
         super().__init__(name)
-        X, names = as_matrix(X)
+        X, names = as_matrix(X, name)
         self.matrix = X
         self.y = None if y is None else as_labels(y)
         self.n_rows, self.n_features = (int(size) for size in X.shape)
@@ -43,11 +45,12 @@ class ArraySource(BaseSource):
         if self.block_rows:
             cuts = np.arange(0, n_rows, self.block_rows)
         elif sparse:
-            blocks = np.arange(0, self.matrix.indptr[-1], BLOCK_VALUES)
-            cuts = np.unique(np.searchsorted(self.matrix.indptr, blocks, side="right") - 1)
-            cuts = cuts if cuts.size else np.arange(0, n_rows, BLOCK_VALUES)
+            blocks = np.arange(BLOCK_VALUES, self.matrix.indptr[-1], BLOCK_VALUES)
+            cuts = np.unique(np.append(0, np.searchsorted(self.matrix.indptr, blocks, side="right") - 1))
         else:
             cuts = np.arange(0, n_rows, max(1, BLOCK_VALUES // max(1, self.matrix.shape[1])))
+        if not n_rows:
+            raise DataError(f"{self.name}: holds no rows")
         block_of = sparse_block if sparse else dense_block
         for start, stop in zip(cuts.tolist(), [*cuts.tolist()[1:], n_rows], strict=True):
             labels = None if self.y is None else self.y[start:stop]
@@ -64,7 +67,7 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr")
 
 
-def as_matrix(X: Any) -> tuple[Any, NDArray[Any] | None]:
+def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     """A NumPy array or a canonical CSR matrix, and the column names if there are any."""
     if is_sparse(X):
         csr = X.tocsr()
@@ -74,11 +77,30 @@ def as_matrix(X: Any) -> tuple[Any, NDArray[Any] | None]:
         return csr, None
     names = table_names(X)
     if type(X).__module__.startswith("pyarrow"):
-        return np.column_stack([column.to_numpy() for column in X.columns]), names
-    matrix = np.asarray(X)
+        matrix = np.column_stack([column.to_numpy(zero_copy_only=False) for column in X.columns])
+    elif hasattr(X, "isna"):  # pandas, whose pd.NA is no float
+        matrix = X.to_numpy(na_value=np.nan) if X.isna().to_numpy().any() else X.to_numpy()
+    else:
+        matrix = np.asarray(X)
     if matrix.ndim != 2:
-        raise DataError(f"expected rows and columns, got an array of {matrix.ndim} dimension(s)")
+        raise DataError(f"{origin}: expected rows and columns, got an array of {matrix.ndim} dimension(s)")
+    if matrix.dtype.kind not in "biuf":
+        matrix = numbers_of(matrix, names, origin)
     return matrix, names
+
+
+def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) -> NDArray[Any]:
+    """Objects as float64; the first column that is not numbers is named."""
+    numbers = np.empty(matrix.shape)
+    for position in range(matrix.shape[1]):
+        try:
+            if any(isinstance(value, str | bytes) for value in matrix[:, position]):
+                raise ValueError
+            numbers[:, position] = matrix[:, position]
+        except (TypeError, ValueError):
+            column = f"column {names[position]!r}" if names is not None else f"feature {position}"
+            raise DataError(f"{origin}: {column} does not hold numbers; encode it or leave it out") from None
+    return numbers
 
 
 def table_names(X: Any) -> NDArray[Any] | None:
@@ -122,11 +144,15 @@ def open_npz(path: Path) -> ArraySource:
     from scipy.sparse import load_npz
 
     try:
-        matrix = load_npz(path)
-        with np.load(path, allow_pickle=False) as arrays:
-            y = arrays.get("y")
-            names = arrays.get("feature_names")
-    except (OSError, ValueError, KeyError, EOFError) as error:
+        with path.open("rb") as file:
+            loaded: Any = load_npz(file)
+            matrix = loaded.tocsr()
+            matrix.check_format(full_check=True)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                y = arrays.get("y")
+                names = arrays.get("feature_names")
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise DataError(

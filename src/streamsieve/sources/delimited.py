@@ -16,7 +16,7 @@ from .tables import TableSource
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 16 << 20  # wide tables have few rows to a block, and every column of a block costs time
 TAB_SUFFIXES = (".tsv", ".tab")
 
 
@@ -36,12 +36,16 @@ class DelimitedSource(TableSource):
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Every record with the number of its last line."""
         with self.path.open("rb") as raw, unpacking_errors(str(self.path), self.packing):
-            text = io.TextIOWrapper(self._open(raw), encoding="utf-8-sig", newline="")
+            text = io.TextIOWrapper(self._open(raw), encoding="utf-8-sig", errors="surrogateescape", newline="")
             reader = csv.reader(text, delimiter=self.delimiter)
             try:
                 for record in reader:
+                    if not all(value.isascii() or is_utf8(value) for value in record):
+                        raise DataError(
+                            f"{self.path}:{reader.line_num}: not text in UTF-8; save the file in that encoding"
+                        )
                     yield reader.line_num, record
-            except (UnicodeDecodeError, csv.Error) as error:
+            except csv.Error as error:
                 raise DataError(f"{self.path}:{reader.line_num + 1}: not text with columns ({error})") from error
 
     def _column_names(self) -> list[str]:
@@ -69,9 +73,13 @@ class DelimitedSource(TableSource):
                     convert_options=options,
                 )
                 for batch in reader:
+                    if self.has_target and pa.types.is_binary(batch.schema.field(str(self.target)).type):
+                        raise self._located(ValueError("labels that are not text"))
                     self.bytes_read = raw.tell()
                     yield batch
             except pa.ArrowInvalid as error:
+                if "Empty CSV file" in str(error):
+                    return
                 raise self._located(error) from error
 
     def _located(self, error: Exception) -> DataError:
@@ -95,9 +103,17 @@ class DelimitedSource(TableSource):
         )
 
 
+def is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_number(text: str) -> bool:
     try:
-        float(text)
+        float(text.replace("_", "?"))
     except ValueError:
         return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,15 @@ SPARSE_COLUMNS = ["label", "indices", "values"]
 def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> BaseSource:
     """The source for a Parquet file: sparse rows if it has the columns of those."""
     with parquet_file(path) as file:
-        sparse = file.schema_arrow.names == SPARSE_COLUMNS
+        schema = file.schema_arrow
+        sparse = schema.names == SPARSE_COLUMNS and all(is_list(schema.field(name).type) for name in SPARSE_COLUMNS[1:])
     return SparseParquetSource(path) if sparse else ParquetSource(path, target, columns)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind))
 
 
 def parquet_file(path: Path) -> pq.ParquetFile:
@@ -83,7 +90,22 @@ class SparseParquetSource(BatchSource):
                 yield self._block(batch, first_row)
                 first_row += batch.num_rows
 
+    def _entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first_row: int) -> NDArray[Any]:
+        entries = lists.flatten()
+        if entries.null_count or not fits(entries.type):
+            found = "missing entries" if entries.null_count else f"{entries.type} values"
+            raise DataError(
+                f"{self.name}: from row {first_row + 1} on, a list of {what} holds {found}; write the file again"
+            )
+        numbers: NDArray[Any] = entries.to_numpy(zero_copy_only=False)
+        return numbers
+
     def _block(self, batch: pa.RecordBatch, first_row: int) -> RowBlock:
+        import pyarrow.types as kind
+
+        def is_number(type_: pa.DataType) -> bool:
+            return bool(kind.is_integer(type_) or kind.is_floating(type_))
+
         lists, weights = batch.column("indices"), batch.column("values")
         if lists.null_count or weights.null_count or not lists.offsets.equals(weights.offsets):
             raise DataError(
@@ -91,8 +113,11 @@ class SparseParquetSource(BatchSource):
             )
         indptr = lists.offsets.to_numpy().astype(np.int64)
         indptr -= indptr[0]
-        indices: NDArray[Any] = lists.flatten().to_numpy()
-        values = weights.flatten().to_numpy().astype(np.float32, copy=False)
+        indices: NDArray[Any] = self._entries(lists, kind.is_integer, "whole numbers", first_row)
+        if indices.dtype not in (np.int32, np.int64):
+            indices = indices.astype(np.int64)
+        with np.errstate(over="ignore"):
+            values = self._entries(weights, is_number, "numbers", first_row).astype(np.float32, copy=False)
         if indices.size and indices.min() < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")
         width = max(self.n_features or 0, int(indices.max()) + 1 if indices.size else 0)

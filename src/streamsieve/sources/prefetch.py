@@ -16,17 +16,28 @@ U = TypeVar("U")
 def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int) -> Iterator[U]:
     """``function`` of every item, in order, computed on ``workers`` threads at most ``ahead`` items early."""
     pending: deque[Future[U]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) > ahead:
-                    yield pending.popleft().result()
-            while pending:
+    failure: Exception | None = None
+    source = iter(items)
+    pool = ThreadPoolExecutor(workers)
+    try:
+        while failure is None:
+            try:
+                item = next(source)
+            except StopIteration:
+                break
+            except Exception as error:  # raised behind the results of the items before it
+                failure = error
+                break
+            pending.append(pool.submit(function, item))
+            if len(pending) > ahead:
                 yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+        if failure is not None:
+            raise failure
+    finally:
+        # A finaliser may run this on any thread, at any allocation: joining one here could lock up the interpreter.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class _Failure:
@@ -36,33 +47,27 @@ class _Failure:
 
 def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
     """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
-    handed: queue.Queue[T | _Failure | None] = queue.Queue(ahead)
+    handed: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
+    room = threading.Semaphore(ahead)
     abandoned = threading.Event()
-
-    def hand_over(item: T | _Failure | None) -> None:
-        waiting = True
-        while waiting and not abandoned.is_set():
-            try:
-                handed.put(item, timeout=0.1)
-                waiting = False
-            except queue.Full:
-                pass
 
     def work() -> None:
         try:
-            for item in items:
-                hand_over(item)
-                if abandoned.is_set():
-                    return
-            hand_over(None)
+            source = iter(items)
+            while not abandoned.is_set():
+                if room.acquire(timeout=0.1):
+                    handed.put(next(source))
+        except StopIteration:
+            handed.put(None)
         except BaseException as error:  # handed to the consumer, which raises it
-            hand_over(_Failure(error))
+            handed.put(_Failure(error))
 
     threading.Thread(target=work, name="streamsieve-read-ahead", daemon=True).start()
     try:
         while (item := handed.get()) is not None:
             if isinstance(item, _Failure):
                 raise item.error
+            room.release()
             yield item
     finally:
         abandoned.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -70,7 +71,7 @@ def unpacking_errors(name: str, packing: str) -> Iterator[None]:
     """Turn what the unpackers raise on a damaged archive into one message."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
         if isinstance(error, DataError) or not packing or getattr(error, "errno", None):
             raise
         reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__

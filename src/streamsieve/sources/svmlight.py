@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +22,12 @@ from .base import BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 19
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 LONGEST_LINE = 1 << 30
 PARSERS = 2
 BLOCKS_AHEAD = 3
+OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Bytes = NDArray[np.uint8]
@@ -55,7 +58,7 @@ class SvmlightSource(BaseSource):
         else:
             yield from self._checked(self._stream())
 
-    def _plain(self) -> Iterator[_Parsed]:
+    def _plain(self) -> Generator[_Parsed]:
         """Spans of the file, read and parsed on several threads at once."""
         with self.path.open("rb") as file:
             descriptor, size = file.fileno(), self.n_bytes or 0
@@ -67,7 +70,7 @@ class SvmlightSource(BaseSource):
 
             yield from ordered_map(parse, spans, PARSERS, BLOCKS_AHEAD)
 
-    def _stream(self) -> Iterator[_Parsed]:
+    def _stream(self) -> Generator[_Parsed]:
         """One stream of bytes, unpacked on one thread and parsed on another."""
         with self.path.open("rb") if self.rewindable else os.fdopen(os.dup(sys.stdin.fileno()), "rb") as raw:
             with unpacking_errors(self.name, self.packing):
@@ -84,24 +87,23 @@ class SvmlightSource(BaseSource):
 
             yield from ordered_map(parse, read_ahead(chunks(), BLOCKS_AHEAD), 1, BLOCKS_AHEAD)
 
-    def _checked(self, parts: Iterator[_Parsed]) -> Iterator[RowBlock]:
+    def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
         """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
         lines = rows = 0
         self.bytes_read = 0
-        for part in parts:
-            if isinstance(part.result, Fault):
-                raise DataError(f"{self.name}:{lines + part.lines + 1}: {part.result.message}")
-            lines += part.lines
-            rows += part.result.n_rows
-            self.bytes_read = part.end
-            if part.result.n_rows:
-                yield part.result
+        with closing(parts):
+            for part in parts:
+                if isinstance(part.result, Fault):
+                    raise DataError(f"{self.name}:{lines + part.lines + 1}: {part.result.message}")
+                lines += part.lines
+                rows += part.result.n_rows
+                self.bytes_read = part.end
+                if part.result.n_rows:
+                    yield part.result
         if not rows:
             raise DataError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
 
     def _parse(self, text: Bytes, end: int) -> _Parsed:
-        if text[:4096].tobytes().find(b"\0") >= 0:
-            return _Parsed(Fault(describe_binary(text)), 0, end)
         first = 0 if self.zero_based else 1
         return _Parsed(*parse_text(text, first, self.name), end)
 
@@ -222,13 +224,20 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
             break
     lines = int(report[text_kernel.LINES])
     if report[text_kernel.FAULT]:
-        return Fault(describe_fault(text, int(report[text_kernel.FAULT]), int(report[text_kernel.WHERE]))), lines
+        where = int(report[text_kernel.WHERE])
+        fault = Fault(describe_fault(text, int(report[text_kernel.FAULT]), where))
+        before = text[: start_of_line(text, where)]
+        earlier = parse_text(before, first_index, origin) if before.size else None
+        return earlier if earlier and isinstance(earlier[0], Fault) else (fault, lines)
     n_rows, filled = int(report[text_kernel.ROWS]), int(report[text_kernel.NONZEROS])
     labels, values = scratch.labels[:n_rows].copy(), scratch.values[:filled].copy()
     for where, position in scratch.hard[: report[text_kernel.HARD]].tolist():
         number = float(token_at(text, where))
         if position < 0:
             labels[-1 - position] = number
+        elif abs(number) >= OVERFLOW:
+            message = describe_fault(text, text_kernel.TOO_LARGE, start_of_entry(text, where))
+            return Fault(message), text[:where].tobytes().count(b"\n")
         else:
             values[position] = number
     if not np.isfinite(labels).all():
@@ -257,10 +266,19 @@ def line_of_row(text: Bytes, row: int) -> int:
 def token_at(text: Bytes, where: int) -> str:
     """The text from ``where`` to the next blank or comment."""
     for length in (64, text.size):
-        head, *rest = text[where : where + length].tobytes().split(None, 1)
+        head, *rest = re.split(rb"[ \t\r\n#]", text[where : where + length].tobytes(), maxsplit=1)
         if rest or length == text.size:
             break
-    return head.split(b"#")[0].decode("ascii", "backslashreplace")
+    return head.decode("ascii", "backslashreplace")
+
+
+def start_of_entry(text: Bytes, where: int) -> int:
+    """Where the ``index:value`` starts whose value stands at ``where``."""
+    return where - len(re.split(rb"[ \t\r\n]", text[max(0, where - 32) : where].tobytes())[-1])
+
+
+def start_of_line(text: Bytes, where: int) -> int:
+    return text[:where].tobytes().rfind(b"\n") + 1
 
 
 def repeated_message(index: int) -> str:
@@ -271,7 +289,7 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
     """The fault in words, with what to do about it."""
     token = token_at(text, where)
     shown = token if len(token) <= 40 else token[:37] + "..."
-    if any(not char.isprintable() for char in token) or "\\x" in token:
+    if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
         return describe_binary(text)
     index, _, value = shown.partition(":")
     return _MESSAGES[fault](shown, index, value)

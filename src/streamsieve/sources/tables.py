@@ -111,7 +111,7 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
         raise DataError(
             f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or leave it out"
         )
-    floats: NDArray[Any] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    floats: NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
 
 

@@ -40,21 +40,28 @@ def write_rows(
     suffix, packing = split_suffix(path)
     if packing and suffix in (*PARQUET_SUFFIXES, ".npz"):
         raise UsageError(f"{path}: {suffix} files are packed inside; leave {packing} away")
+    titles: list[str] = []
+    if suffix in TABLE_SUFFIXES or (suffix in PARQUET_SUFFIXES and target is not None):
+        if n_features is None:
+            raise UsageError(
+                f"{path}: a table needs the number of columns before the first row, which svmlight text does "
+                "not tell; write sparse .parquet or .npz, or apply a selection first"
+            )
+        titles = [str(name) for name in (range(n_features) if feature_names is None else feature_names)]
+        if (target or "label") in titles:
+            raise UsageError(
+                f"{path}: a feature and the target are both called {target or 'label'!r}; choose another --target"
+            )
     with replacing(path) as partial:
         if suffix in PARQUET_SUFFIXES and target is None:
             return _write_sparse_parquet(partial, blocks, feature_names, n_features)
         if suffix in PARQUET_SUFFIXES:
-            return _write_parquet_table(partial, blocks, feature_names, str(target))
+            return _write_parquet_table(partial, blocks, titles, str(target))
         if suffix == ".npz":
             return _write_npz(partial, blocks, feature_names, n_features)
         if suffix in TABLE_SUFFIXES:
-            if n_features is None:
-                raise UsageError(
-                    f"{path}: a table needs the number of columns before the first row, which svmlight text does "
-                    "not tell; write .parquet or .npz, or apply a selection first"
-                )
             delimiter = "," if suffix == ".csv" else "\t"
-            return _write_delimited(partial, blocks, feature_names, target or "label", packing, delimiter)
+            return _write_delimited(partial, blocks, titles, target or "label", packing, delimiter)
         return _write_svmlight(partial, blocks, packing, 0 if zero_based else 1)
 
 
@@ -75,6 +82,8 @@ def _write_svmlight(path: Path, blocks: Iterable[RowBlock], packing: str, first_
     n_rows = 0
     with create_packed(path, packing) as file:
         for block in blocks:
+            if not block.n_rows:
+                continue
             known, codes = np.unique(labels_of(block), return_inverse=True)
             if known.dtype.kind not in "biuf":
                 raise DataError(
@@ -162,21 +171,21 @@ def _write_sparse_parquet(path: Path, blocks: Iterable[RowBlock], names: Names, 
     return _write_batches(blocks, batch_of, lambda schema: pq.ParquetWriter(path, schema, compression="zstd"))
 
 
-def _table_batch(block: RowBlock, names: Names, target: str) -> pa.RecordBatch:
+def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBatch:
     """A block as named columns, zeros filled in, the labels last."""
     import pyarrow as pa
 
-    dense = np.zeros((block.n_rows, block.n_features), np.float32)
+    dense = np.zeros((block.n_rows, len(names)), np.float32)
     dense[np.repeat(np.arange(block.n_rows), np.diff(block.indptr)), block.indices] = block.values
-    titles = [str(i) for i in range(block.n_features)] if names is None else [str(name) for name in names]
-    columns = [pa.array(dense[:, i]) for i in range(block.n_features)]
+    titles = list(names)
+    columns = [pa.array(dense[:, i]) for i in range(len(names))]
     if block.y is not None:
         columns.append(pa.array(block.y))
         titles.append(target)
     return pa.RecordBatch.from_arrays(columns, titles)
 
 
-def _write_parquet_table(path: Path, blocks: Iterable[RowBlock], names: Names, target: str) -> int:
+def _write_parquet_table(path: Path, blocks: Iterable[RowBlock], names: list[str], target: str) -> int:
     import pyarrow.parquet as pq
 
     return _write_batches(
@@ -187,7 +196,7 @@ def _write_parquet_table(path: Path, blocks: Iterable[RowBlock], names: Names, t
 
 
 def _write_delimited(
-    path: Path, blocks: Iterable[RowBlock], names: Names, target: str, packing: str, delimiter: str
+    path: Path, blocks: Iterable[RowBlock], names: list[str], target: str, packing: str, delimiter: str
 ) -> int:
     from pyarrow import csv as arrow_csv
 

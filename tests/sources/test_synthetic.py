@@ -1,0 +1,145 @@
+"""The synthetic sets: their shape, what is drawn anew and what belongs to the name."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from streamsieve import RowBlock, UsageError, open_source
+from streamsieve.sources.synthetic import SyntheticSource, distinct_integers
+
+
+def rows(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, values (a line per row) and labels."""
+    blocks: list[RowBlock] = list(open_source(name).row_blocks())
+    per_row = int(blocks[0].indptr[1])
+    for block in blocks:
+        assert (np.diff(block.indptr) == per_row).all()
+    ids = np.concatenate([block.indices for block in blocks]).reshape(-1, per_row)
+    values = np.concatenate([block.values for block in blocks]).reshape(-1, per_row)
+    return ids, values, np.concatenate([block.y for block in blocks])
+
+
+@pytest.mark.parametrize(
+    ("kind", "features", "informative", "noise"), [("x1", 10_000, 100, 200), ("x2", 20_000, 200, 400)]
+)
+def test_rows_have_the_shape_of_the_paper(kind, features, informative, noise):
+    source = open_source(f"synthetic:{kind}")
+    assert (source.n_rows, source.n_features, source.rewindable) == (100_000, features, True)
+    ids, values, y = rows(f"synthetic:{kind}?rows=1500")
+    assert ids.shape == values.shape == (1500, informative + noise)
+    assert y.shape == (1500,)
+    assert {block.n_features for block in open_source(f"synthetic:{kind}?rows=1500").row_blocks()} == {features}
+
+
+@pytest.mark.parametrize(("kind", "informative"), [("x1", 100), ("x2", 200)])
+def test_informative_ids_are_in_every_row_and_noise_is_outside(kind, informative):
+    ids, values, _ = rows(f"synthetic:{kind}?rows=1100")
+    assert (ids[:, :informative] == np.arange(informative)).all()
+    noise = ids[:, informative:]
+    assert (np.diff(noise, axis=1) > 0).all()
+    assert noise.min() == informative
+    assert noise.max() == open_source(f"synthetic:{kind}").n_features - 1
+    assert values.all()
+
+
+def test_values_are_standard_normal_with_six_decimals():
+    _, values, _ = rows("synthetic:x1?rows=2000")
+    assert abs(values.mean()) < 0.01
+    assert abs(values.std() - 1) < 0.01
+    assert (values.astype(np.float64).round(6).astype(np.float32) == values).all()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_labels_are_the_sign_of_the_hidden_score(seed):
+    source = SyntheticSource("x1", rows=2000, seed=seed)
+    _, values, y = rows(f"synthetic:x1?rows=2000&seed={seed}")
+    score = values[:, :100].astype(np.float64).round(6) @ source.hidden_weights
+    assert y.tolist() == np.where(score > 0, 1, -1).tolist()
+    assert 0.45 < (y > 0).mean() < 0.55
+    assert 0 < source.hidden_weights.min() < source.hidden_weights.max() < 1
+
+
+def test_another_seed_gives_other_rows_of_the_same_problem():
+    ids, values, y = rows("synthetic:x1?rows=100")
+    other_ids, other_values, other_y = rows("synthetic:x1?rows=100&seed=1")
+    assert (ids != other_ids).any(axis=1).all()
+    assert (values != other_values).any(axis=1).all()
+    assert (y != other_y).any()
+    assert (SyntheticSource("x1").hidden_weights == SyntheticSource("x1", seed=1).hidden_weights).all()
+
+
+def test_each_set_has_hidden_weights_of_its_own():
+    assert (SyntheticSource("x1").hidden_weights != SyntheticSource("x2").hidden_weights[:100]).all()
+
+
+def test_blocks_do_not_repeat_each_other():
+    _, values, _ = rows("synthetic:x1?rows=2048")
+    assert (values[:1024] != values[1024:]).any(axis=1).all()
+
+
+@pytest.mark.parametrize("few", [1, 1000, 1024, 1025])
+def test_fewer_rows_are_the_first_of_more(few):
+    for part, whole in zip(rows(f"synthetic:x1?rows={few}"), rows("synthetic:x1?rows=5000"), strict=True):
+        assert len(part) == few
+        assert (part == whole[:few]).all()
+
+
+def test_reading_again_gives_the_same_rows():
+    source = SyntheticSource("x2", rows=1500)
+    for first, again in zip(source.row_blocks(), source.row_blocks(), strict=True):
+        assert (first.values == again.values).all()
+        assert (first.indices == again.indices).all()
+
+
+def test_features_option_widens_the_noise():
+    ids, _, _ = rows("synthetic:x1?rows=50&features=5000000000")
+    assert ids.max() > 2**31
+    assert open_source("synthetic:x1?features=5000000000").n_features == 5_000_000_000
+
+
+def test_rows_can_fill_every_feature():
+    ids, _, _ = rows("synthetic:x1?rows=2&features=300")
+    assert ids.tolist() == [list(range(300))] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2"),
+        ("synthetic:", "no synthetic set ''"),
+        ("synthetic:x1?rows=0", "ask for 1 or more"),
+        ("synthetic:x1?rows=-5", "ask for 1 or more"),
+        ("synthetic:x1?rows=many", "whole numbers"),
+        ("synthetic:x1?rows=", "whole numbers"),
+        ("synthetic:x1?rows=1.5", "whole numbers"),
+        ("synthetic:x1?features=299", "a row alone has 300"),
+        ("synthetic:x1?seed=-1", "a seed is 0 or more"),
+        ("synthetic:x1?colour=red", "no option 'colour'; there are rows, features, seed"),
+    ],
+)
+def test_bad_option_is_refused(name, message):
+    with pytest.raises(UsageError, match=message):
+        open_source(name)
+
+
+def test_target_is_not_for_synthetic_rows():
+    with pytest.raises(UsageError, match="target column is for tables"):
+        open_source("synthetic:x1", target="y")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_every_subset_is_equally_likely(count):
+    drawn = distinct_integers(np.random.default_rng(8), 30_000, count, 2, 7)
+    subsets = list(combinations(range(2, 7), count))
+    found, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert found.tolist() == [list(subset) for subset in subsets]
+    expected = 30_000 / len(subsets)
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    assert chi2 < 27.9  # the 0.999 quantile for 9 degrees of freedom; fewer have a smaller one
+
+
+def test_drawing_all_integers_gives_all_of_them():
+    assert distinct_integers(np.random.default_rng(9), 3, 6, 10, 16).tolist() == [list(range(10, 16))] * 3
