@@ -12,7 +12,7 @@ CASES = [pytest.param(method, check, id=f"{method}-{name}") for method in METHOD
 
 @pytest.mark.parametrize(("method", "check"), CASES)
 def test_selector_keeps_its_promise(method: str, check: Check) -> None:
-    check(method)
+    check()
 
 
 def test_every_method_has_checks() -> None:

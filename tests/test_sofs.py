@@ -41,7 +41,8 @@ def accuracy(selector: ss.SOFS, source: ss.Source) -> float:
     ],
 )
 def test_the_papers_informative_features_are_found(kind: str, informative: int, least: float) -> None:
-    selector = ss.SOFS(informative, criterion="confidence").fit_source(ss.open_source(f"synthetic:{kind}"))
+    selector = ss.SOFS(informative, criterion="confidence", fit_intercept=False)
+    selector.fit_source(ss.open_source(f"synthetic:{kind}"))
     assert selector.selection().indices.tolist() == list(range(informative))
     assert accuracy(selector, ss.open_source(f"synthetic:{kind.split('?')[0]}?rows=10000&seed=1")) >= least
 
@@ -51,10 +52,10 @@ def test_real_counts_agree_with_the_oracle() -> None:
     for line in lzma.decompress(TRAIN.read_bytes()).decode().splitlines()[:300]:
         label, *entries = line.split()
         x = {int(j) - 1: float(v) for j, v in (entry.split(":") for entry in entries)}
-        rows.append((x, int(label)))
+        rows.append((x, int(float(label) > 0)))
     expected = oracle.learn(rows, n_features_to_select=50, gamma=1.0)
     block = next(iter(ss.open_source(TRAIN).row_blocks())).rows(0, 300)
-    selector = ss.SOFS(50, criterion="confidence").start(classes=[-1, 1]).partial_fit_block(block)
+    selector = ss.SOFS(50, criterion="confidence", fit_intercept=False).start(classes=[-1, 1]).partial_fit_block(block)
     ids, weights, _ = selector._kept(selector._state)
     assert sorted(ids.tolist()) == sorted(expected["weights"])
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
@@ -79,8 +80,9 @@ def test_an_id_of_five_billion_in_a_small_file_is_no_problem(tmp_path: Path) -> 
 def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
     width = 50_000_000
     block = RowBlock(np.array([0, 2]), np.array([5, width - 1]), np.ones(2, np.float32), np.array([1]), width)
-    selector = ss.SOFS(100).start(width, [-1, 1]).partial_fit_block(block)
-    assert sum(array.nbytes for array in selector._state) <= 4 * width + 100 * 50
+    for criterion, per_feature in (("confidence", 4), ("snr", 8)):
+        selector = ss.SOFS(100, criterion=criterion).start(width, [-1, 1]).partial_fit_block(block)
+        assert sum(array.nbytes for array in selector._state) <= per_feature * width + 100 * 60
 
 
 def test_table_takes_at_most_three_slots_per_feature() -> None:
@@ -170,9 +172,14 @@ def test_a_share_of_the_features_can_be_asked_for() -> None:
         ({"n_features_to_select": True}, "n_features_to_select=True: must be"),
         ({"gamma": 0}, "gamma=0: must be a number above 0"),
         ({"gamma": float("nan")}, "gamma=nan: must be"),
-        ({"criterion": "magic"}, "criterion='magic': must be 'confidence'"),
+        ({"criterion": "magic"}, "criterion='magic': must be 'snr' or 'confidence'"),
         ({"normalize": "l1"}, "normalize='l1': must be"),
         ({"n_epochs": 0}, "n_epochs=0: must be"),
+        ({"update": "both"}, "update='both': must be"),
+        ({"fit_intercept": 1}, "fit_intercept=1: must be True or False"),
+        ({"class_weight": "even"}, "class_weight='even': must be None, 'balanced'"),
+        ({"forget": 0}, "forget=0: must be None or a number of rows above 0"),
+        ({"curve": "yes"}, "curve='yes': must be True, False or a list"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(params: dict[str, object], message: str) -> None:

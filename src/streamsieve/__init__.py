@@ -10,13 +10,20 @@ from .version import __version__
 if TYPE_CHECKING:
     from .blocks import RowBlock
     from .errors import DataError, UsageError
-    from .estimators import SOFS, load
+    from .estimators import AROW, FOBOS, FOFS, OGD, PET, SOFS, OFSPartial, RandomSelection, load
     from .selection import RunRecord, Selection
     from .sources import Source, open_source
     from .workflow import select
 
 _HOME = {  # public name -> module, imported at first use: most users need few of them
+    "AROW": "estimators",
     "DataError": "errors",
+    "FOBOS": "estimators",
+    "FOFS": "estimators",
+    "OFSPartial": "estimators",
+    "OGD": "estimators",
+    "PET": "estimators",
+    "RandomSelection": "estimators",
     "RowBlock": "blocks",
     "RunRecord": "selection",
     "SOFS": "estimators",
@@ -34,6 +41,13 @@ __all__ = [
     "RowBlock",
     "RunRecord",
     "SOFS",
+    "AROW",
+    "FOBOS",
+    "FOFS",
+    "OFSPartial",
+    "OGD",
+    "PET",
+    "RandomSelection",
     "Selection",
     "Source",
     "UsageError",

@@ -23,6 +23,8 @@ class RowBlock:
     y: NDArray[Any] | None
     n_features: int
     origin: str = ""  # the file the rows came from, for messages
+    dense: bool = False  # whether what is not there is a 0 that was measured
+    sample_weight: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         for name in ("indptr", "indices", "values"):
@@ -49,7 +51,27 @@ class RowBlock:
             None if self.y is None else self.y[start:stop],
             self.n_features,
             self.origin,
+            self.dense,
+            None if self.sample_weight is None else self.sample_weight[start:stop],
         )
+
+    def to_dense(self) -> NDArray[np.float64]:
+        """The rows as a matrix, zeros filled in."""
+        matrix = np.zeros((self.n_rows, self.n_features))
+        matrix[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices] = self.values
+        return matrix
+
+    def without_weightless(self) -> RowBlock:
+        """The rows that count: those of weight 0 are as good as absent."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        counts = self.sample_weight != 0
+        lengths = np.diff(self.indptr)
+        entries = np.repeat(counts, lengths)
+        indptr = np.concatenate([[0], np.cumsum(lengths[counts])])
+        y = None if self.y is None else self.y[counts]
+        kept = self.indices[entries], self.values[entries]
+        return RowBlock(indptr, *kept, y, self.n_features, self.origin, self.dense, self.sample_weight[counts])
 
 
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
@@ -59,7 +81,7 @@ def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") 
     indices = np.nonzero(present)[1]
     indptr = np.zeros(len(matrix) + 1, np.int64)
     np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
-    return RowBlock(indptr, indices.astype(np.int32), values[present], y, matrix.shape[1], origin)
+    return RowBlock(indptr, indices.astype(np.int32), values[present], y, matrix.shape[1], origin, dense=True)
 
 
 Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]

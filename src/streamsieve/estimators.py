@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
+    _check_sample_weight,
     check_array,
     check_is_fitted,
     validate_data,
@@ -24,7 +25,7 @@ from .persistence import read_model
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
-from .selectors.rows import sofs
+from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
 from .sources.arrays import ArraySource, is_sparse
 
@@ -68,7 +69,9 @@ class Selector(TransformerMixin, BaseEstimator, Learner):
 
     def transform(self, X: Any) -> Any:
         """The selected columns of ``X``, in ascending order of id."""
-        X = self._checked(X, dtype=None)
+        check_is_fitted(self)
+        options = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": not get_tags(self).input_tags.allow_nan}
+        X = validate_data(self, self._without_unseen(X), **options, reset=False)
         return _safe_indexing(X, self.selection().indices, axis=1)
 
     def inverse_transform(self, X: Any) -> Any:
@@ -85,11 +88,6 @@ class Selector(TransformerMixin, BaseEstimator, Learner):
         wide[:, selected] = X
         return wide
 
-    def _checked(self, X: Any, dtype: Any) -> Any:
-        """``X`` as an array to predict on or reduce, its width and names checked against those of the training."""
-        check_is_fitted(self)
-        return validate_data(self, self._without_unseen(X), accept_sparse="csr", dtype=dtype, reset=False)
-
     def _without_unseen(self, X: Any) -> Any:
         """A sparse ``X`` without columns beyond those seen in training: there unseen features count nothing.
 
@@ -102,22 +100,31 @@ class Selector(TransformerMixin, BaseEstimator, Learner):
 class RowSelector(ClassifierMixin, Selector, RowLearner):
     """A learner of rows as a scikit-learn classifier and selector."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    expected_failed_checks: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+        "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
         """Learn from the rows of ``X`` in their order, from scratch."""
         self.check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric")
-        source = ArraySource(X, y, self._names(), name="")
-        return self.fit_source(source, two_classes(y))
+        X, y = validate_data(self, X, y, **self._accepted())
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        missing = self.reads_what_it_asks
+        source = ArraySource(X, y, self._names(), name="", sample_weight=weights, allow_nan=missing)
+        return self.fit_source(source, classes_of(y))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any | None = None) -> Self:
-        """Learn from some more rows. The first call names the ``classes``, or has rows of both."""
+    def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
+        """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
         first = not self.started
         X, y = self._validated_chunk(X, y, first)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         if first:
-            self.start(X.shape[1], two_classes(y) if classes is None else classes, self._names())
+            self.start(X.shape[1], classes_of(y) if classes is None else classes, self._names())
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
-        for block in ArraySource(X, y, name="").row_blocks():
+        missing = self.reads_what_it_asks
+        for block in ArraySource(X, y, name="", sample_weight=weights, allow_nan=missing).row_blocks():
             self.partial_fit_block(block)
         return self
 
@@ -126,15 +133,22 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
         known = None if first else self._names()
         width = 0 if first else self.n_features_in_
         wider = getattr(X, "shape", (0, 0))[1:] > (width,)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", reset=first or wider)
+        X, y = validate_data(self, X, y, **self._accepted(), reset=first or wider)
         names = self._names()
         if known is not None and (names is None or not np.array_equal(names[:width], known)):
             raise ValueError("the columns seen before must come first, under the same names; new ones behind them")
         return X, y
 
+    def _accepted(self) -> dict[str, Any]:
+        """What input is let in: sparse or dense; missing values only where what is not asked for is not read."""
+        finite = "allow-nan" if self.reads_what_it_asks else True
+        return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of every row: positive for the second of ``classes_``."""
-        blocks = ArraySource(self._checked(X, dtype="numeric"), name="").row_blocks()
+        """The score of every row: positive for the second of two classes; a column per class for more."""
+        check_is_fitted(self)
+        X = validate_data(self, self._without_unseen(X), **self._accepted(), reset=False)
+        blocks = ArraySource(X, name="", allow_nan=self.reads_what_it_asks).row_blocks()
         return np.concatenate([self.decision_function_block(block) for block in blocks])
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -147,16 +161,16 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = self.reads_what_it_asks
+        tags.classifier_tags.multi_class = not self.two_classes_only
         return tags
 
 
-def two_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The two labels, sorted: any two values, but not the continuous target of a regression."""
+def classes_of(y: NDArray[Any]) -> NDArray[Any]:
+    """The labels, sorted: any values, but not the continuous target of a regression."""
     classes = np.unique(y)
     if classes.size > 2:
         check_classification_targets(y)
-        raise ValueError(f"Only binary classification is supported. The type of the target is {type_of_target(y)}.")
     if classes.size < 2:
         raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
     return classes
@@ -164,6 +178,43 @@ def two_classes(y: NDArray[Any]) -> NDArray[Any]:
 
 class SOFS(RowSelector, sofs.SOFSLearner):
     __doc__ = sofs.SOFSLearner.__doc__
+
+
+class FirstOrderSelector(RowSelector):
+    """A learner whose step grows with the weight of a row."""
+
+    expected_failed_checks: ClassVar[dict[str, str]] = {
+        **RowSelector.expected_failed_checks,
+        "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
+    }
+
+
+class PET(FirstOrderSelector, first_order.PETLearner):
+    __doc__ = first_order.PETLearner.__doc__
+
+
+class FOFS(FirstOrderSelector, first_order.FOFSLearner):
+    __doc__ = first_order.FOFSLearner.__doc__
+
+
+class OFSPartial(RowSelector, ofs_partial.OFSPartialLearner):
+    __doc__ = ofs_partial.OFSPartialLearner.__doc__
+
+
+class OGD(FirstOrderSelector, baselines.OGDLearner):
+    __doc__ = baselines.OGDLearner.__doc__
+
+
+class FOBOS(FirstOrderSelector, baselines.FOBOSLearner):
+    __doc__ = baselines.FOBOSLearner.__doc__
+
+
+class AROW(RowSelector, baselines.AROWLearner):
+    __doc__ = baselines.AROWLearner.__doc__
+
+
+class RandomSelection(FirstOrderSelector, baselines.RandomSelectionLearner):
+    __doc__ = baselines.RandomSelectionLearner.__doc__
 
 
 def estimator_class(method: str) -> type[Selector]:

@@ -12,6 +12,13 @@ from .persistence import read_model
 
 METHODS = {
     "sofs": "streamsieve.selectors.rows.sofs:SOFSLearner",
+    "pet": "streamsieve.selectors.rows.first_order:PETLearner",
+    "fofs": "streamsieve.selectors.rows.first_order:FOFSLearner",
+    "ofs-partial": "streamsieve.selectors.rows.ofs_partial:OFSPartialLearner",
+    "ogd": "streamsieve.selectors.rows.baselines:OGDLearner",
+    "fobos": "streamsieve.selectors.rows.baselines:FOBOSLearner",
+    "arow": "streamsieve.selectors.rows.baselines:AROWLearner",
+    "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
 }
 
 

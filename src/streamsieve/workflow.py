@@ -294,7 +294,7 @@ def _learn(
     began = time.perf_counter()
     every = request["checkpoint_every"]
     if not selector.started:
-        selector.start(source.n_features, request["classes"], source.feature_names)
+        selector.start(selector.width_for(source), request["classes"], source.feature_names)
     learn = 0.0
     for block in _pieces(source, selector.n_epochs, selector.n_rows_, every):
         start = time.perf_counter()

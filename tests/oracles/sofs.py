@@ -1,48 +1,196 @@
-"""SOFS for two classes, from algorithm 6 of Wu, Hoi, Mei, Yu (2017), with its gaps closed.
+"""SOFS, second-order selection: P1 algorithms 4 and 6, many classes as in its 3.6 (Wu, Hoi, Mei, Yu 2017).
 
-The heap starts empty and fills freely; entering is strict; of equally confident members the one of highest id goes.
+Gaps closed:
+- No feature is kept at first. After all features of a row have stepped its outsiders try to enter, lowest id first:
+  while there is room each enters; then one must be strictly above the member of smallest key, and of equal smallest
+  members the highest id leaves. A feature that enters takes the step of the row as its weight.
+- A row is a mistake when the true class does not score strictly above every other (two classes: y * score <= 0). Of
+  equal best rivals the class of lowest code counts. ``update="uniform"`` with a positive loss but no class at or above
+  the true one takes the best rival.
+- The key is the precision, for many classes minus the sum over classes of the variances.
+- The intercept is a feature of value ``constants[row]``, always kept and outside the budget. It comes last in sums.
+- A row of weight v has gamma / v in place of gamma; one of weight 0 was never there.
+
+Beyond the paper:
+- ``criterion="snr"``: outsiders keep shadow weights, which are no part of a score and learn against the score they
+  would have had with that one feature more. The key is the Euclidean norm over classes of weight * sqrt(precision), as
+  of the last update the feature took part in. A feature that enters or leaves keeps its weight.
+- ``forget`` = H: before each row every precision moves towards 1, its distance times 2 ** (-1 / H). Keys made at
+  different rows are compared as if none had been forgotten: divided by what the decay has made of 1 (s below; streams
+  of up to 1000 H rows). For minus the sum of variances that cannot be done: such a key stays as it was when its feature
+  last took part, but that of the member about to be challenged is renewed first, until the smallest is a new one.
 """
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
+
+from .pet import Row, lead, nearer, on_grid, scores
 
 
 def learn(
-    rows: list[tuple[dict[int, float], int]], n_features_to_select: int, gamma: float = 1.0, **_: Any
+    rows: list[Row],
+    n_classes: int = 2,
+    weights: list[float] | None = None,
+    constants: list[float] | None = None,
+    *,
+    n_features_to_select: int,
+    gamma: float = 1.0,
+    criterion: str = "confidence",
+    update: str = "max_score",
+    forget: float | None = None,
 ) -> dict[str, Any]:
-    mu: dict[int, float] = {}  # the kept features
-    sigma_inverse: dict[int, float] = {}
+    classes = range(1 if n_classes == 2 else n_classes)
+    kept: set[int] = set()
+    mu: dict[int, list[float]] = {}  # the weights of kept features and, for snr, the shadow weights of all others seen
+    evidence: dict[int, list[float]] = {}  # precision - 1, of all features seen
+    bias = [0.0 for _ in classes]
+    bias_evidence = [0.0 for _ in classes]
+    keys: dict[int, float] = {}
+    past: dict[int, list[Any]] = {}  # the updates a feature took part in, as (row, absolute value, snr: was it kept)
+    s = 1.0  # what forgetting has made of 1
     mistakes = updates = 0
-    closest_call = float("inf")  # how near a decision came to going the other way by rounding alone
-    for x, y in rows:
-        margin = y * sum(mu.get(j, 0.0) * x[j] for j in sorted(x))
-        closest_call = min(closest_call, abs(margin - 1), abs(margin) if margin else float("inf"))
-        mistakes += margin <= 0
+    closest_call = float("inf")
+
+    def key_of(j: int) -> float:
+        if criterion == "snr":
+            total = 0.0
+            for c in classes:
+                total += mu[j][c] ** 2 * (1 + evidence[j][c]) / s
+            return sqrt(total)
+        if n_classes == 2:
+            return evidence[j][0] / s
+        total = 0.0
+        for c in classes:
+            total += variance(evidence[j][c])
+        return -total
+
+    def tie_is_real(j: int, k: int) -> bool:
+        """Whether equal keys are equal in any arithmetic: features that are in the same state, or came there alike."""
+        if forget is not None:
+            return past[j] == past[k]
+        same_weights = criterion == "confidence" or [abs(m) for m in mu[j]] == [abs(m) for m in mu[k]]
+        return (same_weights and evidence[j] == evidence[k]) or on_grid(keys[j])
+
+    rows_so_far = 0
+    for t, (x, code) in enumerate(rows):
+        v = 1.0 if weights is None else weights[t]
+        z = 0.0 if constants is None else constants[t]
+        if v == 0:
+            continue
+
+        rows_so_far += 1
+        if forget is not None:
+            s = 2 ** (-rows_so_far / forget)
+            for j in evidence:
+                evidence[j] = [e * 2 ** (-1 / forget) for e in evidence[j]]
+            bias_evidence = [e * 2 ** (-1 / forget) for e in bias_evidence]
+
+        score = scores({j: mu[j] for j in kept}, bias, x, z)
+        ahead = lead(score, code, n_classes)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
+        mistakes += ahead <= 0
+
+        a, call = directions(score, code, n_classes, update)
+        closest_call = min(closest_call, call)
+        margin = 0.0
+        for c in classes:
+            margin += a[c] * score[c]
+        closest_call = nearer(closest_call, margin, 1.0, tie_is_real=False)
         loss = max(0.0, 1 - margin)
         if loss == 0:
             continue
         updates += 1
-        sigma = {j: 1 / sigma_inverse.get(j, 1.0) for j in x}
-        beta = 1 / (sum(sigma[j] * x[j] ** 2 for j in x) + gamma)
-        step = {j: loss * beta * y * sigma[j] * x[j] for j in x}
+
         for j in x:
-            sigma_inverse[j] = sigma_inverse.get(j, 1.0) + x[j] ** 2 / gamma
-            if j in mu:
-                mu[j] += step[j]
-        outsiders = [j for j in sorted(x) if j not in mu]
-        for j in outsiders:
-            if len(mu) < n_features_to_select:
-                mu[j] = step[j]
+            evidence.setdefault(j, [0.0 for _ in classes])
+            mu.setdefault(j, [0.0 for _ in classes])
+        spread = 0.0
+        for j in sorted(x):
+            for c in classes:
+                spread += a[c] ** 2 * variance(evidence[j][c]) * x[j] ** 2
+        for c in classes:
+            spread += a[c] ** 2 * variance(bias_evidence[c]) * z**2
+        beta = 1 / (spread + gamma / v)
+
+        for j in x:
+            own = loss
+            if criterion == "snr" and j not in kept:
+                own_margin = margin
+                for c in classes:
+                    own_margin += a[c] * mu[j][c] * x[j]
+                own = max(0.0, 1 - own_margin)
+            for c in classes:
+                mu[j][c] += own * beta * a[c] * variance(evidence[j][c]) * x[j]
+                evidence[j][c] += a[c] ** 2 * x[j] ** 2 / (gamma / v)
+            past.setdefault(j, []).append((t, abs(x[j]), criterion == "snr" and j in kept))
+            keys[j] = key_of(j)
+        for c in classes:
+            bias[c] += loss * beta * a[c] * variance(bias_evidence[c]) * z
+            bias_evidence[c] += a[c] ** 2 * z**2 / (gamma / v)
+
+        for j in [j for j in sorted(x) if j not in kept]:
+            if len(kept) < n_features_to_select:
+                kept.add(j)
                 continue
-            least = min(mu, key=lambda member: (sigma_inverse[member], -member))
-            if sigma_inverse[j] > sigma_inverse[least]:
-                del mu[least]
-                mu[j] = step[j]
+            order = sorted(kept, key=lambda k: (keys[k], -k))
+            if criterion == "confidence" and n_classes > 2 and forget is not None:
+                while keys[order[0]] != key_of(order[0]):
+                    for other in order[1:2]:
+                        real = tie_is_real(other, order[0])
+                        closest_call = nearer(closest_call, keys[other], keys[order[0]], real)
+                    keys[order[0]] = key_of(order[0])
+                    order = sorted(kept, key=lambda k: (keys[k], -k))
+            least = order[0]
+            closest_call = nearer(closest_call, keys[j], keys[least], tie_is_real(j, least))
+            if keys[j] > keys[least]:
+                for other in order[1:2]:
+                    closest_call = nearer(closest_call, keys[other], keys[least], tie_is_real(other, least))
+                kept.remove(least)
+                kept.add(j)
+        if criterion == "confidence":
+            mu = {j: mu[j] for j in mu if j in kept}
+
+    if criterion == "snr":
+        final = {j: keys[j] * sqrt(s) for j in kept}
+    elif n_classes == 2:
+        final = {j: 1 + evidence[j][0] for j in kept}
+    else:
+        final = {j: keys[j] for j in kept}
     return {
-        "weights": mu,
-        "scores": {j: sigma_inverse[j] for j in mu},
+        "weights": {j: mu[j] for j in kept},
+        "bias": bias,
+        "scores": final,
         "mistakes": mistakes,
         "updates": updates,
         "closest_call": closest_call,
     }
+
+
+def variance(evidence: float) -> float:
+    return 1 / (1 + evidence)
+
+
+def directions(score: list[float], code: int, n_classes: int, update: str) -> tuple[list[float], float]:
+    """By how much each class steps (the alphas of P1 equations 10 and 11), and the closest call among the scores."""
+    if n_classes == 2:
+        return [1.0 if code == 1 else -1.0], float("inf")
+    closest_call = float("inf")
+    others = [c for c in range(n_classes) if c != code]
+    rival = min(others, key=lambda c: (-score[c], c))
+    for c in others:
+        if c != rival:
+            closest_call = nearer(closest_call, score[c], score[rival], tie_is_real=True)
+    a = [0.0] * n_classes
+    a[code] = 1.0
+    a[rival] = -1.0
+    if update == "uniform":
+        for c in others:
+            closest_call = nearer(closest_call, score[c], score[code], tie_is_real=True)
+        level = [c for c in others if score[c] >= score[code]]
+        if level:
+            a[rival] = 0.0
+            for c in level:
+                a[c] = -1 / len(level)
+    return a, closest_call

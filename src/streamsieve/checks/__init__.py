@@ -1,24 +1,30 @@
 """What every selector must satisfy, picked by the class it is built on.
 
     for name, check in checks_for("sofs"):
-        check("sofs")
+        check()
 
-A check takes the name of a method and raises AssertionError when the method breaks a promise. A new method in the
-registry is checked without another line.
+A check raises AssertionError when the method breaks a promise. A new method in the registry is checked without another
+line; parameters to try beside its defaults, and promises that cannot hold, stand with their reasons in its class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ..registry import learner_class
 from ..selectors.rows.base import RowLearner
 from . import rows
 
-Check = Callable[[str], None]
+Check = Callable[[], None]
 
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:
     """The checks a method must pass, with their names."""
-    if issubclass(learner_class(method), RowLearner):
-        yield from ((check.__name__, check) for check in rows.CHECKS)
+    learner = learner_class(method)
+    if issubclass(learner, RowLearner):
+        for params in ({}, *learner.check_variants):
+            for check in rows.CHECKS:
+                if check.__name__ not in learner.exempt_from_checks:
+                    told = ",".join(f"{name}={value}" for name, value in params.items())
+                    yield f"{check.__name__}({told})", partial(check, rows.Maker(method, params))

@@ -14,14 +14,13 @@ Array = Any
 def score_rows(
     table: Array, ids: Array, weights: Array, indptr: Array, indices: Array, values: Array, scores: Array
 ) -> None:
-    """``scores[r]`` = sum of ``weight * value`` over the features of row r that have a weight; others count nothing."""
-    for row in range(scores.size):
-        score = 0.0
+    """Add to ``scores[r, c]`` the sum of ``weights[j, c] * value`` over the features j of row r that have weights."""
+    for row in range(scores.shape[0]):
         for i in range(indptr[row], indptr[row + 1]):
             position = table[probe(table, ids, int(indices[i]))] - 1
             if position >= 0:
-                score += weights[position] * values[i]
-        scores[row] = score
+                for c in range(scores.shape[1]):
+                    scores[row, c] += weights[position, c] * values[i]
 
 
 @kernel

@@ -70,7 +70,7 @@ class Learner:
         header = {
             "method": self.method,
             "version": __version__,
-            "params": self.parameters(),
+            "params": {name: _as_json(value) for name, value in self.parameters().items()},
             "n_features": self.n_features_in_,
             "note": note,
             **self._header(),
@@ -84,12 +84,25 @@ class Learner:
     @classmethod
     def from_saved(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """What ``save`` wrote, ready to go on."""
-        learner = cls(**header["params"])
+        learner = cls(**{name: _from_json(value) for name, value in header["params"].items()})
         learner.n_features_in_ = header["n_features"]
         if "feature_names" in arrays:
             learner.feature_names_in_ = arrays["feature_names"].astype(object)
         learner._restore(header, arrays)
         return learner
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON can hold it: keys of any kind become pairs, a generator is told by the state saved apart."""
+    if isinstance(value, dict):
+        return {"pairs": [[_as_json(key), weight] for key, weight in value.items()]}
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return None if isinstance(value, np.random.Generator) else value
+
+
+def _from_json(value: Any) -> Any:
+    return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value
 
 
 def require(condition: bool, name: str, value: Any, expected: str) -> None:

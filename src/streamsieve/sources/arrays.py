@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -28,6 +29,8 @@ class ArraySource(BaseSource):
         feature_names: NDArray[Any] | None = None,
         name: str = "array",
         block_rows: int | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
+        allow_nan: bool = False,
     ) -> None:
         super().__init__(name)
         X, names = as_matrix(X, name)
@@ -38,6 +41,8 @@ class ArraySource(BaseSource):
             raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
         self.feature_names = names if feature_names is None else feature_names
         self.block_rows = block_rows
+        self.sample_weight = sample_weight
+        self.allow_nan = allow_nan
 
     def row_blocks(self) -> Iterator[RowBlock]:
         n_rows = self.n_rows or 0
@@ -56,7 +61,10 @@ class ArraySource(BaseSource):
             labels = None if self.y is None else self.y[start:stop]
             with np.errstate(over="ignore"):
                 block = block_of(self.matrix[start:stop], labels, self.name)
-            refuse_not_finite(block, start, self.feature_names)
+            if self.sample_weight is not None:
+                block = replace(block, sample_weight=self.sample_weight[start:stop])
+            if not self.allow_nan:
+                refuse_not_finite(block, start, self.feature_names)
             yield block
 
     def targets(self) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +176,7 @@ def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBat
     """A block as named columns, zeros filled in, the labels last."""
     import pyarrow as pa
 
-    dense = np.zeros((block.n_rows, len(names)), np.float32)
-    dense[np.repeat(np.arange(block.n_rows), np.diff(block.indptr)), block.indices] = block.values
+    dense = replace(block, n_features=len(names)).to_dense().astype(np.float32)
     titles = list(names)
     columns = [pa.array(dense[:, i]) for i in range(len(names))]
     if block.y is not None:

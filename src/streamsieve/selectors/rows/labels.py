@@ -1,4 +1,4 @@
-"""Two classes out of a stream of labels, known beforehand or met on the way."""
+"""Classes out of a stream of labels, known beforehand or met on the way."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ ADVICE = "rows sorted by class teach little; shuffle them"
 EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
 LEAST_ROWS = 50  # to judge the order of the labels by
 FEW_SWITCHES = 0.1  # of those that a random order has
+NONE_YET = -1
 
 
 def show(label: Any) -> str:
@@ -23,36 +24,54 @@ def show(label: Any) -> str:
 class Labels:
     """The classes, sorted, and what the order of the labels has been so far.
 
-    While only one class is known it counts as the positive one; ``encode`` says when a second one, larger than it,
-    turns that around.
+    Without ``classes`` the first two labels met are the classes. While only one is known it counts as the second, the
+    positive one; ``encode`` says when another, larger than it, turns that around.
     """
 
     def __init__(self, classes: Any | None = None) -> None:
         self.given = classes is not None
         self.classes: NDArray[Any] = np.unique(np.asarray(classes)) if self.given else np.empty(0)
-        if self.given and self.classes.size != 2:
-            raise DataError(f"two classes are needed, {self.classes.size} were given: {self.classes.tolist()}")
-        self.order = np.zeros(4, np.int64)  # rows, positive rows, changes from row to row, last sign
+        if self.given and self.classes.size < 2:
+            raise DataError(f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}")
+        self.counts = np.zeros(max(2, self.classes.size), np.int64)  # rows of each class
+        self.order = np.array([0, NONE_YET])  # changes of class from row to row, class of the last row
 
-    def encode(self, y: NDArray[Any] | None, origin: str) -> tuple[NDArray[np.int8], bool]:
-        """+1 for the second of the classes and -1 for the first; and whether earlier signs must be turned around."""
+    @property
+    def n_classes(self) -> int:
+        return self.counts.size
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.sum())
+
+    def encode(self, y: NDArray[Any] | None, origin: str) -> tuple[NDArray[np.int64], bool]:
+        """The number of each row's class; and whether the two classes so far must be swapped."""
         if y is None:
             raise DataError(f"{place(origin)}the rows have no labels, and learning needs them")
-        flip = not self.given and self.classes.size < 2 and self._discover(y)
-        positive = y == self.classes[-1]
-        known = positive if self.classes.size == 1 else positive | (y == self.classes[0])
-        if not np.all(known):
-            at = int(np.flatnonzero(~known)[0])
-            raise self._unknown(y[at], int(self.order[0]) + at + 1, origin)
-        signs = np.where(positive, 1, -1).astype(np.int8)
-        if flip:
-            self.order[1] = self.order[0] - self.order[1]
-            self.order[3] = -self.order[3]
-        self._note_order(signs)
-        return signs, flip
+        swap = not self.given and self.classes.size < 2 and self._discover(y)
+        if swap:
+            self.counts = self.counts[::-1].copy()
+            self.order[1] = 1 - self.order[1]
+        try:
+            codes = np.searchsorted(self.classes, y)
+        except TypeError:  # text among numbers, or numbers among text
+            raise self._unknown(y[0], self.n_rows + 1, origin) from None
+        codes[codes == self.classes.size] = 0
+        wrong = np.flatnonzero(self.classes[codes] != y)
+        if wrong.size:
+            raise self._unknown(y[wrong[0]], self.n_rows + int(wrong[0]) + 1, origin)
+        codes = codes.astype(np.int64) + (self.n_classes - self.classes.size)  # one class alone is the second
+        if codes.size:
+            self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
+            self.order[1] = codes[-1]
+        return codes, swap
+
+    def count(self, codes: NDArray[np.int64]) -> None:
+        """Take note of rows that were learned."""
+        self.counts += np.bincount(codes, minlength=self.n_classes)
 
     def _discover(self, y: NDArray[Any]) -> bool:
-        """Add the first labels met, up to two; whether the class known before is now the negative one."""
+        """Add the first labels met, up to two; whether the class known before is now the first of them."""
         found, first = np.unique(y, return_index=True)
         before = self.classes.tolist()
         new = [label for label in found[np.argsort(first)].tolist() if label not in before]
@@ -64,37 +83,29 @@ class Labels:
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
         else:
-            cure = (
-                f"is a third class beside {known}; name the classes of a two-class problem with classes=[...] "
-                "(--classes A,B) and leave the other rows out"
-            )
+            cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
         return DataError(f"{place(origin)}row {row}: label {show(label)} {cure}")
 
-    def _note_order(self, signs: NDArray[np.int8]) -> None:
-        if signs.size:
-            changes = np.count_nonzero(np.diff(signs)) + (self.order[3] == -signs[0])
-            self.order += [signs.size, np.count_nonzero(signs > 0), changes, 0]
-            self.order[3] = signs[-1]
-
     def refuse_one_class(self, origin: str) -> None:
-        """At the end of the data: both classes must have been there."""
-        rows, positive = self.order[:2].tolist()
-        if 0 < positive < rows:
+        """At the end of the data: at least two classes must have been there."""
+        if np.count_nonzero(self.counts) >= 2:
             return
-        if not rows:
+        if not self.n_rows:
             raise DataError(f"{place(origin)}there are no rows to learn from")
-        only = self.classes[-1] if positive else self.classes[0]
         raise DataError(
-            f"{place(origin)}all {rows:,} rows are of one class, {show(only)}; learning needs rows of two classes"
+            f"{place(origin)}all {self.n_rows:,} rows are of one class, {show(self._only())}; "
+            "learning needs rows of two classes"
         )
+
+    def _only(self) -> Any:
+        return self.classes[np.argmax(self.counts) - (self.n_classes - self.classes.size)]
 
     def order_warning(self, at_end: bool) -> str | None:
         """What to say about rows that come sorted by class, if they do."""
-        rows, positive, changes, _ = self.order.tolist()
-        if not at_end and rows >= EARLY_ROWS and positive in (0, rows):
-            only = self.classes[-1] if positive else self.classes[0]
-            return f"the first {rows:,} rows are all of class {show(only)}: {ADVICE}"
-        expected = 2 * positive * (rows - positive) / max(rows, 1)
+        rows, changes = self.n_rows, int(self.order[0])
+        if not at_end and rows >= EARLY_ROWS and self.counts.max() == rows:
+            return f"the first {rows:,} rows are all of class {show(self._only())}: {ADVICE}"
+        expected = rows - float((self.counts.astype(float) ** 2).sum()) / max(rows, 1)
         if at_end and rows >= LEAST_ROWS and changes < FEW_SWITCHES * expected:
             return f"the class changes only {changes:,} times in {rows:,} rows: {ADVICE}"
         return None

@@ -7,95 +7,161 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...blocks import RowBlock
-from ...kernels.arow import KEPT, MISTAKES, UPDATES, ConfidenceState, confidence_update
+from ...kernels.confidence import ConfidenceState, confidence_update
+from ...kernels.curve import Curve
+from ...kernels.members import KEPT
+from ...kernels.rows import MAX_SCORE, UNIFORM, Rows
+from ...kernels.second_order import SecondOrderState, second_order_update
 from ..base import is_number, require
 from .base import RowLearner
 
-CRITERIA = ("confidence",)
+CRITERIA = ("snr", "confidence")
+UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
 
 class SOFSLearner(RowLearner):
-    """Second-order online feature selection for rows of two classes (P1 section 3.3, algorithms 4 and 6).
+    """Second-order online feature selection (P1 section 3.3, algorithms 4 and 6; many classes: section 3.6).
 
-    A linear classifier with a confidence for every weight (diagonal AROW). The ``n_features_to_select`` features with
-    the most confident weights, those of largest precision ``1/S_jj``, carry the classifier; all others weigh nothing.
-    One pass, O(non-zeros) time per row, four bytes per feature seen.
+    A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
+    features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
+    precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
+    own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
+    it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
+    ("snr"), times the number of classes if there are more than two.
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=100
-        The budget: how many features to keep. A float is a share of the width, where that is known beforehand.
+    n_features_to_select : int, float or "auto", default=100
+        The budget: how many features to keep. A float is a share of the width, where that is known beforehand. "auto"
+        learns with the largest number of the curve's grid and settles for the smallest that is within one standard
+        error of the best.
     gamma : float, default=1.0
-        AROW's regularisation (the paper's gamma): larger learns more slowly.
-    criterion : {"confidence"}, default="confidence"
-        The selection rule; "confidence" is the paper's.
-    normalize : {False, "l2"}, default=False
-        "l2" divides every row by its Euclidean norm before it is learned or predicted; good for text.
+        AROW's regularisation: larger learns more slowly.
+    criterion : {"snr", "confidence"}, default="snr"
+        The selection rule.
+    update : {"max_score", "uniform"}, default="max_score"
+        With more than two classes: which rivals of the true class step back, the best (P1 eq. 10) or all that score
+        no less than it (eq. 11).
+    normalize : {False, "l2", "standard", "standard+l2"}, default=False
+        "l2" divides every row by its Euclidean norm; good for text. "standard" divides features by their standard
+        deviation so far, and centres them if the rows are dense.
+    fit_intercept : bool, default=True
+        One more weight, outside the budget, with a constant input. False is the paper's form.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes. "balanced" makes rare ones count more, by the class counts so far.
+    forget : float, default=None
+        A half-life in rows: precision decays, so that the selection can move when the data does.
+    curve : bool or list of int, default=False
+        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``.
     n_epochs : int, default=1
         How often to go over the rows.
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
+    classes_ : array
     n_features_in_ : int
         The width of the widest row seen.
     mistakes_, updates_ : int
         Rows predicted wrongly before they were learned (a score of 0 counts as wrong); rows learned from.
     n_rows_, n_nonzero_ : int
         Rows and non-zeros seen.
+    curve_ : dict
+        ``n_features`` and ``accuracy``, where a curve was asked for.
+    n_features_selected_ : int
+        The budget, or what "auto" settled for.
     """
 
     method: ClassVar[str] = "sofs"
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
     feature_positions: ClassVar[tuple[str, ...]] = ("member",)
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"criterion": "confidence", "fit_intercept": False},
+        {"criterion": "confidence", "forget": 20.0, "curve": True},
+        {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
+        {"normalize": "standard+l2", "forget": 20.0},
+    )
 
     def __init__(
         self,
-        n_features_to_select: int | float = 100,
+        n_features_to_select: int | float | str = 100,
         *,
         gamma: float = 1.0,
-        criterion: str = "confidence",
+        criterion: str = "snr",
+        update: str = "max_score",
         normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        forget: float | None = None,
+        curve: Any = False,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.gamma = gamma
         self.criterion = criterion
+        self.update = update
         self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.forget = forget
+        self.curve = curve
         self.n_epochs = n_epochs
 
     def check_parameters(self) -> None:
         super().check_parameters()
         require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
         require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
+        require(self.update in UPDATES, "update", self.update, " or ".join(map(repr, UPDATES)))
 
-    def _start(self, budget: int) -> ConfidenceState:
-        return ConfidenceState(
-            cells=np.zeros(0, np.int32),
-            member=np.zeros(budget, np.int64),
-            member_id=np.zeros(budget, np.int64),
-            weight=np.zeros(budget),
-            excess=np.zeros(budget, np.float32),
-            heap_key=np.zeros(budget, np.float32),
-            heap_slot=np.zeros(budget, np.int32),
-            counts=np.zeros(3, np.int64),
+    def _start(self, budget: int, n_classes: int) -> Any:
+        n_vectors = 1 if n_classes == 2 else n_classes
+        common = {
+            "member": np.zeros(budget, np.int64),
+            "member_id": np.zeros(budget, np.int64),
+            "bias": np.zeros((n_vectors, 2)),
+            "scale": np.ones(1),
+            "counts": np.zeros(3, np.int64),
+        }
+        if n_vectors == 1 and self.criterion == "confidence":
+            return ConfidenceState(
+                cells=np.zeros(0, np.int32),
+                weight=np.zeros(budget),
+                excess=np.zeros(budget, np.float32),
+                heap_key=np.zeros(budget, np.float32),
+                heap_slot=np.zeros(budget, np.int32),
+                **common,
+            )
+        return SecondOrderState(
+            cells=np.zeros((0, n_vectors * (2 if self.criterion == "snr" else 1)), np.float32),
+            key=np.zeros(budget),
+            heap=np.zeros(budget, np.int32),
+            place=np.zeros(budget, np.int32),
+            weight=np.zeros((budget, n_vectors)),
+            excess=np.zeros((budget, n_vectors), np.float32),
+            **common,
         )
 
-    def _update(self, state: Any, ids: NDArray[np.int64], block: RowBlock, signs: NDArray[np.int8]) -> None:
-        confidence_update(state, ids, block.indptr, block.indices, block.values, signs, float(self.gamma))
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        gamma, decay = float(self.gamma), 1.0 if self.forget is None else 2.0 ** (-1.0 / self.forget)
+        if isinstance(state, ConfidenceState):
+            confidence_update(state, ids, rows, curve, gamma, decay)
+        else:
+            second_order_update(state, ids, rows, curve, gamma, decay, UPDATES[self.update])
 
     def _negate(self, state: Any) -> None:
         np.negative(state.weight, out=state.weight)
+        np.negative(state.bias[:, 0], out=state.bias[:, 0])
+        if self.criterion == "snr":
+            shadows = state.cells[:, 1:]
+            np.negative(shadows, out=shadows)
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
-        return state.member_id[:kept], state.weight[:kept], 1.0 + state.excess[:kept].astype(np.float64)
-
-    @property
-    def mistakes_(self) -> int:
-        return int(self._state.counts[MISTAKES])
-
-    @property
-    def updates_(self) -> int:
-        return int(self._state.counts[UPDATES])
+        weights = state.weight[:kept]
+        if isinstance(state, ConfidenceState):
+            weights = weights[:, None]
+            scores = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
+        elif self.criterion == "snr":
+            scores = state.key[:kept] * np.sqrt(state.scale[0])
+        else:
+            scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
+        return state.member_id[:kept], weights, scores

@@ -1,4 +1,4 @@
-"""Second-order online feature selection by confidence (P1 algorithms 4 and 6), two classes."""
+"""Second-order online feature selection by confidence (P1 algorithms 4 and 6), two classes: four bytes per feature."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .curve import count_mistakes
 from .heap import push, refresh_root, sift_down
 from .jit import kernel
+from .members import KEPT, MISTAKES, UPDATES
+from .rows import longest_row
 
 Array = Any
+
+SMALLEST_SCALE = 1e-12
 
 
 class ConfidenceState(NamedTuple):
     """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
 
-    A cell >= 0 holds the bits of a float32: the precision above its start, ``1/S_jj - 1``, of a feature
+    A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) / scale``, of a feature
     that is not kept. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature never
     seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
     """
@@ -24,62 +29,76 @@ class ConfidenceState(NamedTuple):
     member: Array  # int64, per slot: the position of the feature in ``cells``
     member_id: Array  # int64, per slot: its id
     weight: Array  # float64, per slot: mu_j
-    excess: Array  # float32, per slot: 1/S_jj - 1
+    excess: Array  # float32, per slot: (1/S_jj - 1) / scale
     heap_key: Array  # float32, a lower bound of the excess in ``heap_slot``
     heap_slot: Array  # int32
+    bias: Array  # float64, 1 x 2: weight and excess of the intercept
+    scale: Array  # float64: what forgetting has left of old precision
     counts: Array  # int64: kept features, mistakes, updates
 
 
-KEPT, MISTAKES, UPDATES = 0, 1, 2
-
-
 @kernel
-def confidence_update(
-    state: Any, ids: Array, indptr: Array, indices: Array, values: Array, signs: Array, gamma: float
-) -> None:
+def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float) -> None:
     """Learn the rows of one block, in order.
 
     Problem  per row, with S the diagonal covariance and loss = max(0, 1 - y mu.x):
                  beta = 1 / (x'Sx + gamma)
                  if loss > 0:  mu_j += loss beta y S_jj x_j,   1/S_jj += x_j^2 / gamma
-             then keep the B features of largest 1/S_jj and set the other mu_j to 0.
-    Given    indices: positions in ``state.cells``, in ascending order of feature id within a row; ids: the
-             id at a position, or empty where position and id are the same; values: no zeros; signs: +1, -1.
-    Back     ``state``, changed in place.
+             then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept is one more
+             feature, always kept, of value ``rows.constants``. A row of weight v learns with gamma / v. Before
+             each row all precisions above 1 shrink by ``decay``.
+    Given    ids: the id at a position, or empty where position and id are the same; curve: a Curve, or None.
+    Back     ``state`` and ``curve``, changed in place.
 
-    Only features of the row change their precision, and it only grows, so only they can enter and the
-    heap of the kept ones may be lazy: O(m) per row plus O(log B) per root refreshed. All features of the
+    Only features of the row change their precision, and beside the common decay it only grows, so only they can
+    enter and the heap of the kept ones may be lazy: O(m) per row plus O(log B) per root refreshed. All features of the
     row step before any outsider is compared. Entering is strict: on a tie the member stays.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     outside = cells.view(np.float32)
-    longest = 0
-    for row in range(signs.size):
-        longest = max(longest, indptr[row + 1] - indptr[row])
-    covariance = np.empty(longest)
-    for row in range(signs.size):
+    indptr, indices, values = rows.indptr, rows.indices, rows.values
+    covariance = np.empty(longest_row(indptr))
+    scores = np.empty(1)
+    bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
+    for row in range(rows.codes.size):
         begin, end = indptr[row], indptr[row + 1]
-        sign = float(signs[row])
-        score = 0.0
-        spread = 0.0
+        sign = 1.0 if rows.codes[row] == 1 else -1.0
+        constant = rows.constants[row]
+        scale *= decay
+        if scale < SMALLEST_SCALE:
+            rescale(state, scale)
+            bias_excess *= scale
+            scale = 1.0
+        score = bias_weight * constant
+        bias_variance = 1.0 / (1.0 + bias_excess * scale)
+        spread = bias_variance * constant * constant
         for i in range(begin, end):
             x = float(values[i])
             cell = cells[indices[i]]
             if cell < 0:
                 slot = -1 - cell
                 score += weight[slot] * x
-                variance = 1.0 / (1.0 + excess[slot])
+                if curve is not None:
+                    curve.sums[curve.bucket[slot], 0] += weight[slot] * x
+                variance = 1.0 / (1.0 + excess[slot] * scale)
             else:
-                variance = 1.0 / (1.0 + outside[indices[i]])
+                variance = 1.0 / (1.0 + outside[indices[i]] * scale)
             covariance[i - begin] = variance
             spread += variance * x * x
         margin = sign * score
         if margin <= 0.0:
             counts[MISTAKES] += 1
+        if curve is not None:
+            state.bias[0, 0] = bias_weight
+            count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
         if margin >= 1.0:
             continue
         counts[UPDATES] += 1
-        step = (1.0 - margin) * sign / (spread + gamma)
+        row_gamma = gamma / rows.weights[row]
+        step = (1.0 - margin) * sign / (spread + row_gamma)
+        growth = 1.0 / (row_gamma * scale)
+        bias_weight += step * bias_variance * constant
+        bias_excess += constant * constant * growth
         room = counts[KEPT] < weight.size
         threshold = np.float32(-1.0) if room else state.heap_key[0]
         candidates = False
@@ -89,20 +108,33 @@ def confidence_update(
             if cell < 0:
                 slot = -1 - cell
                 weight[slot] += step * covariance[i - begin] * x
-                excess[slot] = excess[slot] + x * x / gamma
+                excess[slot] = excess[slot] + x * x * growth
             else:
-                grown = np.float32(outside[indices[i]] + x * x / gamma)
+                grown = np.float32(outside[indices[i]] + x * x * growth)
                 outside[indices[i]] = grown
                 candidates = candidates or bool(grown > threshold)
         if candidates:
             for i in range(begin, end):
                 if cells[indices[i]] >= 0:
                     weight_if_kept = step * covariance[i - begin] * float(values[i])
-                    offer(state, ids, indices[i], weight_if_kept)
+                    offer(state, ids, curve, indices[i], weight_if_kept)
+    state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
 
 
 @kernel
-def offer(state: Any, ids: Array, position: int, weight: float) -> None:
+def rescale(state: Any, scale: float) -> None:
+    """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
+    outside = state.cells.view(np.float32)
+    for position in range(outside.size):
+        if state.cells[position] > 0:
+            outside[position] = outside[position] * scale
+    for slot in range(state.excess.size):
+        state.excess[slot] = state.excess[slot] * scale
+        state.heap_key[slot] = state.heap_key[slot] * scale
+
+
+@kernel
+def offer(state: Any, ids: Array, curve: Any, position: int, weight: float) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
     cells, excess = state.cells, state.excess
     key = cells.view(np.float32)[position]
@@ -128,3 +160,5 @@ def offer(state: Any, ids: Array, position: int, weight: float) -> None:
     state.member[slot] = position
     state.weight[slot] = weight
     excess[slot] = key
+    if curve is not None:
+        curve.bucket[slot] = curve.grid.size - 1

@@ -1,0 +1,280 @@
+"""What the papers compare with: OGD, FOBOS and AROW on all features (P1 table II, P4 4.2), and a random choice (P4)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.all_features import ArowState, GradientState, arow_update, gradient_update
+from ...kernels.curve import Curve
+from ...kernels.first_order import ON_LOSS, ON_MISTAKE
+from ...kernels.members import KEPT
+from ...kernels.partial import RandomState, random_update
+from ...kernels.rows import Rows
+from ..base import is_number, require
+from .base import RowLearner
+from .first_order import RandomAttributes
+
+
+class AllFeatures(RowLearner):
+    """A weight for every feature: the budget limits the selection, not what is learned or predicted with."""
+
+    keeps_all_weights: ClassVar[bool] = True
+
+    def _ids(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        return positions if self._addresses.direct else self._addresses.ids[positions]
+
+
+class GradientLearner(AllFeatures):
+    """What OGD and FOBOS share."""
+
+    per_feature: ClassVar[tuple[str, ...]] = ("weight", "paid")
+
+    eta: float
+    regularization: float = 0.0
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        penalty = is_number(self.regularization) and self.regularization >= 0
+        require(penalty, "regularization", self.regularization, "0 or more")
+
+    def _start(self, budget: int, n_classes: int) -> GradientState:
+        n_vectors = 1 if n_classes == 2 else n_classes
+        return GradientState(
+            weight=np.zeros((0, n_vectors)),
+            paid=np.zeros(0),
+            owed=np.zeros(1),
+            bias=np.zeros((n_vectors, 1)),
+            counts=np.zeros(3, np.int64),
+        )
+
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        gradient_update(state, rows, float(self.eta), float(self.regularization))
+
+    def _negate(self, state: Any) -> None:
+        np.negative(state.weight, out=state.weight)
+        np.negative(state.bias, out=state.bias)
+
+    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        debt = (state.owed[0] - state.paid)[:, None]
+        weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
+        positions = np.flatnonzero(weights.any(axis=1))
+        return self._ids(positions), weights[positions], np.abs(weights[positions]).max(axis=1, initial=0.0)
+
+
+class OGDLearner(GradientLearner):
+    """Online gradient descent on the hinge loss, with all features (P1 table II).
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features ``selection()`` names, those of largest weight; learning and prediction use all.
+    eta : float, default=0.1
+        The step.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS.
+    """
+
+    method: ClassVar[str] = "ogd"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        eta: float = 0.1,
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_epochs: int = 1,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_epochs = n_epochs
+
+
+class FOBOSLearner(GradientLearner):
+    """Forward-backward splitting with an L1 penalty, with all features (P4 section 4.2).
+
+    Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
+    regularization``.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features ``selection()`` names, those of largest weight; learning and prediction use all.
+    eta : float, default=0.1
+        The step.
+    regularization : float, default=1e-4
+        The weight of the L1 penalty.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS.
+    """
+
+    method: ClassVar[str] = "fobos"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        eta: float = 0.1,
+        regularization: float = 1e-4,
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_epochs: int = 1,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.regularization = regularization
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_epochs = n_epochs
+
+
+class AROWLearner(AllFeatures):
+    """Adaptive regularisation of weights, diagonal, with all features (P1 table II): SOFS without a budget.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features ``selection()`` names, by signal to noise; learning and prediction use all.
+    gamma : float, default=1.0
+        The regularisation: larger learns more slowly.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS.
+    """
+
+    method: ClassVar[str] = "arow"
+    per_feature: ClassVar[tuple[str, ...]] = ("cells",)
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        gamma: float = 1.0,
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_epochs: int = 1,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_epochs = n_epochs
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
+
+    def _start(self, budget: int, n_classes: int) -> ArowState:
+        n_vectors = 1 if n_classes == 2 else n_classes
+        return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
+
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        arow_update(state, rows, float(self.gamma))
+
+    def _negate(self, state: Any) -> None:
+        for part in (state.cells[:, 1:], state.bias[:, 0]):
+            np.negative(part, out=part)
+
+    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        n_vectors = state.bias.shape[0]
+        positions = np.flatnonzero(state.cells.any(axis=1))
+        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
+        return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+
+
+class RandomSelectionLearner(RandomAttributes):
+    """The perceptron on features drawn at random, afresh after every step (RAND of P4): what selection must beat.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features to draw.
+    eta : float, default=1.0
+        The step.
+    trigger : {"mistake", "margin"}, default="mistake"
+        Learn from rows predicted wrongly, or from all with a hinge loss above 0.
+    attributes : {"all", "random"}, default="all"
+        "random" also sees only as many attributes of each row as the budget, drawn afresh.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS.
+    random_state : int, Generator or None, default=None
+        What the draws depend on.
+    """
+
+    method: ClassVar[str] = "random-selection"
+    per_feature: ClassVar[tuple[str, ...]] = ("slots",)
+    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"random_state": 3, "attributes": "random"},)
+    exempt_from_checks: ClassVar[dict[str, str]] = {
+        "check_budget_is_never_exceeded": "a draw may miss every feature that has a weight: it keeps fewer",
+        "check_huge_ids_change_nothing": "it draws from all features, so the width matters",
+        "check_plans_change_in_the_middle_of_a_run": "it draws from all features, so the width matters",
+        "check_rows_may_grow_wider": "it draws from all features, so the width matters",
+    }
+    triggers: ClassVar[dict[str, int]] = {"mistake": ON_MISTAKE, "margin": ON_LOSS}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        eta: float = 1.0,
+        trigger: str = "mistake",
+        attributes: str = "all",
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_epochs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.trigger = trigger
+        self.attributes = attributes
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        require(self.trigger in self.triggers, "trigger", self.trigger, " or ".join(map(repr, self.triggers)))
+
+    @property
+    def needs_width(self) -> bool:
+        return True
+
+    def _start(self, budget: int, n_classes: int) -> RandomState:
+        n_vectors = 1 if n_classes == 2 else n_classes
+        return RandomState(
+            slots=np.zeros(0, np.int32),
+            member=np.zeros(budget, np.int64),
+            member_id=np.zeros(budget, np.int64),
+            weight=np.zeros((budget, n_vectors)),
+            bias=np.zeros((n_vectors, 1)),
+            counts=np.zeros(3, np.int64),
+        )
+
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        trigger = self.triggers[self.trigger]
+        random_update(state, ids, rows, self._random, float(self.eta), trigger, self._declared_width)
+
+    def _negate(self, state: Any) -> None:
+        np.negative(state.weight, out=state.weight)
+        np.negative(state.bias, out=state.bias)
+
+    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        weights = state.weight[: state.counts[KEPT]]
+        return state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0)

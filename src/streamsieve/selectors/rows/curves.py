@@ -1,0 +1,58 @@
+"""How accuracy depends on the number of features, and which number is enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.curve import Curve
+
+LARGEST = 2000
+RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
+
+
+def default_grid(largest: int) -> NDArray[np.int64]:
+    """1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
+    steps = [lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5)]
+    return np.array([step for step in steps if step < largest] + [largest])
+
+
+def grid_of(curve: Any, budget: int) -> NDArray[np.int64]:
+    """The grid that ``curve=True`` or ``curve=[...]`` stands for; it ends at the budget."""
+    if curve is True:
+        return default_grid(budget)
+    chosen = np.unique(np.asarray(curve, np.int64))
+    return np.append(chosen[chosen < budget], budget)
+
+
+def start_curve(grid: NDArray[np.int64], n_vectors: int) -> Curve:
+    return Curve(
+        grid=grid,
+        bucket=np.full(int(grid[-1]), grid.size - 1, np.int32),
+        mistakes=np.zeros(grid.size, np.int64),
+        sums=np.zeros((grid.size, n_vectors)),
+    )
+
+
+def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]) -> None:
+    """Put every slot in the bucket of its present rank."""
+    order = np.lexsort((ids, -scores))
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.arange(order.size)
+    curve.bucket[: ranks.size] = np.searchsorted(curve.grid, ranks, side="right")
+
+
+def next_ranking(rows: int) -> int:
+    """The first number of rows behind ``rows`` at which slots are ranked anew."""
+    if rows >= RANKED_EVERY:
+        return (rows // RANKED_EVERY + 1) * RANKED_EVERY
+    return 1 << rows.bit_length()
+
+
+def smallest_good(grid: NDArray[np.int64], accuracy: NDArray[np.float64], rows: int) -> int:
+    """The smallest number of features whose accuracy is within one standard error of the best."""
+    best = float(accuracy.max())
+    error = np.sqrt(best * (1.0 - best) / rows)
+    return int(grid[np.flatnonzero(accuracy >= best - error)[0]])

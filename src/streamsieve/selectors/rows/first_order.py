@@ -1,0 +1,239 @@
+"""First-order selection: PET and FOFS (P1: Wu et al. 2017; P4: Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...kernels.curve import Curve
+from ...kernels.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
+from ...kernels.members import KEPT
+from ...kernels.partial import thin_rows
+from ...kernels.rows import Rows
+from ..base import is_number, require
+from .base import RowLearner
+
+ATTRIBUTES = ("all", "random")
+
+
+class RandomAttributes(RowLearner):
+    """``attributes="random"``: of each row only as many attributes as the budget allows are seen, drawn afresh."""
+
+    attributes: str = "all"
+    random_state: Any
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(self.attributes in ATTRIBUTES, "attributes", self.attributes, " or ".join(map(repr, ATTRIBUTES)))
+
+    def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
+        if self.attributes == "random":
+            keep = np.empty(block.n_nonzero, np.bool_)
+            thin_rows(block.indptr, self._budget, self._declared_width, self._attribute_random, keep)
+            indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
+            block = replace(block, indptr=indptr, indices=block.indices[keep], values=block.values[keep])
+        return super()._inputs(block)
+
+    @property
+    def needs_width(self) -> bool:
+        return self.attributes == "random"
+
+
+class FirstOrderLearner(RandomAttributes):
+    """What PET and FOFS share: weights for kept features alone, in a heap by their size."""
+
+    per_feature: ClassVar[tuple[str, ...]] = ("slots",)
+    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
+    triggers: ClassVar[dict[str, int]]
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"fit_intercept": False, "curve": True, "class_weight": "balanced"},
+        {"normalize": "standard", "forget": 20.0},
+    )
+
+    eta: float
+    trigger: str
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        require(self.trigger in self.triggers, "trigger", self.trigger, " or ".join(map(repr, self.triggers)))
+
+    def _start(self, budget: int, n_classes: int) -> Any:
+        return start_first_order(budget, 1 if n_classes == 2 else n_classes)
+
+    def _shrinkage(self) -> tuple[float, float]:
+        """What all weights are multiplied by before every row, and the radius they are kept in."""
+        return 1.0, np.inf
+
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        shrink, radius = self._shrinkage()
+        if self.forget is not None:
+            shrink *= 2.0 ** (-1.0 / self.forget)
+        trigger = self.triggers[self.trigger]
+        first_order_update(state, ids, rows, curve, float(self.eta), shrink, radius, trigger)
+
+    def _negate(self, state: Any) -> None:
+        np.negative(state.weight, out=state.weight)
+        np.negative(state.bias, out=state.bias)
+
+    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        kept, scale = state.counts[KEPT], state.scale[0]
+        return state.member_id[:kept], scale * state.weight[:kept], scale * state.key[:kept]
+
+    def _bias(self, state: Any) -> NDArray[np.float64]:
+        bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
+        return bias
+
+
+def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
+    return FirstOrderState(
+        slots=np.zeros(0, np.int32),
+        member=np.zeros(budget, np.int64),
+        member_id=np.zeros(budget, np.int64),
+        key=np.zeros(budget),
+        heap=np.zeros(budget, np.int32),
+        place=np.zeros(budget, np.int32),
+        weight=np.zeros((budget, n_vectors)),
+        bias=np.zeros((n_vectors, 1)),
+        scale=np.ones(1),
+        squares=np.zeros(1),
+        counts=np.zeros(3, np.int64),
+    )
+
+
+class PETLearner(FirstOrderLearner):
+    """The perceptron with truncation (P1 algorithms 1 and 2, P4 algorithm 1).
+
+    On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
+    largest weights stay and the others become 0. Exactly that, but in O(non-zeros x log budget) per row, not
+    O(features). Many classes are learned one against the rest with one budget of features for all: a feature counts
+    by its largest weight over the classes, so that one that decides a single class well is not lost to one that says
+    little about each.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default=100
+        How many features to keep; a share of a known width; or chosen from the curve.
+    eta : float, default=1.0
+        The step.
+    trigger : {"mistake", "margin"}, default="mistake"
+        Learn from rows predicted wrongly (P4), or from all with a hinge loss above 0 (P1).
+    attributes : {"all", "random"}, default="all"
+        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of P4).
+    normalize, fit_intercept, class_weight, forget, curve, n_epochs
+        As in SOFS; ``forget`` is a half-life of the weights.
+    random_state : int, Generator or None, default=None
+        For ``attributes="random"``.
+    """
+
+    method: ClassVar[str] = "pet"
+    triggers: ClassVar[dict[str, int]] = {"mistake": ON_MISTAKE, "margin": ON_LOSS}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = 100,
+        *,
+        eta: float = 1.0,
+        trigger: str = "mistake",
+        attributes: str = "all",
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        forget: float | None = None,
+        curve: Any = False,
+        n_epochs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.trigger = trigger
+        self.attributes = attributes
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.forget = forget
+        self.curve = curve
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+
+class FOFSLearner(FirstOrderLearner):
+    """First-order online feature selection by sparse projection (P1 algorithms 3 and 5; OFS of P4, algorithm 3).
+
+    Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
+    margin is added, the weights are projected to a ball, and the ``n_features_to_select`` largest stay. O(non-zeros x
+    log budget) per row: what multiplies all weights is kept apart. Many classes as in PET; the ball is one for all
+    classes.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default=100
+        How many features to keep; a share of a known width; or chosen from the curve.
+    eta : float, default=0.2
+        The step.
+    regularization : float, default=0.01
+        The papers' lambda.
+    radius : float, default=None
+        Of the ball; None is ``1 / sqrt(regularization)``.
+    trigger : {"margin", "mistake"}, default="margin"
+        Learn from rows inside the margin, or only from those predicted wrongly.
+    attributes : {"all", "random"}, default="all"
+        "random" sees only as many attributes of each row as the budget, drawn afresh (OFS_rand of P4).
+    normalize, fit_intercept, class_weight, forget, curve, n_epochs
+        As in SOFS; ``forget`` is a half-life of the weights.
+    random_state : int, Generator or None, default=None
+        For ``attributes="random"``.
+    """
+
+    method: ClassVar[str] = "fofs"
+    triggers: ClassVar[dict[str, int]] = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = 100,
+        *,
+        eta: float = 0.2,
+        regularization: float = 0.01,
+        radius: float | None = None,
+        trigger: str = "margin",
+        attributes: str = "all",
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        forget: float | None = None,
+        curve: Any = False,
+        n_epochs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.eta = eta
+        self.regularization = regularization
+        self.radius = radius
+        self.trigger = trigger
+        self.attributes = attributes
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.forget = forget
+        self.curve = curve
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        shrinks = is_number(self.regularization) and 0 <= self.regularization * self.eta < 1
+        require(shrinks, "regularization", self.regularization, "0 or more, and below 1 / eta")
+        require(
+            self.radius is None or (is_number(self.radius) and self.radius > 0),
+            "radius",
+            self.radius,
+            "None or a number above 0",
+        )
+
+    def _shrinkage(self) -> tuple[float, float]:
+        free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
+        return 1.0 - self.regularization * self.eta, float(free if self.radius is None else self.radius)

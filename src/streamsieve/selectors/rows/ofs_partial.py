@@ -1,0 +1,221 @@
+"""OFS_P: online feature selection with partial inputs (P4: Wang, Zhao, Hoi, Jin 2014, algorithm 4)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...errors import UsageError
+from ...kernels.curve import Curve
+from ...kernels.first_order import ON_MARGIN, ON_MISTAKE
+from ...kernels.members import KEPT
+from ...kernels.partial import (
+    ASKED,
+    CENTRED,
+    NOT_SCALED,
+    PENDING,
+    SPREAD,
+    PartialState,
+    choose,
+    partial_update,
+)
+from ...kernels.rows import Rows
+from ...kernels.scaling import NORMS, ROWS
+from ...kernels.scores import keep_selected
+from ..base import is_number, require
+from .addresses import table_addresses
+from .base import RowLearner
+from .first_order import start_first_order
+from .inputs import INTERCEPT_SHARE
+
+TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
+
+
+class OFSPartialLearner(RowLearner):
+    """Online feature selection that looks at no more attributes of a row than the budget (P4 algorithm 4), two classes.
+
+    With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from all. Otherwise
+    those in use are looked at. Values are divided by the probability that they are seen, so that what is learned is
+    right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the next
+    row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what would
+    have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        The budget: how many attributes to see of each row, and to keep.
+    epsilon : float, default=0.2
+        The share of rows to explore.
+    eta : float, default=0.2
+        The step.
+    radius : float, default=10.0
+        The weights are kept in a ball of this radius.
+    trigger : {"margin", "mistake"}, default="margin"
+        Learn from rows inside the margin, or only from those predicted wrongly.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS, with seen values only.
+    random_state : int, Generator or None, default=None
+        What the draws depend on.
+    """
+
+    method: ClassVar[str] = "ofs-partial"
+    per_feature: ClassVar[tuple[str, ...]] = ("slots", "shift", "turn", "seen", "mean", "deviation", "value")
+    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
+    two_classes_only: ClassVar[bool] = True
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"normalize": "standard+l2", "random_state": 3},)
+    exempt_from_checks: ClassVar[dict[str, str]] = dict.fromkeys(
+        (
+            "check_huge_ids_change_nothing",
+            "check_plans_change_in_the_middle_of_a_run",
+            "check_rows_may_grow_wider",
+        ),
+        "it draws from all features: their number is declared at the start and stays",
+    )
+    reads_what_it_asks: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        epsilon: float = 0.2,
+        eta: float = 0.2,
+        radius: float = 10.0,
+        trigger: str = "margin",
+        normalize: bool | str = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_epochs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.epsilon = epsilon
+        self.eta = eta
+        self.radius = radius
+        self.trigger = trigger
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.epsilon) and 0 < self.epsilon <= 1, "epsilon", self.epsilon, "above 0 and at most 1")
+        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        require(is_number(self.radius) and self.radius > 0, "radius", self.radius, "a number above 0")
+        require(self.trigger in TRIGGERS, "trigger", self.trigger, " or ".join(map(repr, TRIGGERS)))
+
+    @property
+    def needs_width(self) -> bool:
+        return True
+
+    def ask(self) -> NDArray[np.int64]:
+        """The ids of the attributes to acquire for the next row, ascending; the same again until ``tell``."""
+        if not self.started:
+            raise UsageError("call start(n_features=..., classes=[...]) before the first ask")
+        state = self._state
+        if self._room() < self._declared_width:
+            self._grow(self._declared_width)
+            state = self._state
+        if not state.question[PENDING]:
+            choose(state, self._random, float(self.epsilon), self._declared_width)
+            state.question[PENDING] = 1
+        asked: NDArray[np.int64] = state.asked[: state.question[ASKED]].copy()
+        return asked
+
+    def tell(self, values: Any, y: Any) -> Self:
+        """Learn from the values of what ``ask`` named, in that order, and the label of the row."""
+        asked = self.ask()
+        seen = np.asarray(values, np.float32).ravel()
+        if seen.size != asked.size:
+            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values told")
+        if not np.isfinite(seen).all():
+            missing = asked[~np.isfinite(seen)][0]
+            raise ValueError(f"the value of attribute {missing} is missing; tell what was asked for")
+        present = seen != 0
+        indptr = np.array([0, np.count_nonzero(present)])
+        row = RowBlock(indptr, asked[present], seen[present], np.asarray([y]), self._declared_width, dense=True)
+        return self.partial_fit_block(row)
+
+    def _start(self, budget: int, n_classes: int) -> PartialState:
+        return PartialState(
+            **start_first_order(budget, 1)._asdict(),
+            shift=np.zeros(0, np.int64),
+            turn=np.zeros(0, np.int64),
+            seen=np.zeros(0),
+            mean=np.zeros(0),
+            deviation=np.zeros(0),
+            value=np.zeros(0),
+            asked=np.zeros(budget, np.int64),
+            question=np.zeros(4, np.int64),
+            totals=np.zeros(2),
+        )
+
+    def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
+        self._moments.dense[0] = block.dense
+        return block, np.zeros(block.n_rows)
+
+    def _scaling(self) -> int:
+        if not isinstance(self.normalize, str) or not self.normalize.startswith("standard"):
+            return NOT_SCALED
+        return CENTRED if self._moments.dense[0] else SPREAD
+
+    def _intercept_share(self) -> float:
+        return INTERCEPT_SHARE if self.fit_intercept else 0.0
+
+    def _unit_length(self) -> bool:
+        return self.normalize in ("l2", "standard+l2")
+
+    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        partial_update(
+            state,
+            ids,
+            rows,
+            self._random,
+            float(self.epsilon),
+            float(self.eta),
+            float(self.radius),
+            TRIGGERS[self.trigger],
+            self._declared_width,
+            self._scaling(),
+            self._unit_length(),
+            self._intercept_share(),
+        )
+
+    def _negate(self, state: Any) -> None:
+        np.negative(state.weight, out=state.weight)
+        np.negative(state.bias, out=state.bias)
+
+    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        used = np.flatnonzero(state.key[: state.counts[KEPT]])
+        scale = state.scale[0]
+        return state.member_id[used], scale * state.weight[used], scale * state.key[used]
+
+    def _bias(self, state: Any) -> NDArray[np.float64]:
+        bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
+        return bias
+
+    def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
+        """The scores of the rows of a block, from the kept attributes alone; no other is read."""
+        ids, weights, _ = self._weights()
+        lookup = table_addresses(ids)
+        indptr = np.zeros(block.n_rows + 1, np.int64)
+        indices, values = np.empty(block.n_nonzero, np.int32), np.empty(block.n_nonzero, np.float32)
+        kept = keep_selected(
+            lookup.table, lookup.ids, block.indptr, block.indices, block.values, indptr, indices, values
+        )
+        matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
+        state, scaling = self._state, self._scaling()
+        if scaling != NOT_SCALED:
+            spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
+            spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
+            matrix = (matrix - (state.mean[ids] if scaling == CENTRED else 0.0)) / spread
+        if self._unit_length():
+            norms = np.sqrt((matrix**2).sum(axis=1))
+            matrix /= np.where(norms > 0, norms, 1.0)[:, None]
+        constant = self._intercept_share() * state.totals[NORMS] / max(1.0, state.totals[ROWS])
+        scores: NDArray[np.float64] = matrix @ weights[:, 0] + self._bias(state)[0] * constant
+        return scores
