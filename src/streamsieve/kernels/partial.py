@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .first_order import sign_of, step, triggered
+from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
 from .jit import kernel
 from .members import KEPT, MISTAKES, UPDATES
 from .rows import is_mistake, longest_row
@@ -146,6 +146,8 @@ def partial_update(
                 present += 1
         steps[0] = eta * rows.weights[row] * sign / state.scale[0]
         step(state, ids, None, positions[:present], seen_values[:present], constant, steps, radius, newcomer)
+        if state.scale[0] < SMALLEST_SCALE:
+            rescale(state)
 
 
 @kernel
