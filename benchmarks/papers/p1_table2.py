@@ -2,9 +2,9 @@
 
     python benchmarks/papers/p1_table2.py
 
-The paper's rule ("confidence") and signal to noise ("snr"), without intercept, gamma 1, one pass. The rows are generated,
-not read, so the time is that of generating and learning; a first run compiles. The paper draws other random rows; its
-figures are from one machine of 2017 and include loading text.
+The paper's rule ("confidence") and signal to noise ("snr"), without intercept, gamma 1, one pass. The rows are
+generated, not read, so the time is that of generating and learning; a first run compiles. The paper draws other
+random rows; its figures are from one machine of 2017 and include loading text.
 """
 
 from __future__ import annotations

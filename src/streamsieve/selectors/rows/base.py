@@ -18,23 +18,16 @@ from ...kernels.rows import Rows
 from ...kernels.scores import score_rows
 from ...sources.base import Source
 from ..base import Learner, is_number, is_whole, require
-from .addresses import (
-    Addresses,
-    add,
-    direct_addresses,
-    direct_fits,
-    find,
-    refuse_beyond_memory,
-    table_addresses,
-)
+from .addresses import direct_addresses, find, table_addresses
 from .curves import LARGEST, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .inputs import NORMALIZATIONS, Moments, constant_now, constants_of, prepare, start_moments
 from .labels import Labels
+from .storage import PerFeatureStorage
 
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a saved model
 
 
-class RowLearner(Learner):
+class RowLearner(PerFeatureStorage, Learner):
     """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
     An author writes ``_start``, ``_update``, ``_negate`` and ``_kept``, and names the arrays of the state that have one
@@ -42,8 +35,6 @@ class RowLearner(Learner):
     (``feature_positions``). Everything about labels, weights, widths, inputs, addresses and files is done here.
     """
 
-    per_feature: ClassVar[tuple[str, ...]] = ()
-    feature_positions: ClassVar[tuple[str, ...]] = ()
     two_classes_only: ClassVar[bool] = False
     reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
     keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
@@ -53,7 +44,6 @@ class RowLearner(Learner):
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
     n_features_to_select: int | float | str
-    normalize: bool | str
     fit_intercept: bool
     class_weight: Any
     n_epochs: int
@@ -104,8 +94,9 @@ class RowLearner(Learner):
         raise NotImplementedError
 
     def _negate(self, state: Any) -> None:
-        """Swap the two classes in what was learned."""
-        raise NotImplementedError
+        """Swap the two classes in what was learned: turn the sign of every weight."""
+        for weights in (state.weight, state.bias[:, 0]):
+            np.negative(weights, out=weights)
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights (a row each) and scores of the kept features, slot by slot."""
@@ -247,81 +238,6 @@ class RowLearner(Learner):
             )
         return max(1, round(float(wanted) * n_features))
 
-    # ---- addresses
-
-    def _placed(self, block: RowBlock) -> RowBlock:
-        """The block with positions for ids, the state grown to hold them."""
-        self.n_features_in_ = width = max(self.n_features_in_, block.n_features)
-        room = self._room()
-        if self._addresses.direct:
-            touched = int(self._counts[1])
-            if width > room and not self._direct_fits(width, touched):
-                self._move_to_table()
-        elif self._direct_fits(width, self._addresses.used):
-            self._move_to_direct(width)
-        self._addresses, positions = add(self._addresses, block.indices, width)
-        if self._addresses.direct:
-            needed = width
-            roomy = width if width <= self._declared_width else max(width, min(2 * room, width + (width >> 1)))
-        else:
-            needed, roomy = self._addresses.used, self._addresses.ids.size
-        if needed > self._room():
-            self._grow(roomy)
-        return replace(block, indices=positions)
-
-    def _per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
-        """Holder, name and array of everything with an entry per feature."""
-        arrays = [("_state", name, getattr(self._state, name)) for name in self.per_feature]
-        if isinstance(self.normalize, str) and self.normalize.startswith("standard"):
-            arrays += [("_moments", name, getattr(self._moments, name)) for name in ("first", "second")]
-        return arrays
-
-    def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
-        setattr(self, holder, getattr(self, holder)._replace(**{name: array}))
-
-    def _room(self) -> int:
-        return min((array.shape[0] for _, _, array in self._per_feature_arrays()), default=0)
-
-    def _bytes_per_feature(self) -> int:
-        return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self._per_feature_arrays())
-
-    def _direct_fits(self, width: int, touched: int) -> bool:
-        return direct_fits(width, touched, self._bytes_per_feature(), width <= self._declared_width)
-
-    def _grow(self, room: int) -> None:
-        old = self._per_feature_arrays()
-        refuse_beyond_memory(room * self._bytes_per_feature() - sum(array.nbytes for _, _, array in old), room)
-        for holder, name, array in old:
-            grown = np.zeros((room, *array.shape[1:]), array.dtype)
-            grown[: array.shape[0]] = array
-            self._put(holder, name, grown)
-
-    def _move_to_table(self) -> None:
-        """From ids as positions to positions through a table; only touched features move."""
-        arrays = [array for _, _, array in self._per_feature_arrays()]
-        used = [array if array.ndim == 1 else array.any(axis=1) for array in arrays]
-        touched = np.flatnonzero(np.logical_or.reduce(used))
-        addresses = table_addresses(touched.astype(np.int64))
-        self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
-
-    def _move_to_direct(self, width: int) -> None:
-        """Back to ids as positions, once a table would take more room."""
-        used = self._addresses.used
-        self._move(direct_addresses(width), np.arange(used), self._addresses.ids[:used], width)
-
-    def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
-        """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        for holder, name, array in self._per_feature_arrays():
-            moved = np.zeros((room, *array.shape[1:]), array.dtype)
-            moved[new] = array[old]
-            self._put(holder, name, moved)
-        for name in self.feature_positions:
-            ids = getattr(self._state, name)
-            if not self._addresses.direct:
-                ids = self._addresses.ids[ids]
-            self._put("_state", name, find(addresses, ids).astype(np.int64))
-        self._addresses = addresses
-
     # ---- what was learned
 
     @property
@@ -390,11 +306,11 @@ class RowLearner(Learner):
 
     def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
         """The scores of the rows of a block, one column per class beyond two; features without weight count nothing."""
-        if isinstance(self.normalize, str) and self.normalize.startswith("standard"):
+        if self._standardizes:
             block = self._known_part(block)
         block = prepare(block, self._moments, self.normalize, learn=False)
         ids, weights, _ = self._weights()
-        if isinstance(self.normalize, str) and self.normalize.startswith("standard"):
+        if self._standardizes:
             ids = find(self._addresses, ids)
         lookup = table_addresses(ids.astype(np.int64))
         scores = np.zeros((block.n_rows, weights.shape[1]))

@@ -54,10 +54,6 @@ class GradientLearner(AllFeatures):
     def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         gradient_update(state, rows, float(self.eta), float(self.regularization))
 
-    def _negate(self, state: Any) -> None:
-        np.negative(state.weight, out=state.weight)
-        np.negative(state.bias, out=state.bias)
-
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         debt = (state.owed[0] - state.paid)[:, None]
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
@@ -270,10 +266,6 @@ class RandomSelectionLearner(RandomAttributes):
     def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         trigger = self.triggers[self.trigger]
         random_update(state, ids, rows, self._random, float(self.eta), trigger, self._declared_width)
-
-    def _negate(self, state: Any) -> None:
-        np.negative(state.weight, out=state.weight)
-        np.negative(state.bias, out=state.bias)
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         weights = state.weight[: state.counts[KEPT]]

@@ -76,10 +76,6 @@ class FirstOrderLearner(RandomAttributes):
         trigger = self.triggers[self.trigger]
         first_order_update(state, ids, rows, curve, float(self.eta), shrink, radius, trigger)
 
-    def _negate(self, state: Any) -> None:
-        np.negative(state.weight, out=state.weight)
-        np.negative(state.bias, out=state.bias)
-
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept, scale = state.counts[KEPT], state.scale[0]
         return state.member_id[:kept], scale * state.weight[:kept], scale * state.key[:kept]

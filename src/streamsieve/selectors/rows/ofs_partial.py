@@ -159,7 +159,7 @@ class OFSPartialLearner(RowLearner):
         return block, np.zeros(block.n_rows)
 
     def _scaling(self) -> int:
-        if not isinstance(self.normalize, str) or not self.normalize.startswith("standard"):
+        if not self._standardizes:
             return NOT_SCALED
         return CENTRED if self._moments.dense[0] else SPREAD
 
@@ -184,10 +184,6 @@ class OFSPartialLearner(RowLearner):
             self._unit_length(),
             self._intercept_share(),
         )
-
-    def _negate(self, state: Any) -> None:
-        np.negative(state.weight, out=state.weight)
-        np.negative(state.bias, out=state.bias)
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         used = np.flatnonzero(state.key[: state.counts[KEPT]])

@@ -148,8 +148,7 @@ class SOFSLearner(RowLearner):
             second_order_update(state, ids, rows, curve, gamma, decay, UPDATES[self.update])
 
     def _negate(self, state: Any) -> None:
-        np.negative(state.weight, out=state.weight)
-        np.negative(state.bias[:, 0], out=state.bias[:, 0])
+        super()._negate(state)
         if self.criterion == "snr":
             shadows = state.cells[:, 1:]
             np.negative(shadows, out=shadows)
