@@ -61,6 +61,7 @@ class RunRecord:
     seconds: dict[str, float]
     peak_memory_bytes: int
     test_accuracy: float | None = None
+    curve: dict[str, list[Any]] | None = None
     trace: list[dict[str, int]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     open_selector: Callable[[], Any] | None = None
@@ -93,6 +94,8 @@ class RunRecord:
             record["names"] = names.tolist()
         if self.test_accuracy is not None:
             record["test_accuracy"] = self.test_accuracy
+        if self.curve is not None:
+            record["curve"] = self.curve
         return record
 
     @classmethod

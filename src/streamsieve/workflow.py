@@ -322,10 +322,16 @@ def _learn(
         updates=getattr(selector, "updates_", None),
         seconds={"total": total, "read": total - learn, "learn": learn},
         peak_memory_bytes=peak_memory(),
+        curve=_curve_of(selector),
         trace=trace,
         data=request.get("fingerprint", {}),
         open_selector=lambda: _estimator(selector),
     )
+
+
+def _curve_of(selector: Any) -> dict[str, list[Any]] | None:
+    curve = getattr(selector, "curve_", None)
+    return None if curve is None else {name: values.tolist() for name, values in curve.items()}
 
 
 def _estimator(selector: Any) -> Any:

@@ -20,6 +20,10 @@ def show_record(record: RunRecord, saved_to: Any) -> None:
         click.echo(f"  online mistakes {record.mistakes:,} ({record.mistakes / record.n_rows:.2%})")
     if record.test_accuracy is not None:
         click.echo(f"  test accuracy   {record.test_accuracy:.2%}")
+    if record.curve is not None:
+        click.echo("  online accuracy with the best k features")
+        for k, share in zip(record.curve["n_features"], record.curve["accuracy"], strict=True):
+            click.echo(f"    {k:>6,}        {share:.2%}")
     seconds = record.seconds
     click.echo(
         f"  time            {seconds['total']:.2f} s (reading {seconds['read']:.2f}, learning {seconds['learn']:.2f})"
