@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from .console import run_transcript
-from .paths import ROOT
+from .paths import COMMAND, ROOT
 
 CASES = sorted((ROOT / "tests" / "cli_cases").glob("*.console"))
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
@@ -68,3 +70,29 @@ def test_compiling_is_announced_once_on_standard_error(tmp_path: Path) -> None:
     )
     assert first.stderr == "streamsieve: compiling kernels for first use (once)\n"
     assert second.stderr == ""
+
+
+def test_a_failure_in_a_table_ends_with_its_exit_code(tmp_path: Path) -> None:
+    """The thread that reads ahead must not be inside Arrow when the interpreter goes: that aborted every third run."""
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + "1.5,2.5,1\n2.5,1.5,0\n" * 20_000)
+    command = [*COMMAND, "select", "rows.csv", "--target", "y", "--classes", "5,6"]
+    for _ in range(10):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("terminate")) == (1, 0), done.stderr
+
+
+def test_ctrl_c_does_not_wait_for_a_pipe() -> None:
+    process = subprocess.Popen([*COMMAND, "select", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write("1 1:1\n-1 2:1\n")
+    process.stdin.flush()
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(10) == 1
+    finally:
+        process.kill()
+        process.stdin.close()
+    with process.stderr:
+        assert process.stderr.read().endswith("streamsieve: error: interrupted\n")

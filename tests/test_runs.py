@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,186 @@ def test_columns_of_a_test_table_are_found_by_name(tmp_path: Path) -> None:
     assert record.selection.names is not None
     table = pd.DataFrame(rows, columns=["a", "b", "bought"])
     assert record.test_accuracy == record.selector.score(table[["a", "b"]], table["bought"])
+
+
+def interrupted(rows: Path, folder: Path, **params: Any) -> None:
+    """A run that was stopped by Ctrl-C after its first block."""
+
+    def watch(progress: workflow.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workflow.select(rows, output=folder, n_features_to_select=1, watch=watch, **params)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n-1 2:1\n" * 1000)
+    return path
+
+
+def test_a_resumed_run_that_is_interrupted_can_be_resumed_again(rows: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    interrupted(rows, folder, checkpoint_every=500)
+    (folder / "checkpoint").unlink()
+
+    def watch(progress: workflow.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workflow.resume(folder, watch)
+    # The first checkpoint is written before the watch is told, so go back to a run without one.
+    (folder / "checkpoint").unlink()
+    (folder / "run.json").write_text((folder / "run.json").read_text().replace(": 500", ": null"))
+    with pytest.raises(KeyboardInterrupt):
+        workflow.resume(folder, watch)
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
+    assert workflow.resume(folder).n_rows == 2000
+
+
+def test_a_run_in_progress_is_left_alone(rows: Path, tmp_path: Path) -> None:
+    folder, refused = tmp_path / "run", []
+
+    def watch(progress: workflow.Progress) -> None:
+        for second in (lambda: workflow.resume(folder), lambda: workflow.select(rows, output=folder)):
+            with pytest.raises(ss.UsageError, match=r"another process|not an empty folder") as error:
+                second()
+            refused.append(str(error.value))
+        (folder / ".checkpoint.1.partial").touch()
+        with pytest.raises(ss.UsageError, match="not finished"):
+            workflow.apply(folder, rows, tmp_path / "reduced.svm")
+        assert (folder / ".checkpoint.1.partial").exists(), "another process may be writing it"
+
+    workflow.select(rows, output=folder, n_features_to_select=1, watch=watch)
+    assert refused
+    assert workflow.resume(folder).n_rows == 2000
+
+
+def test_what_a_kill_before_the_first_file_left_is_no_obstacle(rows: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".run.json.1.partial").touch()
+    workflow.select(rows, output=folder, n_features_to_select=1)
+    assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", "{", r"run\.json: damaged .*start a new run"),
+        ("run.json", "[]", r"run\.json: damaged .*start a new run"),
+        ("run.json", "{}", r"run\.json: damaged, or of another version"),
+        ("checkpoint", "", r"checkpoint: not a streamsieve model.*remove it to go on from the first row"),
+        ("result.json", "{}", r"result\.json: damaged, or of another version .*remove it"),
+        ("result.json", "x", r"result\.json: damaged .*remove it"),
+    ],
+)
+def test_damaged_files_of_a_run_are_named(rows: Path, tmp_path: Path, name: str, content: str, message: str) -> None:
+    folder = tmp_path / "run"
+    interrupted(rows, folder, checkpoint_every=500)
+    (folder / name).write_text(content)
+    with pytest.raises(ss.DataError, match=message):
+        workflow.resume(folder)
+    assert (folder / "checkpoint").exists()
+
+
+def test_damaged_models_are_refused_whatever_the_damage(tmp_path: Path) -> None:
+    import numpy as np
+
+    from streamsieve.checks.data import sparse_stream
+
+    whole, damaged = tmp_path / "model", tmp_path / "damaged"
+    ss.SOFS(5).fit(*sparse_stream()).save(whole)
+    content, random = whole.read_bytes(), np.random.default_rng(0)
+    for length in random.integers(0, len(content), 200).tolist():
+        damaged.write_bytes(content[:length] + content[length + 7 :])
+        with suppress(ss.DataError):  # nothing else may be raised
+            ss.load(damaged)
+
+
+def test_resume_follows_the_name_of_a_link_not_of_what_it_points_to(tmp_path: Path) -> None:
+    link, folder = tmp_path / "train.svm.xz", tmp_path / "run"
+    (tmp_path / "blob").write_bytes(TRAIN.read_bytes())
+    link.symlink_to(tmp_path / "blob")
+    interrupted(link, folder, checkpoint_every=500)
+    assert workflow.resume(folder).n_rows == 1500
+
+
+def test_numpy_numbers_are_good_parameters(tmp_path: Path, rows: Path) -> None:
+    import numpy as np
+
+    record = ss.select(
+        rows, n_features_to_select=np.int64(1), gamma=np.float32(0.5), seed=np.int64(1), output=tmp_path / "run"
+    )
+    assert json.loads(json.dumps(record.to_dict()))["params"]["gamma"] == 0.5
+
+
+def test_records_can_be_pickled(rows: Path) -> None:
+    import pickle
+
+    record = pickle.loads(pickle.dumps(ss.select(rows, n_features_to_select=1)))
+    assert record.selector.n_rows_ == 2000
+
+
+def test_all_rows_without_labels_are_predicted(tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [1.0, -1.0] * 5000, "y": [1, 0] * 5000})
+    table.to_parquet(tmp_path / "train.parquet")
+    table[["a"]].to_parquet(tmp_path / "new.parquet")  # more than one block
+    ss.select(tmp_path / "train.parquet", target="y", output=tmp_path / "run")
+    predictions = list(workflow.predict(tmp_path / "run", tmp_path / "new.parquet"))
+    assert len(predictions) > 1
+    seen = []
+    assert workflow.accuracy(seen.append(labels) or (labels, y) for labels, y in predictions) is None
+    assert sum(len(labels) for labels in seen) == 10_000
+    with pytest.raises(ss.DataError, match="have no labels"):
+        ss.select(tmp_path / "train.parquet", target="y", test=tmp_path / "new.parquet")
+
+
+def test_named_features_in_another_order_are_refused(tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [1.0, -1.0] * 50, "b": [0.5, 0.25] * 50, "y": [1, 0] * 50})
+    table.to_csv(tmp_path / "train.csv", index=False)
+    table[["b", "a", "y"]].to_csv(tmp_path / "other.csv", index=False)
+    for name in ("train", "other"):
+        workflow.convert(tmp_path / f"{name}.csv", tmp_path / f"{name}.npz", target="y")
+    train = tmp_path / "train.csv"
+    assert ss.select(train, target="y", n_features_to_select=1, test=tmp_path / "train.npz").test_accuracy == 1.0
+    with pytest.raises(ss.DataError, match="feature 0 is 'b', but 'a' in the training"):
+        ss.select(train, target="y", n_features_to_select=1, test=tmp_path / "other.npz")
+    with pytest.raises(ss.DataError, match="feature 0 is 'b', but 'a' in the training"):
+        ss.select((table[["a", "b"]], table["y"]), test=(table[["b", "a"]], table["y"]))
+
+
+@pytest.mark.parametrize("data", [None, [1], pd.DataFrame({"a": [1]})], ids=["None", "list", "table"])
+def test_what_is_no_data_is_refused(data: Any) -> None:
+    with pytest.raises(ss.UsageError, match="give a path, a source or a pair"):
+        ss.select(data)
+
+
+def test_missing_labels_are_named() -> None:
+    for y in ([1.0, float("nan")], ["a", None]):
+        with pytest.raises(ss.DataError, match="row 2: has no label"):
+            ss.select(([[1.0], [2.0]], y))
+
+
+def test_an_output_that_is_a_pipe_or_a_link_stays_what_it_is(tmp_path: Path, rows: Path) -> None:
+    link, pipe = tmp_path / "link.svm", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "real.svm")
+    workflow.convert(rows, link)
+    assert link.is_symlink()
+    assert (tmp_path / "real.svm").read_text() == rows.read_text()
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    workflow.convert(rows, pipe)
+    assert reader.communicate(timeout=30)[0] == rows.read_bytes()
+    assert pipe.is_fifo()
+
+
+def test_long_names_and_missing_folders(tmp_path: Path, rows: Path) -> None:
+    workflow.convert(rows, tmp_path / ("n" * 250))
+    for output in (tmp_path, Path("/")):
+        with pytest.raises(ss.UsageError, match="is a folder"):
+            workflow.convert(rows, output)
+    for name in ("out.svm", "out.parquet", "out.svm.zst"):
+        with pytest.raises(ss.UsageError, match=rf"{name}: there is no folder .*nowhere; make it first"):
+            workflow.convert(rows, tmp_path / "nowhere" / name)

@@ -270,3 +270,95 @@ def test_a_damaged_model_is_refused_in_plain_words(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(ss.DataError, match="not a streamsieve model, or damaged"):
         ss.load(path)
+
+
+def test_a_block_without_rows_teaches_nothing() -> None:
+    empty = RowBlock(np.array([0]), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 5)
+    X, y = sparse_stream()
+    selector = ss.SOFS(5).start().partial_fit_block(empty)
+    for block in ss.sources.arrays.ArraySource(X, y).row_blocks():
+        selector.partial_fit_block(block)
+    assert selector.decision_function(X).tolist() == ss.SOFS(5).fit(X, y).decision_function(X).tolist()
+
+
+def test_one_class_so_far_is_what_is_predicted() -> None:
+    block = RowBlock(np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32), np.array([7]), 1)
+    selector = ss.SOFS(1).start(1)
+    with pytest.raises(ss.DataError, match="no rows were learned yet"):
+        selector.predict([[1.0]])
+    assert selector.partial_fit_block(block).predict([[1.0], [-1.0]]).tolist() == [7, 7]
+
+
+def test_blocks_that_would_write_past_the_arrays_are_refused() -> None:
+    one = np.ones(1, np.float32)
+    with pytest.raises(ss.DataError, match="1 rows with 2 labels"):
+        RowBlock(np.array([0, 1]), np.array([0], np.int32), one, np.array([0, 1]), 1)
+    with pytest.raises(ss.DataError, match="do not fit one another"):
+        RowBlock(np.array([0, 5]), np.array([0], np.int32), one, np.array([0]), 1)
+    for feature in (2_000_000_000, -3):
+        block = RowBlock(np.array([0, 1]), np.array([feature]), one, np.array([0]), 5)
+        with pytest.raises(ss.DataError, match="below its width, 5"):
+            ss.SOFS(1).start(classes=[0, 1]).partial_fit_block(block)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], [0.5, 1.5], ["a", "b"]], ids=str)
+def test_labels_that_are_objects_stay_what_they_are(tmp_path: Path, labels: list[object]) -> None:
+    X, y = sparse_stream()
+    objects = np.array(labels, dtype=object)[(y > 0).astype(int)]
+    selector = ss.SOFS(5).fit(X, objects)
+    selector.save(tmp_path / "model")
+    loaded = ss.load(tmp_path / "model").partial_fit(X, objects)
+    assert loaded.classes_.tolist() == labels
+    assert [type(label) for label in loaded.predict(X)[:3]] == [type(label) for label in selector.predict(X)[:3]]
+
+
+@pytest.mark.parametrize(
+    ("given", "labels"),
+    [
+        (["True", "False"], [False, True]),
+        (["1", "0"], ["0", "1"]),
+        (["1e3", ".1"], [0.1, 1000.0]),
+        (["9007199254740993", "9007199254740992"], [9007199254740992, 9007199254740993]),
+    ],
+)
+def test_classes_given_as_text_are_read_as_the_labels_are(given: list[str], labels: list[object]) -> None:
+    X, y = sparse_stream()
+    record = ss.select((X, np.array(labels)[(y > 0).astype(int)]), n_features_to_select=5, classes=given)
+    assert record.selector.classes_.tolist() == labels
+
+
+def test_a_chunk_that_is_refused_changes_nothing() -> None:
+    pandas = pytest.importorskip("pandas")
+    table, y = pandas.DataFrame(np.eye(4), columns=list("abcd")), [0, 1, 0, 1]
+    selector = ss.SOFS(2).partial_fit(table[["a", "b"]], y)
+    for chunk, labels in ((table[["c", "b", "a"]], y), (np.eye(4), y), (table, [5, 6, 5, 6])):
+        with pytest.raises(ValueError):
+            selector.partial_fit(chunk, labels)
+    selector.partial_fit(table[["a", "b"]], y)
+    assert selector.n_features_in_ == 2
+    assert selector.selection().names.tolist() == ["a", "b"]
+
+
+def test_lists_may_grow_as_arrays_do() -> None:
+    selector = ss.SOFS(2).partial_fit([[1, 2], [2, 1]], [0, 1]).partial_fit([[1, 2, 3], [3, 2, 1]], [0, 1])
+    assert selector.n_features_in_ == 3
+
+
+def test_rows_are_measured_with_their_unseen_features() -> None:
+    X, y = sparse_stream()
+    width = X.shape[1] // 2
+    selector = ss.SOFS(5, normalize="l2").fit(X.tocsr()[:, :width], y)
+    block = next(ss.sources.arrays.ArraySource(X).row_blocks())
+    assert selector.decision_function(X).tolist() == selector.decision_function_block(block).tolist()
+
+
+def test_scores_are_finite_whatever_the_values(tmp_path: Path) -> None:
+    path = write(tmp_path, "1 1:3e38 2:1\n-1 1:3e38\n")
+    assert np.isfinite(ss.SOFS(2).fit_source(ss.open_source(path)).selection().scores).all()
+
+
+def test_a_search_with_numpy_numbers_can_be_saved(tmp_path: Path) -> None:
+    X, y = sparse_stream()
+    selector = ss.SOFS(np.int64(3), gamma=np.float32(0.5)).fit(X, y)
+    selector.save(tmp_path / "model")
+    assert ss.load(tmp_path / "model").get_params()["gamma"] == 0.5

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import DataError
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:
@@ -31,6 +33,12 @@ class RowBlock:
             frozen = np.ascontiguousarray(getattr(self, name)).view()
             frozen.flags.writeable = False
             object.__setattr__(self, name, frozen)
+        if not self.indptr.size or not self.indptr[-1] <= self.indices.size == self.values.size:
+            raise DataError("a block of rows whose indptr, indices and values do not fit one another")
+        if self.y is not None:
+            object.__setattr__(self, "y", np.asarray(self.y))
+            if len(self.y) != self.n_rows:
+                raise DataError(f"a block of {self.n_rows} rows with {len(self.y)} labels")
 
     @property
     def n_rows(self) -> int:

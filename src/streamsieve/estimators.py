@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .persistence import read_model
+from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
@@ -93,8 +93,10 @@ class Selector(TransformerMixin, BaseEstimator, Learner):
 
         A dense one of another width is a mistake, and refused as scikit-learn demands.
         """
-        wider = is_sparse(X) and X.shape[1] > self.n_features_in_
-        return X.tocsr()[:, : self.n_features_in_] if wider else X
+        return X.tocsr()[:, : self.n_features_in_] if self._has_unseen(X) else X
+
+    def _has_unseen(self, X: Any) -> bool:
+        return is_sparse(X) and X.shape[1] > self.n_features_in_
 
 
 class RowSelector(ClassifierMixin, Selector, RowLearner):
@@ -117,22 +119,31 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
     def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
         """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
         first = not self.started
-        X, y = self._validated_chunk(X, y, first)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if first:
-            self.start(X.shape[1], classes_of(y) if classes is None else classes, self._names())
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+        before = {name: getattr(self, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(self, name)}
+        rows = -1 if first else self.n_rows_
         missing = self.reads_what_it_asks
-        for block in ArraySource(X, y, name="", sample_weight=weights, allow_nan=missing).row_blocks():
-            self.partial_fit_block(block)
+        try:
+            X, y = self._validated_chunk(X, y, first)
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if first:
+                self.start(X.shape[1], classes_of(y) if classes is None else classes, self._names())
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+            for block in ArraySource(X, y, name="", sample_weight=weights, allow_nan=missing).row_blocks():
+                self.partial_fit_block(block)
+        except Exception:
+            if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
+                self.__dict__.pop("feature_names_in_", None)
+                self.__dict__.update(before)
+            raise
         return self
 
     def _validated_chunk(self, X: Any, y: Any, first: bool) -> tuple[Any, NDArray[Any]]:
         """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
         known = None if first else self._names()
         width = 0 if first else self.n_features_in_
-        wider = getattr(X, "shape", (0, 0))[1:] > (width,)
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        wider = shape[1:] > (width,)
         X, y = validate_data(self, X, y, **self._accepted(), reset=first or wider)
         names = self._names()
         if known is not None and (names is None or not np.array_equal(names[:width], known)):
@@ -147,7 +158,10 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The score of every row: positive for the second of two classes; a column per class for more."""
         check_is_fitted(self)
-        X = validate_data(self, self._without_unseen(X), **self._accepted(), reset=False)
+        if self._has_unseen(X):  # they count nothing, but "l2" measures the rows with them
+            X = check_array(X, **self._accepted())
+        else:
+            X = validate_data(self, X, **self._accepted(), reset=False)
         blocks = ArraySource(X, name="", allow_nan=self.reads_what_it_asks).row_blocks()
         return np.concatenate([self.decision_function_block(block) for block in blocks])
 
@@ -234,4 +248,5 @@ def as_estimator(learner: Learner) -> Selector:
 def load(path: str | Path) -> Any:
     """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted."""
     header, arrays = read_model(path)
-    return estimator_class(header["method"]).from_saved(header, arrays)
+    with refusing_damage(path):
+        return estimator_class(header["method"]).from_saved(header, arrays)

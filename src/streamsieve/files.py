@@ -7,16 +7,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .errors import UsageError
+
 PARTIAL = ".partial"
+LONGEST_STEM = 40  # characters of a name that its partial file repeats: file systems allow 255 bytes
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside ``path`` to write to, moved over it when the block ends well and removed when it does not.
 
-    A reader, and a machine that loses power, sees the old file or the new one, never a part.
+    A reader, and a machine that loses power, sees the old file or the new one, never a part. A device or a pipe, which
+    must not be replaced, is written to as it is; behind a symbolic link it is the file it names that is replaced.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    if path.is_symlink():
+        path = path.resolve()
+    partial = path.with_name(f".{path.name[:LONGEST_STEM]}.{os.getpid()}{PARTIAL}")
     try:
         yield partial
         _sync(partial)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
-from .persistence import read_model
+from .persistence import read_model, refusing_damage
 
 METHODS = {
     "sofs": "streamsieve.selectors.rows.sofs:SOFSLearner",
@@ -41,4 +41,5 @@ def describe_method(method: str) -> dict[str, Any]:
 def load_learner(path: str | Path) -> Any:
     """The learner that ``save`` wrote to ``path``, without scikit-learn's face."""
     header, arrays = read_model(path)
-    return learner_class(header["method"]).from_saved(header, arrays)
+    with refusing_damage(path):
+        return learner_class(header["method"]).from_saved(header, arrays)

@@ -8,8 +8,10 @@ and resumed.
 from __future__ import annotations
 
 import csv
+import fcntl
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,36 +27,59 @@ class RunDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.created = False
+        self.begun = False
+        self._lock: int | None = None
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
     def begin(self, request: dict[str, Any]) -> None:
         """Take an empty or new folder for a run and note what was asked."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        self.created = not self.path.exists()
+        if self.path.is_dir() or self.created:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.lock()
+        if not self.path.is_dir() or any(self.path.iterdir()):
+            self.release()
             raise UsageError(
                 f"{self.path}: is not an empty folder; name another, or go on with the run in it with --resume"
             )
-        self.created = not self.path.exists()
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.begun = True
         try:
             _write_json(self / REQUEST, request)
         except BaseException:
             self.discard()
+            self.release()
             raise
 
-    def request(self) -> dict[str, Any]:
-        """What was asked; and the remains of a write that was cut off are cleared away."""
+    def lock(self) -> None:
+        """Keep other processes off this run, until ``release`` or the end of this one; clear what a killed one left."""
+        self._lock = os.open(self.path, os.O_RDONLY)
         try:
-            request: dict[str, Any] = json.loads((self / REQUEST).read_text())
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise UsageError(f"{self.path}: another process is at work on this run; wait until it has ended") from None
+        except OSError:  # a file system without locks
+            pass
+        self._clear_partial()
+
+    def release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def request(self) -> dict[str, Any]:
+        """What was asked."""
+        try:
+            return _read_json(self / REQUEST, "put it back from a copy, or start a new run")
         except FileNotFoundError:
             raise UsageError(f"{self.path}: there is no run in this folder") from None
-        self._clear_partial()
-        return request
 
     def _clear_partial(self) -> None:
-        for remains in self.path.glob(f".*{PARTIAL}"):
-            remains.unlink(missing_ok=True)
+        for name in (REQUEST, CHECKPOINT, MODEL, TABLE, RESULT):
+            for remains in self.path.glob(f".{name}.*{PARTIAL}"):
+                remains.unlink(missing_ok=True)
 
     @property
     def checkpoint(self) -> Path | None:
@@ -73,8 +98,15 @@ class RunDirectory:
         """The record of a finished run, whose last checkpoint is of no use any more."""
         if not (self / RESULT).exists():
             return None
-        (self / CHECKPOINT).unlink(missing_ok=True)
-        return RunRecord.from_dict(json.loads((self / RESULT).read_text()))
+        cure = "remove it to finish the run again"
+        content = _read_json(self / RESULT, cure)
+        try:
+            record = RunRecord.from_dict(content)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
+        if self.checkpoint:
+            (self / CHECKPOINT).unlink(missing_ok=True)
+        return record
 
     def model(self) -> Path:
         """The model of a finished run."""
@@ -83,14 +115,17 @@ class RunDirectory:
             raise UsageError(f"{self.path}: the run is not finished; go on with it: select --resume {self.path}")
         return self / MODEL
 
-    def discard(self) -> None:
-        """Remove what a failed run wrote, unless it left a checkpoint to go on from."""
+    def discard(self, hopeless: bool = False) -> None:
+        """Remove what a failed run wrote, unless it left a checkpoint to go on from.
+
+        What was asked stays if the run was there before and is not ``hopeless``: it can be resumed once more.
+        """
         self._clear_partial()
         if self.checkpoint:
             return
-        for name in (REQUEST, MODEL, TABLE, RESULT):
+        for name in (*([REQUEST] if self.begun or hopeless else []), MODEL, TABLE, RESULT):
             (self / name).unlink(missing_ok=True)
-        if self.created:
+        if self.created and not any(self.path.iterdir()):
             self.path.rmdir()
 
 
@@ -98,7 +133,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
     """What tells whether a file is still the same: its size and a hash of how it begins."""
     with path.open("rb") as file:
         head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
-    return {"path": str(path.resolve()), "bytes": path.stat().st_size, "sha256_of_first_mib": head}
+    return {"path": str(path.absolute()), "bytes": path.stat().st_size, "sha256_of_first_mib": head}
 
 
 def refuse_changed(before: dict[str, Any]) -> None:
@@ -112,6 +147,16 @@ def refuse_changed(before: dict[str, Any]) -> None:
         raise DataError(f"{path}: the file has changed since the run began; start a new run")
 
 
+def _read_json(path: Path, cure: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: damaged ({error}); {cure}") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: damaged (no JSON object); {cure}")
+    return content
+
+
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     with replacing(path) as partial:
         partial.write_text(json.dumps(content, indent=1) + "\n")
@@ -119,7 +164,7 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _write_table(path: Path, selection: Selection) -> None:
     """The selection as a table, best first."""
-    with replacing(path) as partial, partial.open("w", newline="") as file:
+    with replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["feature", "score"] if selection.names is None else ["feature", "score", "name"])
         writer.writerows(selection.ranked())

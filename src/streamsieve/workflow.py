@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +17,16 @@ from .kernels.scores import keep_selected
 from .machine import peak_memory
 from .persistence import read_model
 from .registry import learner_class, load_learner
-from .runs import CHECKPOINT, RunDirectory, fingerprint, refuse_changed
+from .runs import CHECKPOINT, REQUEST, RunDirectory, fingerprint, refuse_changed
 from .selection import RunRecord
+from .selectors.base import plain
 from .selectors.rows.addresses import table_addresses
-from .sources import Source, open_source
+from .sources import Source, open_like, open_source, refuse_target
 from .sources.writers import write_rows
 
+ASKED = {  # what run.json tells
+    *("method", "params", "data", "test", "classes", "target", "zero_based", "seed", "checkpoint_every", "fingerprint")
+}
 FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
 
 
@@ -82,25 +87,31 @@ def select(
         params["n_features_to_select"] = n_features_to_select
     request = {
         "method": method,
-        "params": params,
+        "params": {name: plain(value) for name, value in params.items()},
         "data": _place(data),
         "test": _place(test),
         "classes": None if classes is None else np.asarray(classes).tolist(),
         "target": target,
         "zero_based": zero_based,
-        "seed": seed,
-        "checkpoint_every": checkpoint_every,
+        "seed": plain(seed),
+        "checkpoint_every": plain(checkpoint_every),
     }
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of rows of 1 or more")
+    if checkpoint_every is not None and request["data"] is None:
+        raise UsageError("checkpoints are for rows that can be read again: of a file, not of memory or a pipe")
     selector = _selector(request)
     source = open_source(data, target, zero_based)
     test_source = _open_test(test, request, source)
     request["fingerprint"] = _fingerprint(data)
     folder = None if output is None else RunDirectory(output)
-    if folder:
-        folder.begin(request)
-    return _run(request, selector, source, test_source, folder, [], watch)
+    if folder is None:
+        return _run(request, selector, source, test_source, None, [], watch)
+    folder.begin(request)
+    try:
+        return _run(request, selector, source, test_source, folder, [], watch)
+    finally:
+        folder.release()
 
 
 def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
@@ -110,16 +121,28 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     record = folder.result()
     if record:
         return record
+    missing = ASKED - set(request)
+    if missing:
+        raise DataError(f"{folder / REQUEST}: damaged, or of another version (no {min(missing)!r}); start a new run")
     if request["data"] is None:
         raise UsageError(f"{run_dir}: the run read its rows from memory or a pipe and cannot be resumed")
     refuse_changed(request["fingerprint"])
-    selector, trace = _selector(request), []
-    if folder.checkpoint:
-        selector = load_learner(folder.checkpoint)
-        trace = read_model(folder.checkpoint)[0]["note"]["trace"]
-    source = open_source(request["data"], request["target"], request["zero_based"])
-    test_source = _open_test(request["test"], request, source)
-    return _run(request, selector, source, test_source, folder, trace, watch)
+    folder.lock()
+    try:
+        selector, trace = _checkpoint(folder.checkpoint) if folder.checkpoint else (_selector(request), [])
+        source = open_source(request["data"], request["target"], request["zero_based"])
+        test_source = _open_test(request["test"], request, source)
+        return _run(request, selector, source, test_source, folder, trace, watch)
+    finally:
+        folder.release()
+
+
+def _checkpoint(path: Path) -> tuple[Any, list[dict[str, int]]]:
+    """What had been learned, and the trace up to there."""
+    try:
+        return load_learner(path), read_model(path)[0]["note"]["trace"]
+    except DataError as error:
+        raise DataError(f"{error}; remove it to go on from the first row") from error
 
 
 def apply(
@@ -146,14 +169,13 @@ def predict(
 
 
 def accuracy(predictions: Iterable[tuple[NDArray[Any], NDArray[Any] | None]]) -> float | None:
-    """The share of right labels; None for rows without labels."""
+    """The share of right labels, after all predictions were taken; None for rows without labels."""
     right = rows = 0
     for predicted, y in predictions:
-        if y is None:
-            return None
-        right += int(np.count_nonzero(predicted == y))
-        rows += len(y)
-    return right / rows
+        if y is not None:
+            right += int(np.count_nonzero(predicted == y))
+            rows += len(y)
+    return right / rows if rows else None
 
 
 def convert(data: Any, output: str | Path, target: str | None = None, zero_based: bool = False) -> int:
@@ -202,7 +224,7 @@ def _place(data: Any) -> str | None:
     """Where data can be found again: an absolute path or a synthetic name; None for what is in memory or a pipe."""
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
-    return str(data) if str(data).startswith("synthetic:") else str(Path(data).resolve())
+    return str(data) if str(data).startswith("synthetic:") else str(Path(data).absolute())
 
 
 def _fingerprint(data: Any) -> dict[str, Any]:
@@ -217,9 +239,7 @@ def _selector(request: dict[str, Any]) -> Any:
     known = learner_class(request["method"])
     names = known.parameter_names()
     params = dict(request["params"])
-    for name in params:
-        if name not in names:
-            raise UsageError(f"{request['method']} has no parameter {name!r}; it has {', '.join(names)}")
+    refuse_unknown_parameters(request["method"], params)
     if request["seed"] is not None and "random_state" in names:
         params.setdefault("random_state", request["seed"])
     selector = known(**params)
@@ -230,16 +250,38 @@ def _selector(request: dict[str, Any]) -> Any:
     return selector
 
 
+def refuse_unknown_parameters(method: str, params: Iterable[str]) -> None:
+    names = learner_class(method).parameter_names()
+    for name in params:
+        if name not in names:
+            raise UsageError(f"{method} has no parameter {name!r}; it has {', '.join(names)}")
+
+
 def _open_like(data: Any, names: NDArray[Any] | None, target: str | None, zero_based: bool) -> Source:
-    """Data like that of a training; the columns of a table are found by name, in whatever order they stand."""
-    return open_source(data, target, zero_based, None if names is None else [str(name) for name in names])
+    """Data like that of a training; the columns of a table are found by name, in whatever order they stand.
+
+    Other data that names its features must name them in the same order. The ``target`` is for tables alone.
+    """
+    columns = None if names is None else [str(name) for name in names]
+    source = open_like(data, target, zero_based, columns)
+    if columns is not None and source.feature_names is not None:
+        for position, (known, found) in enumerate(zip(columns, source.feature_names, strict=False)):
+            if known != found:
+                raise DataError(
+                    f"{source.name}: feature {position} is {str(found)!r}, but {known!r} in the training; bring the "
+                    "columns into that order"
+                )
+    return source
 
 
 def _open_test(test: Any, request: dict[str, Any], source: Source) -> Source | None:
     """The rows to test on, opened before the training so that a wrong name costs no time."""
     if test is None:
         return None
-    return _open_like(test, source.feature_names, request["target"], request["zero_based"])
+    rows = _open_like(test, source.feature_names, request["target"], request["zero_based"])
+    if not getattr(rows, "has_target", True) or getattr(rows, "y", test) is None:
+        raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
+    return rows
 
 
 def _trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[Any, Source]:
@@ -247,7 +289,10 @@ def _trained(run_dir: str | Path, data: Any, target: str | None, zero_based: boo
     folder = RunDirectory(run_dir)
     selector = load_learner(folder.model())
     names = getattr(selector, "feature_names_in_", None)
-    return selector, _open_like(data, names, target or folder.request()["target"], zero_based)
+    source = _open_like(data, names, target or folder.request().get("target"), zero_based)
+    if target is not None:
+        refuse_target(source)
+    return selector, source
 
 
 def _reduced(block: RowBlock, table: NDArray[np.int32], ids: NDArray[np.int64], width: int) -> RowBlock:
@@ -276,9 +321,9 @@ def _run(
         record.peak_memory_bytes = peak_memory()
         if folder:
             folder.finish(record, selector)
-    except BaseException:
+    except BaseException as error:
         if folder:
-            folder.discard()
+            folder.discard(hopeless=isinstance(error, DataError))
         raise
     return record
 
@@ -325,7 +370,7 @@ def _learn(
         curve=_curve_of(selector),
         trace=trace,
         data=request.get("fingerprint", {}),
-        open_selector=lambda: _estimator(selector),
+        open_selector=partial(_estimator, selector),
     )
 
 

@@ -37,13 +37,17 @@ def read_param(text: str) -> tuple[str, Any]:
     return name, read_value(value)
 
 
-def read_classes(text: str) -> list[Any]:
-    """Labels separated by commas: numbers if all are, text otherwise."""
-    labels = text.split(",")
-    try:
-        return [float(label) for label in labels]
-    except ValueError:
-        return list(labels)
+def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict[str, Any]:
+    """The parameters of a method, with the budget among them."""
+    from ..workflow import refuse_unknown_parameters
+
+    params = dict(read_param(text) for text in texts)
+    refuse_unknown_parameters(method, params)
+    if budget is not None:
+        if "n_features_to_select" in params:
+            raise UsageError("-k and --param n_features_to_select=... say the same; leave one of them away")
+        params["n_features_to_select"] = read_value(budget)
+    return params
 
 
 @click.command()
@@ -85,6 +89,11 @@ def select(
 
     if (train is None) == (resume is None):
         raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
+    if resume is not None and (
+        any(given for given in (budget, params, test, output, checkpoint_every, classes, target, zero_based))
+        or seed is not None
+    ):
+        raise UsageError("--resume goes on with what the run was asked; it takes no other option but --json")
     folder = resume or output
     with progress_bar() as watch, hint_at_resume(folder):
         if resume is not None:
@@ -93,16 +102,15 @@ def select(
             record = workflow.select(
                 train,
                 method,
-                None if budget is None else read_value(budget),
                 test=test,
-                classes=None if classes is None else read_classes(classes),
+                classes=None if classes is None else classes.split(","),
                 target=target,
                 zero_based=zero_based,
                 seed=seed,
                 output=output,
                 checkpoint_every=checkpoint_every,
                 watch=watch,
-                **dict(read_param(text) for text in params),
+                **read_params(params, method, budget),
             )
     if as_json:
         click.echo(json.dumps(record.to_dict()))
@@ -163,7 +171,7 @@ def predict(run_dir: str, data: str, output: Path | None, target: str | None, ze
 
     rows = workflow.predict(run_dir, data, target, zero_based)
     if output:
-        with replacing(output) as partial, partial.open("w") as file:
+        with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
             share = workflow.accuracy(write_labels(rows, file))
     else:
         share = workflow.accuracy(write_labels(rows, sys.stdout))

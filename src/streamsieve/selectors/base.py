@@ -50,8 +50,8 @@ class Learner:
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name, as given."""
-        return {name: getattr(self, name) for name in self.parameter_names()}
+        """The parameters by name, as JSON can hold them."""
+        return {name: plain(getattr(self, name)) for name in self.parameter_names()}
 
     def selection(self) -> Selection:
         """The selected features, with scores and names; its size is that of the selection."""
@@ -92,13 +92,21 @@ class Learner:
         return learner
 
 
-def _as_json(value: Any) -> Any:
-    """A parameter as JSON can hold it: keys of any kind become pairs, a generator is told by the state saved apart."""
-    if isinstance(value, dict):
-        return {"pairs": [[_as_json(key), weight] for key, weight in value.items()]}
+def plain(value: Any) -> Any:
+    """NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
+
+    What a generator would draw next is saved apart.
+    """
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return None if isinstance(value, np.random.Generator) else value
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON gives it back: keys of any kind become pairs."""
+    if isinstance(value, dict):
+        return {"pairs": [[plain(key), weight] for key, weight in value.items()]}
+    return value
 
 
 def _from_json(value: Any) -> Any:

@@ -12,7 +12,7 @@ from .streams import split_suffix
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "open_like", "open_source", "refuse_target"]
 
 
 def open_source(
@@ -29,16 +29,33 @@ def open_source(
     packed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of P1's synthetic data, ``-`` is standard input. A pair
     ``(X, y)`` of arrays, and what is a source already, are taken as they are.
     """
+    source = open_like(data, target, zero_based, columns)
+    if target is not None and isinstance(data, str | Path):
+        refuse_target(source)
+    return source
+
+
+def open_like(
+    data: str | Path | Source | tuple[Any, Any], target: str | None, zero_based: bool, columns: list[str] | None
+) -> Source:
+    """As ``open_source``, for data like some other data: a ``target`` that only tables have is no mistake."""
     if isinstance(data, tuple):
         from .arrays import ArraySource
 
         return ArraySource(*data)
-    if not isinstance(data, str | Path):
-        return data
-    source = _open_named(data, target, zero_based, columns)
-    if target is not None and not hasattr(source, "target"):
-        raise UsageError(f"{data}: a target column is for tables (.csv .tsv .parquet); here labels come with the rows")
-    return source
+    if isinstance(data, str | Path):
+        return _open_named(data, target, zero_based, columns)
+    if not hasattr(data, "row_blocks"):
+        raise UsageError(f"cannot read rows from {type(data).__name__}; give a path, a source or a pair (X, y)")
+    return data
+
+
+def refuse_target(source: Source) -> None:
+    """Refuse a target column for rows that come with their labels."""
+    if not hasattr(source, "target"):
+        raise UsageError(
+            f"{source.name}: a target column is for tables (.csv .tsv .parquet); here labels come with the rows"
+        )
 
 
 def _open_named(data: str | Path, target: str | None, zero_based: bool, columns: list[str] | None) -> BaseSource:

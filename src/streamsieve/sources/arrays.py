@@ -35,7 +35,7 @@ class ArraySource(BaseSource):
         super().__init__(name)
         X, names = as_matrix(X, name)
         self.matrix = X
-        self.y = None if y is None else as_labels(y)
+        self.y = None if y is None else as_labels(y, name)
         self.n_rows, self.n_features = (int(size) for size in X.shape)
         if self.y is not None and len(self.y) != self.n_rows:
             raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
@@ -117,10 +117,21 @@ def table_names(X: Any) -> NDArray[Any] | None:
     return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
-def as_labels(y: Any) -> NDArray[Any]:
+def as_labels(y: Any, origin: str) -> NDArray[Any]:
     """Labels as a flat array, from a list, an array or a column of a table."""
     labels: NDArray[Any] = np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y)
-    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise DataError(f"{origin}: expected one label a row, got an array of {labels.ndim} dimension(s)")
+    if labels.dtype.kind in "fO":
+        missing = labels != labels
+        if labels.dtype == object:
+            missing = np.array([label is None or label != label for label in labels.tolist()], bool)
+        if missing.any():
+            at = f"{origin}: " if origin else ""
+            raise DataError(f"{at}row {int(np.argmax(missing)) + 1}: has no label; fill it in or drop the row")
+    return labels
 
 
 def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBlock:
@@ -144,7 +155,8 @@ def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | Non
     feature = int(block.indices[at])
     column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
     what = "is missing (NaN)" if np.isnan(block.values[at]) else "is infinite, or too large for float32"
-    raise DataError(f"{block.origin}: row {row}: the value of {column} {what}; replace it or drop the row")
+    origin = f"{block.origin}: " if block.origin else ""
+    raise DataError(f"{origin}row {row}: the value of {column} {what}; replace it or drop the row")
 
 
 def open_npz(path: Path) -> ArraySource:

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock, tidy_rows
-from ..errors import DataError
+from ..errors import DataError, UsageError
 from ..kernels import svmlight as text_kernel
 from .base import BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
@@ -72,10 +72,10 @@ class SvmlightSource(BaseSource):
 
     def _stream(self) -> Generator[_Parsed]:
         """One stream of bytes, unpacked on one thread and parsed on another."""
-        with self.path.open("rb") if self.rewindable else os.fdopen(os.dup(sys.stdin.fileno()), "rb") as raw:
+        with self.path.open("rb") if self.rewindable else standard_input() as raw:
             with unpacking_errors(self.name, self.packing):
                 stream = open_packed(raw, self.packing)
-            read = stream.read if self.rewindable else raw.read1  # a pipe hands over what it has
+            read = stream.read  # a pipe, unbuffered, hands over what it has
 
             def chunks() -> Iterator[tuple[bytes, int]]:
                 with unpacking_errors(self.name, self.packing):
@@ -85,7 +85,8 @@ class SvmlightSource(BaseSource):
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
-            yield from ordered_map(parse, read_ahead(chunks(), BLOCKS_AHEAD), 1, BLOCKS_AHEAD)
+            ahead = read_ahead(chunks(), BLOCKS_AHEAD, endless=not self.rewindable)
+            yield from ordered_map(parse, ahead, 1, BLOCKS_AHEAD)
 
     def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
         """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
@@ -106,6 +107,13 @@ class SvmlightSource(BaseSource):
     def _parse(self, text: Bytes, end: int) -> _Parsed:
         first = 0 if self.zero_based else 1
         return _Parsed(*parse_text(text, first, self.name), end)
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input without a buffer, whose lock would keep Ctrl-C waiting for the next bytes of a pipe."""
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; name a file")
+    return cast(IO[bytes], os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0))
 
 
 class Fault(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import UsageError
+from ...errors import DataError, UsageError
 from ...kernels.curve import Curve
 from ...kernels.members import MISTAKES, UPDATES
 from ...kernels.rows import Rows
@@ -24,6 +24,7 @@ from .inputs import NORMALIZATIONS, Moments, constant_now, constants_of, prepare
 from .labels import Labels
 from .storage import PerFeatureStorage
 
+MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a saved model
 
 
@@ -60,6 +61,7 @@ class RowLearner(PerFeatureStorage, Learner):
             "a whole number of 1 or more, or a share between 0 and 1"
             + (", or 'auto'" if "curve" in self.parameter_names() else ""),
         )
+        require(auto or wanted < MOST_FEATURES, "n_features_to_select", wanted, f"below {MOST_FEATURES:,}")
         known = " or ".join(map(repr, NORMALIZATIONS))
         fits = self.normalize is False or self.normalize in NORMALIZATIONS[1:]
         require(fits, "normalize", self.normalize, known)
@@ -302,7 +304,8 @@ class RowLearner(PerFeatureStorage, Learner):
     def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         ids, _, scores = self._weights()
         best = np.sort(np.lexsort((ids, -scores))[: self.n_features_selected_])
-        return ids[best], scores[best]
+        largest = float(np.finfo(np.float32).max)  # a precision beyond float32 is shown as this, which JSON can hold
+        return ids[best], np.minimum(scores[best], largest)
 
     def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
         """The scores of the rows of a block, one column per class beyond two; features without weight count nothing."""
@@ -329,8 +332,10 @@ class RowLearner(PerFeatureStorage, Learner):
 
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""
+        if not self.classes_.size:
+            raise DataError("no rows were learned yet, so no classes are known")
         codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        classes: NDArray[Any] = self.classes_[codes]
+        classes: NDArray[Any] = self.classes_[np.minimum(codes, self.classes_.size - 1)]
         return classes
 
     # ---- saving
@@ -358,7 +363,7 @@ class RowLearner(PerFeatureStorage, Learner):
         return {
             **arrays,
             "ids": self._addresses.ids[:used],
-            "classes": classes.astype(str) if classes.dtype == object else classes,
+            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
             "label_counts": self._labels.counts,
             "label_order": self._labels.order,
             "counts": self._counts,

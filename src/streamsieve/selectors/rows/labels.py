@@ -48,6 +48,10 @@ class Labels:
         """The number of each row's class; and whether the two classes so far must be swapped."""
         if y is None:
             raise DataError(f"{place(origin)}the rows have no labels, and learning needs them")
+        if not len(y):
+            return np.empty(0, np.int64), False
+        if self.given and self.classes.dtype.kind == "U" and y.dtype.kind in "biuf":
+            self.classes = classes_from_text(self.classes, y.dtype.kind)
         swap = not self.given and self.classes.size < 2 and self._discover(y)
         if swap:
             self.counts = self.counts[::-1].copy()
@@ -61,9 +65,8 @@ class Labels:
         if wrong.size:
             raise self._unknown(y[wrong[0]], self.n_rows + int(wrong[0]) + 1, origin)
         codes = codes.astype(np.int64) + (self.n_classes - self.classes.size)  # one class alone is the second
-        if codes.size:
-            self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
-            self.order[1] = codes[-1]
+        self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
+        self.order[1] = codes[-1]
         return codes, swap
 
     def count(self, codes: NDArray[np.int64]) -> None:
@@ -109,6 +112,21 @@ class Labels:
         if at_end and rows >= LEAST_ROWS and changes < FEW_SWITCHES * expected:
             return f"the class changes only {changes:,} times in {rows:,} rows: {ADVICE}"
         return None
+
+
+def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:
+    """Classes written on a command line as labels of the kind that rows have; as they are if that makes no two."""
+    truth = {"true": True, "false": False, "1": True, "0": False}
+    try:
+        if kind == "b":
+            classes = np.unique([truth[text.strip().lower()] for text in texts.tolist()])
+        elif kind == "f":
+            classes = np.unique([float(text) for text in texts.tolist()])
+        else:
+            classes = np.unique([int(text) if text.strip("+- ").isdigit() else float(text) for text in texts.tolist()])
+    except (KeyError, ValueError):
+        return texts
+    return classes if classes.size == texts.size else texts
 
 
 def place(origin: str) -> str:

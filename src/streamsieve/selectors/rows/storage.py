@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
+from ...errors import DataError
 from .addresses import (
     Addresses,
     add,
@@ -45,6 +46,8 @@ class PerFeatureStorage:
 
     def _placed(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, the state grown to hold them."""
+        if block.indices.size and not 0 <= block.indices.min() <= block.indices.max() < block.n_features:
+            raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.n_features_in_ = width = max(self.n_features_in_, block.n_features)
         room = self._room()
         if self._addresses.direct:
