@@ -26,9 +26,10 @@ class SecondOrderState(NamedTuple):
     cells: Array  # float32, per feature position: C or 2 C
     member: Array  # int64, per slot: the position of the feature
     member_id: Array  # int64
-    key: Array  # float64: what it is kept by
+    key: Array  # float64: a lower bound of ``fresh``, by which the heap is ordered
     heap: Array  # int32, slots in heap order
     place: Array  # int32, per slot: where it stands in the heap
+    fresh: Array  # float64, per slot: what it is kept by
     weight: Array  # float64, slots x C: mu
     excess: Array  # float32, slots x C: (1/S - 1) / scale
     bias: Array  # float64, C x 2: weight and excess of the intercept
@@ -52,7 +53,9 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
     Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM.
     Back     ``state`` and ``curve``, changed in place.
 
-    Only the features of the row change their keys and only they compete: O(m (C + log B)) per row.
+    Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
+    falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
+    to the root and an outsider wants its place.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     flags = cells.view(np.int32)
@@ -118,8 +121,10 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                 for c in range(n_classes):
                     weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
                     excess[slot, c] = excess[slot, c] + directions[c] * directions[c] * x * x * growth
-                state.key[slot] = key_of(weight[slot], excess[slot], shadows, scale)
-                settle(state, slot)
+                state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
+                if state.fresh[slot] < state.key[slot]:
+                    state.key[slot] = state.fresh[slot]
+                    settle(state, slot)
                 keys[i - begin] = -np.inf
                 continue
             if shadows:
@@ -134,58 +139,65 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                 cells[position, c] = cells[position, c] + directions[c] * directions[c] * x * x * growth
                 if shadows:
                     cells[position, n_classes + c] = newcomer[i - begin, c]
-            keys[i - begin] = key_of(newcomer[i - begin], cells[position], shadows, scale)
+            keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
         for i in range(begin, end):
-            if keys[i - begin] > -np.inf:
-                if decay < 1.0 and not shadows:
-                    freshen_root(state, scale)
-                slot = slot_for(state, keys[i - begin])
+            key = keys[i - begin]
+            if key > -np.inf and slot_for(state, key) != NO_SLOT:
+                freshen_root(state, shadows, scale)
+                slot = slot_for(state, key)
                 if slot != NO_SLOT:
-                    enter(state, ids, slot, indices[i], keys[i - begin], newcomer[i - begin], shadows)
+                    enter(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
                     if curve is not None:
                         curve.bucket[slot] = curve.grid.size - 1
 
 
 @kernel
-def key_of(weight: Array, excess: Array, shadows: bool, scale: float) -> float:
+def key_of(weights: Array, row: int, precisions: Array, at: int, shadows: bool, scale: float) -> float:
     """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
 
     Dividing by the scale keeps keys of different ages comparable when precision decays.
     """
     total = 0.0
-    for c in range(weight.size):
+    for c in range(weights.shape[1]):
         if shadows:
-            total += weight[c] * weight[c] * (1.0 / scale + excess[c])
+            total += weights[row, c] * weights[row, c] * (1.0 / scale + precisions[at, c])
         else:
-            total -= 1.0 / (1.0 + excess[c] * scale)
+            total -= 1.0 / (1.0 + precisions[at, c] * scale)
     return float(np.sqrt(total)) if shadows else total
 
 
 @kernel
-def freshen_root(state: Any, scale: float) -> None:
-    """Bring the keys that decay has made too large up to date, until the root is the least confident of all."""
+def freshen_root(state: Any, shadows: bool, scale: float) -> None:
+    """Bring bounds up to date until that of the root is, which then has the smallest key of all.
+
+    Confidence is brought up to date itself: it may have decayed since its feature was last seen.
+    """
     while state.counts[KEPT]:
         root = state.heap[0]
-        fresh = key_of(state.weight[root], state.excess[root], False, scale)
-        if fresh == state.key[root]:
+        if not shadows:
+            state.fresh[root] = key_of(state.weight, root, state.excess, root, False, scale)
+        if state.fresh[root] == state.key[root]:
             break
-        state.key[root] = fresh
+        state.key[root] = state.fresh[root]
         settle(state, root)
 
 
 @kernel
-def enter(state: Any, ids: Array, slot: int, position: int, key: float, weight: Array, shadows: bool) -> None:
+def enter(
+    state: Any, ids: Array, slot: int, position: int, key: float, weights: Array, row: int, shadows: bool
+) -> None:
     """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
-    cells, n_classes = state.cells, weight.size
+    cells, n_classes = state.cells, weights.shape[1]
     if slot < state.counts[KEPT]:
         for c in range(n_classes):
             cells[state.member[slot], c] = state.excess[slot, c]
             if shadows:
                 cells[state.member[slot], n_classes + c] = state.weight[slot, c]
     for c in range(n_classes):
-        state.weight[slot, c] = weight[c]
+        state.weight[slot, c] = weights[row, c]
         state.excess[slot, c] = cells[position, c]
     cells.view(np.int32)[position, 0] = -1 - slot
+    state.fresh[slot] = key
     seat(state, ids, slot, position, key)
 
 
@@ -203,6 +215,7 @@ def rescale(state: Any, shadows: bool) -> None:
             state.excess[slot, c] = state.excess[slot, c] * scale
         if shadows:
             state.key[slot] *= np.sqrt(scale)
+            state.fresh[slot] *= np.sqrt(scale)
     for c in range(state.weight.shape[1]):
         state.bias[c, 1] *= scale
     state.scale[0] = 1.0

@@ -133,6 +133,7 @@ class SOFSLearner(RowLearner):
         return SecondOrderState(
             cells=np.zeros((0, n_vectors * (2 if self.criterion == "snr" else 1)), np.float32),
             key=np.zeros(budget),
+            fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
             place=np.zeros(budget, np.int32),
             weight=np.zeros((budget, n_vectors)),
@@ -160,7 +161,7 @@ class SOFSLearner(RowLearner):
             weights = weights[:, None]
             scores = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
         elif self.criterion == "snr":
-            scores = state.key[:kept] * np.sqrt(state.scale[0])
+            scores = state.fresh[:kept] * np.sqrt(state.scale[0])
         else:
             scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
         return state.member_id[:kept], weights, scores
