@@ -17,6 +17,7 @@ import pytest
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.files import PARTIAL
+from streamsieve.learning import Progress
 
 from .paths import TEST, TRAIN
 
@@ -96,7 +97,7 @@ def test_resume_after_kill_gives_same_selection(
 def test_checkpoints_lose_nothing_past_the_last_one(tmp_path: Path) -> None:
     folder, seen = tmp_path / "run", []
 
-    def watch(progress: workflow.Progress) -> None:
+    def watch(progress: Progress) -> None:
         seen.append(progress.rows)
         if progress.rows >= 1000:
             raise KeyboardInterrupt
@@ -127,7 +128,7 @@ def test_a_changed_file_is_not_resumed(tmp_path: Path) -> None:
     rows, folder = tmp_path / "rows.svm", tmp_path / "run"
     rows.write_text("1 1:1\n-1 2:1\n" * 1000)
 
-    def watch(progress: workflow.Progress) -> None:
+    def watch(progress: Progress) -> None:
         if progress.rows >= 1000:
             raise KeyboardInterrupt
 
@@ -199,7 +200,7 @@ def test_columns_of_a_test_table_are_found_by_name(tmp_path: Path) -> None:
 def interrupted(rows: Path, folder: Path, **params: Any) -> None:
     """A run that was stopped by Ctrl-C after its first block."""
 
-    def watch(progress: workflow.Progress) -> None:
+    def watch(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -218,7 +219,7 @@ def test_a_resumed_run_that_is_interrupted_can_be_resumed_again(rows: Path, tmp_
     interrupted(rows, folder, checkpoint_every=500)
     (folder / "checkpoint").unlink()
 
-    def watch(progress: workflow.Progress) -> None:
+    def watch(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -235,7 +236,7 @@ def test_a_resumed_run_that_is_interrupted_can_be_resumed_again(rows: Path, tmp_
 def test_a_run_in_progress_is_left_alone(rows: Path, tmp_path: Path) -> None:
     folder, refused = tmp_path / "run", []
 
-    def watch(progress: workflow.Progress) -> None:
+    def watch(progress: Progress) -> None:
         for second in (lambda: workflow.resume(folder), lambda: workflow.select(rows, output=folder)):
             with pytest.raises(ss.UsageError, match=r"another process|not an empty folder") as error:
                 second()

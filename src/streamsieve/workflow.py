@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +12,11 @@ from numpy.typing import NDArray
 from .blocks import RowBlock
 from .errors import DataError, UsageError
 from .kernels.scores import keep_selected
+from .learning import Watch, learn
 from .machine import peak_memory
 from .persistence import read_model
 from .registry import learner_class, load_learner
-from .runs import CHECKPOINT, REQUEST, RunDirectory, fingerprint, refuse_changed
+from .runs import REQUEST, RunDirectory, fingerprint, refuse_changed
 from .selection import RunRecord
 from .selectors.base import plain
 from .selectors.rows.addresses import table_addresses
@@ -27,20 +26,6 @@ from .sources.writers import write_rows
 ASKED = {  # what run.json tells
     *("method", "params", "data", "test", "classes", "target", "zero_based", "seed", "checkpoint_every", "fingerprint")
 }
-FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
-
-
-class Progress(NamedTuple):
-    """How far a run is; what is not known is None."""
-
-    rows: int
-    n_rows: int | None
-    bytes: int | None
-    n_bytes: int | None
-    mistakes: int | None
-
-
-Watch = Callable[[Progress], None]
 
 
 def select(
@@ -313,7 +298,7 @@ def _run(
     watch: Watch | None,
 ) -> RunRecord:
     try:
-        record = _learn(request, selector, source, folder, trace, watch)
+        record = learn(request, selector, source, folder, trace, watch)
         if test is not None:
             record.test_accuracy = accuracy(
                 (selector.classify(selector.decision_function_block(block)), block.y) for block in test.row_blocks()
@@ -326,104 +311,3 @@ def _run(
             folder.discard(hopeless=isinstance(error, DataError))
         raise
     return record
-
-
-def _learn(
-    request: dict[str, Any],
-    selector: Any,
-    source: Source,
-    folder: RunDirectory | None,
-    trace: list[dict[str, int]],
-    watch: Watch | None,
-) -> RunRecord:
-    began = time.perf_counter()
-    every = request["checkpoint_every"]
-    if not selector.started:
-        selector.start(selector.width_for(source), request["classes"], source.feature_names)
-    learn = 0.0
-    for block in _pieces(source, selector.n_epochs, selector.n_rows_, every):
-        start = time.perf_counter()
-        selector.partial_fit_block(block)
-        learn += time.perf_counter() - start
-        rows = selector.n_rows_
-        if rows == _next_trace_row(rows - 1):
-            trace.append(_trace_point(selector))
-        if folder and every and rows % every == 0:
-            selector.save(folder / CHECKPOINT, {"trace": trace})
-        if watch:
-            watch(_progress(selector, source))
-    selector.finish(source.name)
-    if not trace or trace[-1]["rows"] != selector.n_rows_:
-        trace.append(_trace_point(selector))
-    total = time.perf_counter() - began
-    return RunRecord(
-        method=request["method"],
-        params=selector.parameters(),
-        n_rows=selector.n_rows_,
-        n_features=selector.n_features_in_,
-        n_nonzero=selector.n_nonzero_,
-        selection=selector.selection(),
-        mistakes=getattr(selector, "mistakes_", None),
-        updates=getattr(selector, "updates_", None),
-        seconds={"total": total, "read": total - learn, "learn": learn},
-        peak_memory_bytes=peak_memory(),
-        curve=_curve_of(selector),
-        trace=trace,
-        data=request.get("fingerprint", {}),
-        open_selector=partial(_estimator, selector),
-    )
-
-
-def _curve_of(selector: Any) -> dict[str, list[Any]] | None:
-    curve = getattr(selector, "curve_", None)
-    return None if curve is None else {name: values.tolist() for name, values in curve.items()}
-
-
-def _estimator(selector: Any) -> Any:
-    from .estimators import as_estimator
-
-    return as_estimator(selector)
-
-
-def _pieces(source: Source, n_epochs: int, done: int, every: int | None) -> Iterator[RowBlock]:
-    """The blocks of all epochs behind the rows already learned, cut where the trace or a checkpoint wants to look."""
-    if n_epochs > 1 and not source.rewindable:
-        raise UsageError(f"{source.name}: n_epochs > 1 reads the rows again, and these can be read only once")
-    rows = 0
-    for _ in range(n_epochs):
-        for block in source.row_blocks():
-            at = min(max(0, done - rows), block.n_rows)
-            while at < block.n_rows:
-                cuts = [_next_trace_row(rows + at), *([(rows + at) // every * every + every] if every else [])]
-                stop = min(block.n_rows, min(cuts) - rows)
-                yield block.rows(at, stop)
-                at = stop
-            rows += block.n_rows
-    if rows < done:
-        raise DataError(f"{source.name}: has {rows:,} rows, but the checkpoint was written after {done:,}")
-
-
-def _next_trace_row(rows: int) -> int:
-    """The first row behind ``rows`` at which the trace is taken."""
-    mark = FIRST_TRACE_ROW
-    while mark <= rows:
-        mark *= 2
-    return mark
-
-
-def _trace_point(selector: Any) -> dict[str, int]:
-    point = {"rows": selector.n_rows_}
-    for name in ("mistakes", "updates"):
-        if hasattr(selector, f"{name}_"):
-            point[name] = getattr(selector, f"{name}_")
-    return point
-
-
-def _progress(selector: Any, source: Source) -> Progress:
-    return Progress(
-        selector.n_rows_,
-        source.n_rows,
-        getattr(source, "bytes_read", None),
-        getattr(source, "n_bytes", None),
-        getattr(selector, "mistakes_", None),
-    )

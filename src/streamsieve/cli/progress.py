@@ -7,7 +7,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..workflow import Progress as Snapshot
+from ..learning import Progress as Snapshot
 
 
 class ProgressBar:
