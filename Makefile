@@ -20,7 +20,7 @@ checks: $(VENV)/.installed-dev
 	$(RUN)/python -m pytest -n 2 -m "not slow"
 
 test-full: $(VENV)/.installed-dev
-	$(RUN)/python -m pytest -n 2
+	$(RUN)/python -m pytest -n 2 --hypothesis-profile=explore
 
 benchmark: $(VENV)/.installed
 	$(RUN)/python benchmarks/text_to_selection.py

@@ -51,7 +51,8 @@ def learn(
 
         score = scores(w, bias, x, z)
         ahead = lead(score, code, n_classes)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
+        nothing_known = not any(j in w for j in x) and not any(weight * z for weight in bias)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=nothing_known)
         mistakes += ahead <= 0
 
         sign = signs(code, n_classes)

@@ -142,6 +142,8 @@ def learn(
                         closest_call = nearer(closest_call, keys[other], keys[order[0]], real)
                     keys[order[0]] = key_of(order[0])
                     order = sorted(kept, key=lambda k: (keys[k], -k))
+                for other in order[1:2]:  # which of the two smallest is brought up to date decides, even if none leaves
+                    closest_call = nearer(closest_call, keys[other], keys[order[0]], tie_is_real(other, order[0]))
             least = order[0]
             closest_call = nearer(closest_call, keys[j], keys[least], tie_is_real(j, least))
             if keys[j] > keys[least]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import warnings
 from typing import Any
@@ -17,6 +18,26 @@ FAILED, MISUSED = 1, 2
 
 class Group(click.Group):
     """Turns what goes wrong into one message and an exit code: 1 bad data or a failed run, 2 bad usage."""
+
+    def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
+        """As a program, without arguments here, leave without taking the interpreter apart.
+
+        A thread that reads ahead may be inside Arrow then, and Arrow's threads inside Python: the process would abort
+        or hang after its last message.
+        """
+        if args is not None:
+            return super().main(args, *rest, **extra)
+        try:
+            super().main(*rest, **extra)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    if stream is not None:
+                        stream.flush()
+                except (OSError, ValueError):
+                    code = code or FAILED
+            os._exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning

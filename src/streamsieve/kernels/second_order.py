@@ -62,6 +62,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
     shadows = cells.shape[1] > n_classes
+    decays = decay < 1.0 and not shadows  # then what the heap has of a confidence may be too high, and is no bound
     longest = longest_row(indptr)
     covariance = np.empty((longest, n_classes))
     newcomer = np.empty((longest, n_classes))
@@ -122,7 +123,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                     weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
                     excess[slot, c] = excess[slot, c] + directions[c] * directions[c] * x * x * growth
                 state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
-                if state.fresh[slot] < state.key[slot]:
+                if decays or state.fresh[slot] < state.key[slot]:
                     state.key[slot] = state.fresh[slot]
                     settle(state, slot)
                 keys[i - begin] = -np.inf
@@ -142,7 +143,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
             keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
         for i in range(begin, end):
             key = keys[i - begin]
-            if key > -np.inf and slot_for(state, key) != NO_SLOT:
+            if key > -np.inf and (decays or slot_for(state, key) != NO_SLOT):
                 freshen_root(state, shadows, scale)
                 slot = slot_for(state, key)
                 if slot != NO_SLOT:
@@ -172,7 +173,7 @@ def freshen_root(state: Any, shadows: bool, scale: float) -> None:
 
     Confidence is brought up to date itself: it may have decayed since its feature was last seen.
     """
-    while state.counts[KEPT]:
+    while state.counts[KEPT] == state.key.size:  # while there is room nobody must go
         root = state.heap[0]
         if not shadows:
             state.fresh[root] = key_of(state.weight, root, state.excess, root, False, scale)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import DataError
 from .base import file_size
@@ -64,10 +64,12 @@ class DelimitedSource(TableSource):
             strings_can_be_null=True,
         )
         self.bytes_read = 0
-        with self.path.open("rb") as raw, unpacking_errors(self.name, self.packing):
+        # Arrow reads ahead on threads of its own; if they call Python while the interpreter goes, the process aborts.
+        opened: Any = self.path.open("rb") if self.packing else pa.OSFile(str(self.path))
+        with opened as raw, unpacking_errors(self.name, self.packing):
             try:
                 reader = arrow_csv.open_csv(
-                    self._open(raw),
+                    self._open(raw) if self.packing else raw,
                     read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
                     parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
                     convert_options=options,

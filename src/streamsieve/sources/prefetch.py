@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
-from weakref import WeakSet
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-EXIT_SECONDS = 5.0  # that the end of the process waits for a thread
 
 
 def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int) -> Iterator[U]:
@@ -44,43 +40,21 @@ def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ah
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Reader(threading.Thread):
-    """A thread that reads ahead until it is told that nobody waits any more."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        super().__init__(target=work, name="streamsieve-read-ahead", daemon=True)
-        self.abandoned = threading.Event()
-
-
-_readers: WeakSet[_Reader] = WeakSet()
-
-
-@atexit.register
-def _stop_readers() -> None:
-    """Let no thread be inside a library of C++ when the interpreter goes: that ends in ``std::terminate``."""
-    for reader in list(_readers):
-        reader.abandoned.set()
-    for reader in list(_readers):
-        reader.join(EXIT_SECONDS)
-
-
 class _Failure:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
-def read_ahead(items: Iterable[T], ahead: int, endless: bool = False) -> Iterator[T]:
-    """The same items, taken from their iterator on another thread, at most ``ahead`` early.
-
-    The end of the process waits for that thread to come to a halt, unless it may be ``endless`` before it does.
-    """
+def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
+    """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
     handed: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
     room = threading.Semaphore(ahead)
+    abandoned = threading.Event()
 
     def work() -> None:
         try:
             source = iter(items)
-            while not reader.abandoned.is_set():
+            while not abandoned.is_set():
                 if room.acquire(timeout=0.1):
                     handed.put(next(source))
         except StopIteration:
@@ -88,10 +62,7 @@ def read_ahead(items: Iterable[T], ahead: int, endless: bool = False) -> Iterato
         except BaseException as error:  # handed to the consumer, which raises it
             handed.put(_Failure(error))
 
-    reader = _Reader(work)
-    if not endless:
-        _readers.add(reader)
-    reader.start()
+    threading.Thread(target=work, name="streamsieve-read-ahead", daemon=True).start()
     try:
         while (item := handed.get()) is not None:
             if isinstance(item, _Failure):
@@ -99,4 +70,4 @@ def read_ahead(items: Iterable[T], ahead: int, endless: bool = False) -> Iterato
             room.release()
             yield item
     finally:
-        reader.abandoned.set()
+        abandoned.set()

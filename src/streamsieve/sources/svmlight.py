@@ -85,8 +85,7 @@ class SvmlightSource(BaseSource):
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
-            ahead = read_ahead(chunks(), BLOCKS_AHEAD, endless=not self.rewindable)
-            yield from ordered_map(parse, ahead, 1, BLOCKS_AHEAD)
+            yield from ordered_map(parse, read_ahead(chunks(), BLOCKS_AHEAD), 1, BLOCKS_AHEAD)
 
     def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
         """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
