@@ -51,7 +51,8 @@ def set_directions(scores: Array, code: int, rule: int, directions: Array) -> fl
     if scores.size == 1:
         directions[0] = 1.0 if code == 1 else -1.0
         return float(directions[0] * scores[0])
-    directions[:] = 0.0
+    for c in range(scores.size):
+        directions[c] = 0.0
     directions[code] = 1.0
     ahead = 0
     if rule == UNIFORM:

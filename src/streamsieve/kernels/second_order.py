@@ -128,13 +128,10 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                     settle(state, slot)
                 keys[i - begin] = -np.inf
                 continue
-            if shadows:
-                for c in range(n_classes):
-                    newcomer[i - begin, c] = cells[position, n_classes + c]
-                    loss -= directions[c] * cells[position, n_classes + c] * x
-                loss = max(0.0, loss)
-            else:
-                newcomer[i - begin, :] = 0.0
+            for c in range(n_classes):
+                newcomer[i - begin, c] = cells[position, n_classes + c] if shadows else 0.0
+                loss -= directions[c] * newcomer[i - begin, c] * x
+            loss = max(0.0, loss)
             for c in range(n_classes):
                 newcomer[i - begin, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
                 cells[position, c] = cells[position, c] + directions[c] * directions[c] * x * x * growth
