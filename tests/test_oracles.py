@@ -81,16 +81,16 @@ def intercept_inputs(rows: list[Row], weights: list[float]) -> list[float]:
     return constants
 
 
-def assert_agrees(selector: Any, expected: dict[str, Any]) -> None:
+def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
     ids, weights, scores = selector._kept(selector._state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
     wanted = {j: w for j, w in expected["weights"].items() if any(w) or j in by_id}
     assert sorted(by_id) == sorted(wanted)
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
     for j, score in zip(ids.tolist(), scores.tolist(), strict=True):
-        np.testing.assert_allclose(by_id[j], wanted[j], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(score, expected["scores"][j], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(selector._bias(selector._state), expected["bias"], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(by_id[j], wanted[j], rtol=rtol, atol=atol)
+        np.testing.assert_allclose(score, expected["scores"][j], rtol=rtol, atol=atol)
+    np.testing.assert_allclose(selector._bias(selector._state), expected["bias"], rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - DRAWING))
@@ -111,7 +111,12 @@ def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     selector.partial_fit_block(block_of(rows, weights))
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
         expected["scores"] = dict(zip(*selector._kept(selector._state)[::2], strict=True))  # there it may be stale
-    assert_agrees(selector, expected)
+    if method == "pet" and not intercept and params["forget"] is None:
+        assert_agrees(selector, expected, rtol=0.0, atol=0.0)
+    elif method == "sofs":  # its precisions are float32
+        assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
+    else:
+        assert_agrees(selector, expected, rtol=1e-9, atol=1e-10)
 
 
 @settings(max_examples=300, deadline=None)
@@ -143,7 +148,7 @@ def test_partial_inputs_agree_with_their_oracle(
         selector.tell(seen, code)
     expected = ofs_partial.learn(rows, asked, N_FEATURES, budget, epsilon, constants=constants if intercept else None)
     assume(expected["closest_call"] > 1e-7)
-    assert_agrees(selector, expected)
+    assert_agrees(selector, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_asking_and_complete_rows_learn_the_same() -> None:
