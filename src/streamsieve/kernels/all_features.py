@@ -113,6 +113,6 @@ def arow_update(state: Any, rows: Any, gamma: float) -> None:
             bias[c, 0] += step * constant / (1.0 + bias[c, 1])
             bias[c, 1] += constant * constant * growth
             for i in range(begin, end):
-                x = float(rows.values[i])
+                x = np.float64(rows.values[i])
                 cells[rows.indices[i], n_classes + c] += step * covariance[i - begin, c] * x
                 cells[rows.indices[i], c] += x * x * growth

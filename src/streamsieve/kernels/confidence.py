@@ -8,9 +8,9 @@ import numpy as np
 
 from .curve import count_mistakes
 from .heap import push, refresh_root, sift_down
-from .jit import kernel
+from .jit import kernel, summing
 from .members import KEPT, MISTAKES, UPDATES
-from .rows import longest_row
+from .rows import longest_row, unsigned
 
 Array = Any
 
@@ -57,11 +57,13 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     outside = cells.view(np.float32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
-    covariance = np.empty(longest_row(indptr))
+    longest = longest_row(indptr)
+    before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
+    covariance = np.empty(longest)
     scores = np.empty(1)
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     for row in range(rows.codes.size):
-        begin, end = indptr[row], indptr[row + 1]
+        begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
         sign = 1.0 if rows.codes[row] == 1 else -1.0
         constant = rows.constants[row]
         scale *= decay
@@ -70,21 +72,17 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
             bias_excess *= scale
             scale = 1.0
         score = bias_weight * constant
-        bias_variance = 1.0 / (1.0 + bias_excess * scale)
-        spread = bias_variance * constant * constant
         for i in range(begin, end):
-            x = float(values[i])
-            cell = cells[indices[i]]
+            position = unsigned(indices[i])
+            cell = cells[position]
             if cell < 0:
-                slot = -1 - cell
-                score += weight[slot] * x
+                slot = unsigned(-1 - cell)
+                score += weight[slot] * values[i]
                 if curve is not None:
-                    curve.sums[curve.bucket[slot], 0] += weight[slot] * x
-                variance = 1.0 / (1.0 + excess[slot] * scale)
+                    curve.sums[curve.bucket[slot], 0] += weight[slot] * values[i]
+                before[i - begin] = excess[slot]
             else:
-                variance = 1.0 / (1.0 + outside[indices[i]] * scale)
-            covariance[i - begin] = variance
-            spread += variance * x * x
+                before[i - begin] = outside[position]
         margin = sign * score
         if margin <= 0.0:
             counts[MISTAKES] += 1
@@ -95,30 +93,49 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
             continue
         counts[UPDATES] += 1
         row_gamma = gamma / rows.weights[row]
-        step = (1.0 - margin) * sign / (spread + row_gamma)
         growth = 1.0 / (row_gamma * scale)
+        bias_variance = 1.0 / (1.0 + bias_excess * scale)
+        spread = bias_variance * constant * constant
+        spread += learn_precisions(before, scale, growth, values, begin, end - begin, covariance, grown)
+        step = (1.0 - margin) * sign / (spread + row_gamma)
         bias_weight += step * bias_variance * constant
         bias_excess += constant * constant * growth
-        room = counts[KEPT] < weight.size
-        threshold = np.float32(-1.0) if room else state.heap_key[0]
-        candidates = False
+        threshold = np.float32(-1.0) if counts[KEPT] < weight.size else state.heap_key[0]
+        best = threshold
         for i in range(begin, end):
-            x = float(values[i])
-            cell = cells[indices[i]]
+            position = unsigned(indices[i])
+            cell = cells[position]
             if cell < 0:
-                slot = -1 - cell
-                weight[slot] += step * covariance[i - begin] * x
-                excess[slot] = excess[slot] + x * x * growth
+                slot = unsigned(-1 - cell)
+                weight[slot] += step * covariance[i - begin] * values[i]
+                excess[slot] = grown[i - begin]
             else:
-                grown = np.float32(outside[indices[i]] + x * x * growth)
-                outside[indices[i]] = grown
-                candidates = candidates or bool(grown > threshold)
-        if candidates:
+                outside[position] = grown[i - begin]
+                best = max(best, grown[i - begin])
+        if best > threshold:
             for i in range(begin, end):
                 if cells[indices[i]] >= 0:
-                    weight_if_kept = step * covariance[i - begin] * float(values[i])
+                    weight_if_kept = step * covariance[i - begin] * values[i]
                     offer(state, ids, curve, indices[i], weight_if_kept)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
+
+
+@summing
+def learn_precisions(
+    excess: Array, scale: float, growth: float, values: Array, begin: int, count: int, covariance: Array, grown: Array
+) -> float:
+    """What a row does to the precisions of its features; apart, so that it can be vectorised.
+
+    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on.
+    Back     covariance: S before the row; grown: excess + x^2 growth; and the row's x'Sx.
+    """
+    spread = 0.0
+    for i in range(count):
+        x = np.float64(values[begin + i])
+        covariance[i] = 1.0 / (1.0 + excess[i] * scale)
+        grown[i] = excess[i] + x * x * growth
+        spread += covariance[i] * x * x
+    return spread
 
 
 @kernel

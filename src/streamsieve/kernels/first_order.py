@@ -9,13 +9,14 @@ import numpy as np
 from .curve import count_mistakes
 from .jit import kernel
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
-from .rows import is_mistake, longest_row
+from .rows import is_mistake, longest_row, unsigned
 
 Array = Any
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
 SMALLEST_SCALE = 1e-100
 SUM_ANEW_EVERY = 256  # updates
+NO_REACH = -1.0  # of a feature that is kept already
 
 
 class FirstOrderState(NamedTuple):
@@ -69,17 +70,18 @@ def first_order_update(
     slots, weight, counts = state.slots, state.weight, state.counts
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
-    newcomer = np.empty((longest_row(indptr), n_classes))
+    reach = np.empty(longest_row(indptr))
     scores, curve_scores, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
-        begin, end = indptr[row], indptr[row + 1]
+        begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
         constant = rows.constants[row]
         scale = state.scale[0]
         for c in range(n_classes):
             scores[c] = state.bias[c, 0] * constant
         for i in range(begin, end):
-            slot = slots[indices[i]] - 1
-            if slot >= 0:
+            taken = slots[unsigned(indices[i])]
+            if taken > 0:
+                slot = unsigned(taken - 1)
                 for c in range(n_classes):
                     part = weight[slot, c] * values[i]
                     scores[c] += part
@@ -102,7 +104,7 @@ def first_order_update(
         state.scale[0] = scale
         if learns:
             counts[UPDATES] += 1
-            step(state, ids, curve, indices[begin:end], values[begin:end], constant, steps, radius, newcomer)
+            step(state, ids, curve, indices, values, begin, end, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 
@@ -114,63 +116,72 @@ def step(
     curve: Any,
     indices: Array,
     values: Array,
+    begin: int,
+    end: int,
     constant: float,
     steps: Array,
     radius: float,
-    newcomer: Array,
+    reach: Array,
 ) -> None:
-    """Add ``steps[c]`` times the row to the stored weights, project and truncate."""
-    weight, slots = state.weight, state.slots
-    outside = 0.0
-    if state.counts[UPDATES] % SUM_ANEW_EVERY == 0:
+    """Add ``steps[c]`` times the row from ``begin`` to ``end`` to the stored weights, project and truncate.
+
+    ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider would have.
+    """
+    weight, slots, counts = state.weight, state.slots, state.counts
+    heap, place, key, member, member_id = state.heap, state.place, state.key, state.member, state.member_id
+    outside = squares_outside = longest_step = 0.0
+    for c in range(steps.size):
+        longest_step = max(longest_step, abs(steps[c]))
+    if counts[UPDATES] % SUM_ANEW_EVERY == 0:
         sum_squares(state)
     squares = state.squares[0]
     for c in range(steps.size):
         squares -= state.bias[c, 0] * state.bias[c, 0]
         state.bias[c, 0] += steps[c] * constant
         squares += state.bias[c, 0] * state.bias[c, 0]
-    for i in range(indices.size):
-        slot = slots[indices[i]] - 1
-        x = float(values[i])
-        if slot >= 0:
+    for i in range(begin, end):
+        taken = slots[unsigned(indices[i])]
+        x = np.float64(values[i])
+        if taken > 0:
+            slot = unsigned(taken - 1)
             for c in range(steps.size):
                 squares -= weight[slot, c] * weight[slot, c]
                 weight[slot, c] += steps[c] * x
                 squares += weight[slot, c] * weight[slot, c]
-            state.key[slot] = largest(weight[slot])
-            settle(state, slot)
-            newcomer[i, 0] = np.nan
+            key[slot] = largest(weight, slot)
+            settle(heap, place, key, member_id, counts[KEPT], slot)
+            reach[i - begin] = NO_REACH
         else:
-            for c in range(steps.size):
-                newcomer[i, c] = steps[c] * x
-                outside += newcomer[i, c] * newcomer[i, c]
-    norm = np.sqrt(max(0.0, squares + outside)) * state.scale[0]
+            reach[i - begin] = abs(x) * longest_step
+            outside += x * x
+    for c in range(steps.size):
+        squares_outside += outside * steps[c] * steps[c]
+    norm = np.sqrt(max(0.0, squares + squares_outside)) * state.scale[0]
     if norm > radius:
         state.scale[0] *= radius / norm
-    for i in range(indices.size):
-        if not np.isnan(newcomer[i, 0]):
-            key = largest(newcomer[i])
-            slot = slot_for(state, key)
+    for i in range(begin, end):
+        if reach[i - begin] > NO_REACH:
+            slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
             if slot != NO_SLOT:
-                if slot < state.counts[KEPT]:
-                    slots[state.member[slot]] = 0
+                if slot < counts[KEPT]:
+                    slots[member[slot]] = 0
                 for c in range(steps.size):
                     squares -= weight[slot, c] * weight[slot, c]
-                    weight[slot, c] = newcomer[i, c]
+                    weight[slot, c] = steps[c] * values[i]
                     squares += weight[slot, c] * weight[slot, c]
                 slots[indices[i]] = slot + 1
-                seat(state, ids, slot, indices[i], key)
+                seat(heap, place, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])
                 if curve is not None:
                     curve.bucket[slot] = curve.grid.size - 1
     state.squares[0] = squares
 
 
 @kernel
-def largest(weight: Array) -> float:
-    """The largest |weight| over the classes."""
+def largest(weight: Array, row: int) -> float:
+    """The largest |weight| of a row over the classes."""
     top = 0.0
-    for c in range(weight.size):
-        top = max(top, abs(weight[c]))
+    for c in range(weight.shape[1]):
+        top = max(top, abs(weight[row, c]))
     return top
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import kernel
+from .jit import inlined, kernel
 
 Array = Any
 
 
-@kernel
+@inlined
 def goes_first(key_a: float, id_a: int, key_b: float, id_b: int) -> bool:
     """Whether member a loses its place before member b."""
     return key_a < key_b or (key_a == key_b and id_a > id_b)

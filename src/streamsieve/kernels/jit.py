@@ -19,10 +19,24 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Where Numba finds no folder it may write its cache to (a read-only installation without a
     home), the kernel is compiled anew in every process instead of failing.
     """
+    return _compiled(function)
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A part of a kernel's innermost loop: compiled as ``kernel`` does, into every kernel that calls it."""
+    return _compiled(function, forceinline=True)
+
+
+def summing(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel whose sums may be taken in another order than written, so that several are taken at once."""
+    return _compiled(function, fastmath={"reassoc", "contract"})
+
+
+def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     try:
-        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy")
+        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)
     except RuntimeError:
-        compiled = numba.njit(function, nogil=True, error_model="numpy")
+        compiled = numba.njit(function, nogil=True, error_model="numpy", **options)
     return cast(Callable[P, R], compiled)
 
 

@@ -98,7 +98,7 @@ def partial_update(
     Back     ``state``, changed in place. Values not asked for are never read.
     """
     budget = state.asked.size
-    seen_values, newcomer = np.empty(budget), np.empty((budget, 1))
+    seen_values, reach = np.empty(budget), np.empty(budget)
     positions = np.empty(budget, np.int64)
     scores, steps = np.empty(1), np.empty(1)
     for row in range(rows.codes.size):
@@ -145,7 +145,7 @@ def partial_update(
                 positions[present] = asked[i]
                 present += 1
         steps[0] = eta * rows.weights[row] * sign / state.scale[0]
-        step(state, ids, None, positions[:present], seen_values[:present], constant, steps, radius, newcomer)
+        step(state, ids, None, positions, seen_values, 0, present, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 

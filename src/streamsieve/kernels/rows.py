@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .jit import kernel
 
 Array = Any
+
+unsigned: Any = np.uintp  # makes an index that cannot mean a place counted from the end, and so costs no test
 
 MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of P1 equations 10 and 11
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .jit import kernel
+from .jit import kernel, summing
+from .rows import unsigned
 
 Array = Any
 
@@ -19,22 +20,24 @@ def scale_rows_to_length_one(indptr: Array, values: Array, scaled: Array) -> Non
     for row in range(indptr.size - 1):
         squares = 0.0
         for i in range(indptr[row], indptr[row + 1]):
-            squares += float(values[i]) * float(values[i])
+            squares += np.float64(values[i]) * np.float64(values[i])
         norm = np.sqrt(squares)
         for i in range(indptr[row], indptr[row + 1]):
             scaled[i] = values[i] / norm if norm > 0.0 else 0.0
 
 
-@kernel
+@summing
 def intercept_inputs(indptr: Array, values: Array, share: float, totals: Array, constants: Array) -> None:
     """``constants[r]`` = ``share`` times the mean norm of all rows so far, row r included; ``totals`` goes on."""
+    norms, rows = totals[NORMS], totals[ROWS]
     for row in range(indptr.size - 1):
         squares = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            squares += float(values[i]) * float(values[i])
-        totals[NORMS] += np.sqrt(squares)
-        totals[ROWS] += 1.0
-        constants[row] = share * totals[NORMS] / totals[ROWS]
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            squares += np.float64(values[i]) * np.float64(values[i])
+        norms += np.sqrt(squares)
+        rows += 1.0
+        constants[row] = share * norms / rows
+    totals[NORMS], totals[ROWS] = norms, rows
 
 
 @kernel
@@ -50,7 +53,7 @@ def scale_by_spread(
         if learn:
             seen[0] += 1.0
             for i in range(indptr[row], indptr[row + 1]):
-                x = float(values[i])
+                x = np.float64(values[i])
                 sums[indices[i]] += x
                 squares[indices[i]] += x * x
         for i in range(indptr[row], indptr[row + 1]):

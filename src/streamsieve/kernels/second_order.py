@@ -1,4 +1,4 @@
-"""Second-order selection with every weight's precision: by signal to noise, and by confidence for many classes."""
+"""Second-order selection for many classes (P1 section 3.6): by signal to noise and by confidence."""
 
 from __future__ import annotations
 
@@ -41,9 +41,8 @@ class SecondOrderState(NamedTuple):
 def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float, rule: int) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, with a_c the directions of the classes (+-y for two, P1 eq. 10 and 11 for more), m = sum_c a_c
-    mu_c.x over
-             the kept features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss > 0:
+    Problem  per row, with a_c the directions of the classes (P1 eq. 10 and 11), m = sum_c a_c mu_c.x over the kept
+             features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss > 0:
                  kept      mu_cj += loss beta a_c S_cj x_j
                  shadows   mu_cj += max(0, 1 - m - sum_c a_c mu_cj x_j) beta a_c S_cj x_j
                  all       1/S_cj += a_c^2 x_j^2 / gamma
@@ -58,6 +57,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
     to the root and an outsider wants its place.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    heap, place, member_id = state.heap, state.place, state.member_id
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
@@ -98,7 +98,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
             variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
             spread += directions[c] * directions[c] * variance * constant * constant
         for i in range(begin, end):
-            x = float(values[i])
+            x = np.float64(values[i])
             flag = flags[indices[i], 0]
             for c in range(n_classes):
                 stored = excess[-1 - flag, c] if flag < 0 else cells[indices[i], c]
@@ -113,7 +113,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
             state.bias[c, 0] += (1.0 - margin) * beta * directions[c] * variance * constant
             state.bias[c, 1] += directions[c] * directions[c] * constant * constant * growth
         for i in range(begin, end):
-            x = float(values[i])
+            x = np.float64(values[i])
             position = indices[i]
             flag = flags[position, 0]
             loss = 1.0 - margin
@@ -125,7 +125,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                 state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
                 if decays or state.fresh[slot] < state.key[slot]:
                     state.key[slot] = state.fresh[slot]
-                    settle(state, slot)
+                    settle(heap, place, state.key, member_id, counts[KEPT], slot)
                 keys[i - begin] = -np.inf
                 continue
             for c in range(n_classes):
@@ -140,9 +140,9 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
             keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
         for i in range(begin, end):
             key = keys[i - begin]
-            if key > -np.inf and (decays or slot_for(state, key) != NO_SLOT):
+            if key > -np.inf and (decays or slot_for(heap, state.key, counts[KEPT], key) != NO_SLOT):
                 freshen_root(state, shadows, scale)
-                slot = slot_for(state, key)
+                slot = slot_for(heap, state.key, counts[KEPT], key)
                 if slot != NO_SLOT:
                     enter(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
                     if curve is not None:
@@ -177,7 +177,7 @@ def freshen_root(state: Any, shadows: bool, scale: float) -> None:
         if state.fresh[root] == state.key[root]:
             break
         state.key[root] = state.fresh[root]
-        settle(state, root)
+        settle(state.heap, state.place, state.key, state.member_id, state.counts[KEPT], root)
 
 
 @kernel
@@ -196,7 +196,8 @@ def enter(
         state.excess[slot, c] = cells[position, c]
     cells.view(np.int32)[position, 0] = -1 - slot
     state.fresh[slot] = key
-    seat(state, ids, slot, position, key)
+    members = state.heap, state.place, state.key, state.member, state.member_id, state.counts
+    seat(*members, slot, position, ids, key)
 
 
 @kernel

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from .decimals import (
+    DOT,
+    EXACT_INTEGER,
     LONGEST_FLOAT32,
+    MINUS,
     MOST_DIGITS,
+    POWERS,
     ZERO,
     is_certain,
     is_exact,
@@ -17,7 +21,8 @@ from .decimals import (
     write_float32,
     write_integer,
 )
-from .jit import kernel
+from .jit import inlined, kernel
+from .words import SPAN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, token_length, word_at
 
 Array = Any
 
@@ -30,6 +35,8 @@ FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, HARD, UNTIDY = range(8)
 REPORT_SIZE = 8
 
 SHORTEST_HARD = 5  # bytes of a number that is not exact, with the blank before it: 1e99
+QUICK_SPAN = 64  # bytes that must be there from the start of an entry on to read it the quick way
+WHOLE_POWERS: Array = 10 ** np.arange(2 * SPAN)
 LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
@@ -44,6 +51,79 @@ def is_blank(byte: int) -> bool:
 @kernel
 def ends_token(byte: int) -> bool:
     return byte == SPACE or byte == NEWLINE or byte == TAB or byte == RETURN or byte == HASH
+
+
+@inlined
+def quick_digits(address: int) -> tuple[int, int]:
+    """How many digits stand at an address, and the number they make if they are fewer than 16."""
+    word = word_at(address) ^ ZEROS
+    count = count_digits(word)
+    if count < SPAN:
+        return count, number_of(word, count)
+    rest = word_at(address + SPAN) ^ ZEROS
+    more = count_digits(rest)
+    return SPAN + more, eight_digits(word) * WHOLE_POWERS[more] + number_of(rest, more)
+
+
+@inlined
+def quick_entry(address: int) -> tuple[bool, int, int, float]:
+    """Read a plain ``index:value``, the value ``[-]d.ddd`` or ``[-]ddd``, fewer than 16 digits each.
+
+    Back: whether it is not that plain, its length, index and value. The length comes from a search for the blank behind
+    it, not from the digits: so the processor can begin with the next entry before it is through with this one.
+    """
+    length = token_length(address)
+    digits, index = quick_digits(address)
+    at = address + digits
+    strange = (byte_at(at) != COLON) | (digits == 0) | (digits == 2 * SPAN)
+    negative = byte_at(at + 1) == MINUS
+    at += 1 + int(negative)
+    if byte_at(at + 1) == DOT:
+        whole = byte_at(at) ^ ZERO
+        digits, fraction = quick_digits(at + 2)
+        at += 2 + digits
+        mantissa = whole * WHOLE_POWERS[digits & 15] + fraction
+        strange |= (whole > 9) | (digits == 2 * SPAN) | (mantissa > EXACT_INTEGER)
+        value = mantissa / POWERS[digits]
+    else:
+        digits, whole = quick_digits(at)
+        at += digits
+        strange |= (digits == 0) | (digits == 2 * SPAN)
+        value = float(whole)
+    strange |= at < address + length
+    return strange, length, index, -value if negative else value
+
+
+@kernel
+def quick_entries(
+    text: Array,
+    at: int,
+    first_index: int,
+    largest_index: int,
+    previous: int,
+    indices: Array,
+    values: Array,
+    filled: int,
+) -> tuple[int, int, int]:
+    """Read entries of a row from ``at`` on, as long as they are plain, ascending and one blank apart.
+
+    Back: where it came to, the index of the last entry, and how much of ``indices`` and ``values`` is filled now.
+    """
+    address = address_of(text)
+    while at <= text.size - QUICK_SPAN:
+        strange, length, index, value = quick_entry(address + at)
+        index -= first_index
+        if strange | (index <= previous) | (index > largest_index) | (value == 0.0):
+            break
+        indices[filled] = index
+        values[filled] = value
+        filled += 1
+        previous = index
+        at += length
+        if byte_at(address + at) != SPACE:
+            break
+        at += 1
+    return at, previous, filled
 
 
 @kernel
@@ -89,6 +169,12 @@ def parse_rows(
                 n_hard += 1
             previous = -1
             while True:
+                while is_blank(text[at]):
+                    at += 1
+                at, previous, filled = quick_entries(
+                    text, at, first_index, largest_index, previous, indices, values, filled
+                )
+                width = max(width, previous + 1)
                 while is_blank(text[at]):
                     at += 1
                 start = at

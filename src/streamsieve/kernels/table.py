@@ -18,6 +18,16 @@ MIX_HIGH = 0x7FEB352D
 
 
 @kernel
+def all_below(indices: Array, limit: int) -> bool:
+    """Whether every id is from 0 to below ``limit``."""
+    lowest, highest = 0, -1
+    for i in range(indices.size):
+        lowest = min(lowest, indices[i])
+        highest = max(highest, indices[i])
+    return lowest >= 0 and highest < limit
+
+
+@kernel
 def home(feature: int, mask: int) -> int:
     """Where the search for an id starts. Products of 31 and 32 bits stay inside an int64."""
     mixed = ((feature & LOW_BITS) * MIX_LOW) ^ ((feature >> 31) * MIX_HIGH)

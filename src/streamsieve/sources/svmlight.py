@@ -22,9 +22,10 @@ from .base import BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
 
-CHUNK_BYTES = 1 << 19
+CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 LONGEST_LINE = 1 << 30
+PAGE = mmap.PAGESIZE
 PARSERS = 2
 BLOCKS_AHEAD = 3
 OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
@@ -130,34 +131,36 @@ class _Parsed(NamedTuple):
 def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
     """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one.
 
-    They stand in the thread's scratch until its next call.
+    They stand in the thread's scratch until its next call, as far from a page's start as in the file: the system copies
+    between places that are aligned alike several times faster.
     """
-    before = 1 if start else 0  # the byte before tells whether a line begins at ``start``
-    span = before + stop - start
-    wanted = span + MARGIN_BYTES
+    base = PAGE + start % PAGE  # where in the scratch the span starts
+    first = base - 1 if start else base  # the byte before tells whether a line begins at ``start``
+    last = base + stop - start
+    limit = last + MARGIN_BYTES
     while True:
-        refuse_endless_line(wanted, name)
-        text = Scratch.get(wanted + 1).text
-        got = read_at(descriptor, text, wanted, start - before)
-        begin = text.find(b"\n", 0, span) + 1 if before else 0
-        if before and begin in (0, span):
+        refuse_endless_line(limit - base, name)
+        text = Scratch.get(limit + 1).text
+        got = read_at(descriptor, text, first, limit, start - (base - first))
+        begin = text.find(b"\n", first, last) + 1 if start else base
+        if begin in (0, last):
             return np.empty(0, np.uint8)
-        end = text.find(b"\n", span - 1, got)
-        if end < 0 and got < wanted:
+        end = text.find(b"\n", last - 1, got)
+        if end < 0 and got < limit:
             text[got] = text_kernel.NEWLINE
             end = got
         if end >= 0:
             return np.frombuffer(text, np.uint8)[begin : end + 1]
-        wanted *= 2
+        limit += limit - base
 
 
-def read_at(descriptor: int, buffer: mmap.mmap, size: int, offset: int) -> int:
-    """Fill the start of ``buffer`` from a file; fewer than ``size`` bytes only at its end."""
-    got = 0
+def read_at(descriptor: int, buffer: mmap.mmap, begin: int, end: int, offset: int) -> int:
+    """Fill ``buffer`` from ``begin`` to ``end`` with a file's bytes from ``offset`` on; where that came to."""
     with memoryview(buffer) as view:
-        while got < size and (more := os.preadv(descriptor, [view[got:size]], offset + got)):
-            got += more
-    return got
+        at = begin
+        while at < end and (more := os.preadv(descriptor, [view[at:end]], offset + at - begin)):
+            at += more
+    return at
 
 
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from ...kernels.curve import Curve
 from ...kernels.members import KEPT
 from ...kernels.rows import MAX_SCORE, UNIFORM, Rows
 from ...kernels.second_order import SecondOrderState, second_order_update
+from ...kernels.signal import SignalState, signal_update
 from ..base import is_number, require
 from .base import RowLearner
 
@@ -130,14 +131,16 @@ class SOFSLearner(RowLearner):
                 heap_slot=np.zeros(budget, np.int32),
                 **common,
             )
-        return SecondOrderState(
+        kind = SignalState if n_vectors == 1 else SecondOrderState
+        shape = budget if n_vectors == 1 else (budget, n_vectors)
+        return kind(
             cells=np.zeros((0, n_vectors * (2 if self.criterion == "snr" else 1)), np.float32),
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
             place=np.zeros(budget, np.int32),
-            weight=np.zeros((budget, n_vectors)),
-            excess=np.zeros((budget, n_vectors), np.float32),
+            weight=np.zeros(shape),
+            excess=np.zeros(shape, np.float32),
             **common,
         )
 
@@ -145,6 +148,8 @@ class SOFSLearner(RowLearner):
         gamma, decay = float(self.gamma), 1.0 if self.forget is None else 2.0 ** (-1.0 / self.forget)
         if isinstance(state, ConfidenceState):
             confidence_update(state, ids, rows, curve, gamma, decay)
+        elif isinstance(state, SignalState):
+            signal_update(state, ids, rows, curve, gamma, decay)
         else:
             second_order_update(state, ids, rows, curve, gamma, decay, UPDATES[self.update])
 
@@ -157,9 +162,12 @@ class SOFSLearner(RowLearner):
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
         weights = state.weight[:kept]
-        if isinstance(state, ConfidenceState):
+        if weights.ndim == 1:
             weights = weights[:, None]
+        if isinstance(state, ConfidenceState):
             scores = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
+        elif isinstance(state, SignalState):
+            scores = np.sqrt(state.fresh[:kept] * state.scale[0])
         elif self.criterion == "snr":
             scores = state.fresh[:kept] * np.sqrt(state.scale[0])
         else:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import DataError
+from ...kernels.table import all_below
 from .addresses import (
     Addresses,
     add,
@@ -46,7 +47,7 @@ class PerFeatureStorage:
 
     def _placed(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, the state grown to hold them."""
-        if block.indices.size and not 0 <= block.indices.min() <= block.indices.max() < block.n_features:
+        if not all_below(block.indices, block.n_features):
             raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.n_features_in_ = width = max(self.n_features_in_, block.n_features)
         room = self._room()
