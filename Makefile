@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: demo test lint checks test-full benchmark clean
+.PHONY: demo test lint checks test-full benchmark benchmark-peers benchmark-scaling clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
@@ -25,6 +25,12 @@ test-full: $(VENV)/.installed-dev
 benchmark: $(VENV)/.installed
 	$(RUN)/python benchmarks/text_to_selection.py
 
+benchmark-peers: $(VENV)/.installed-benchmark
+	$(RUN)/python benchmarks/peers.py
+
+benchmark-scaling: $(VENV)/.installed
+	$(RUN)/python benchmarks/scaling.py
+
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -33,6 +39,11 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-benchmark: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[benchmark]"
 	touch $@ $(VENV)/.installed
 
 clean:
