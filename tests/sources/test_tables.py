@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from streamsieve import DataError, Source, UsageError, open_source
-from streamsieve.sources import arrays, delimited, parquet
+from streamsieve.sources import arrays, delimited, tables
 from streamsieve.sources.arrays import ArraySource
 
 PACK = {
@@ -241,7 +241,7 @@ def test_table_of_the_target_alone_is_refused(tmp_path):
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 10)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 10)
     path = tmp_path / f"table{suffix}"
     frame = pd.DataFrame({"a": np.arange(3000), "y": 1})
     frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
@@ -291,7 +291,7 @@ def test_parquet_columns_of_every_number_type_are_read(tmp_path):
     ],
 )
 def test_bad_cell_of_parquet_is_named_with_row_and_column(tmp_path, monkeypatch, bad, message):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 2)
     columns = {"a": [1.0, 1.0], "y": [1, 1]} | bad
     assert refusal(put_table(tmp_path, {name: column[:1] * 4 + column for name, column in columns.items()})).startswith(
         message
@@ -334,7 +334,7 @@ def read_sparse(path: Path) -> list[dict[int, float]]:
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 4096])
 def test_sparse_parquet_is_read(tmp_path, monkeypatch, batch_rows):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(tables, "BATCH_ROWS", batch_rows)
     metadata = {"n_features": "5", "feature_names": '["a", "b", "c", "d", "e"]'}
     path = put_sparse(tmp_path, [[], [0, 2], [], [1], []], [[], [1, 2], [], [3], []], list("uvwxy"), metadata=metadata)
     source = open_source(path)

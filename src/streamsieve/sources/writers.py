@@ -16,7 +16,7 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels import svmlight as text_kernel
 from . import PARQUET_SUFFIXES, TABLE_SUFFIXES
-from .parquet import NAMES_KEY, WIDTH_KEY
+from .lists import NAMES_KEY, WIDTH_KEY
 from .streams import create_packed, split_suffix
 
 if TYPE_CHECKING:
