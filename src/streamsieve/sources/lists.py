@@ -1,4 +1,4 @@
-"""Sparse rows as lists of ids and values in Arrow columns: for Parquet files and what is like them."""
+"""Sparse rows as lists of ids and values in Arrow columns: what Parquet and Arrow files share."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def is_list(kind: pa.DataType) -> bool:
     import pyarrow.types as kinds
 
     return bool(kinds.is_list(kind) or kinds.is_large_list(kind))
+
+
+def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[bytes, bytes]:
+    """Width and names as the schema of sparse rows keeps them."""
+    metadata = {} if n_features is None else {WIDTH_KEY: str(n_features).encode()}
+    if names is not None:
+        metadata[NAMES_KEY] = json.dumps([str(name) for name in names]).encode()
+    return metadata
 
 
 def next_cut(indptr: NDArray[Any], start: int, most_rows: int) -> int:
