@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from streamsieve import DataError, Source, UsageError, open_source
-from streamsieve.sources import arrays, delimited, parquet
+from streamsieve.sources import arrays, delimited, lists, parquet, tables
 from streamsieve.sources.arrays import ArraySource
 
 PACK = {
@@ -187,14 +187,14 @@ def test_truncated_table_names_the_archive(tmp_path, packing, keep):
     assert re.match(": the .* archive is damaged or cut short", refusal(path))
 
 
-# Columns and targets, the same for text and Parquet
+# Columns and targets, the same for text, Parquet and Arrow
 
 
-@pytest.fixture(params=[".csv", ".parquet"])
+@pytest.fixture(params=[".csv", ".parquet", ".arrow"])
 def table(request, tmp_path) -> Path:
     path = tmp_path / f"table{request.param}"
     frame = pd.DataFrame({"a": [1, 0], "b": [2.5, 3.0], "y": ["no", "yes"]})
-    frame.to_csv(path, index=False) if request.param == ".csv" else frame.to_parquet(path)
+    frame.to_csv(path, index=False) if request.param == ".csv" else write_frame(frame, path)
     return path
 
 
@@ -238,13 +238,13 @@ def test_table_of_the_target_alone_is_refused(tmp_path):
     assert "no column but the target 'y'" in refusal(put(tmp_path, "y\n1\n"))
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow"])
 def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 10)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 10)
     path = tmp_path / f"table{suffix}"
     frame = pd.DataFrame({"a": np.arange(3000), "y": 1})
-    frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
+    frame.to_csv(path, index=False) if suffix.startswith(".csv") else write_frame(frame, path)
     before = set(threading.enumerate())
     blocks = open_source(path, target="y").row_blocks()
     next(blocks)
@@ -255,16 +255,25 @@ def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
     assert not any(thread.is_alive() for thread in started)
 
 
-# Parquet tables
+# Tables in Parquet and Arrow files
 
 
-def put_table(folder: Path, columns: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:
-    path = folder / "table.parquet"
-    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), path)
+@pytest.fixture(params=[".parquet", ".arrow"])
+def place(request, tmp_path) -> Path:
+    return tmp_path / f"table{request.param}"
+
+
+def put_table(path: Path, columns: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:
+    table = pa.table(columns).replace_schema_metadata(metadata)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
     return path
 
 
-def test_parquet_columns_of_every_number_type_are_read(tmp_path):
+def test_columns_of_every_number_type_are_read(place):
     columns = {
         "i": pa.array([1, -2], pa.int8()),
         "u": pa.array([0, 2**64 - 1], pa.uint64()),
@@ -275,7 +284,7 @@ def test_parquet_columns_of_every_number_type_are_read(tmp_path):
         "t": [True, False],
         "y": pa.array(["no", "yes"]).dictionary_encode(),
     }
-    source = open_source(put_table(tmp_path, columns), target="y")
+    source = open_source(put_table(place, columns), target="y")
     near = float(np.float32(1_700_000_000_123_456_789))
     assert read(source) == ([[1, 0, near, 0.5, 2, 1, 1], [-2, 2.0**64, 0, 0, 0, 2, 0]], ["no", "yes"])
     assert source.n_rows == 2
@@ -290,37 +299,43 @@ def test_parquet_columns_of_every_number_type_are_read(tmp_path):
         ({"y": [1, None]}, ": row 6: the target 'y' has no value"),
     ],
 )
-def test_bad_cell_of_parquet_is_named_with_row_and_column(tmp_path, monkeypatch, bad, message):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
+def test_bad_cell_is_named_with_row_and_column(place, monkeypatch, bad, message):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 2)
     columns = {"a": [1.0, 1.0], "y": [1, 1]} | bad
-    assert refusal(put_table(tmp_path, {name: column[:1] * 4 + column for name, column in columns.items()})).startswith(
+    assert refusal(put_table(place, {name: column[:1] * 4 + column for name, column in columns.items()})).startswith(
         message
     )
 
 
-def test_column_of_dates_or_labels_of_lists_are_refused(tmp_path):
-    assert "column 'a' holds timestamp" in refusal(
-        put_table(tmp_path, {"a": pa.array([1], pa.timestamp("ns")), "y": [1]})
-    )
-    assert "the target 'y' holds list" in refusal(put_table(tmp_path, {"a": [1], "y": [[1]]}))
+def test_column_of_dates_or_labels_of_lists_are_refused(place):
+    assert "column 'a' holds timestamp" in refusal(put_table(place, {"a": pa.array([1], pa.timestamp("ns")), "y": [1]}))
+    assert "the target 'y' holds list" in refusal(put_table(place, {"a": [1], "y": [[1]]}))
 
 
-def test_parquet_without_rows_is_refused(tmp_path):
-    assert "holds no rows" in refusal(put_table(tmp_path, {"a": pa.array([], pa.int8()), "y": pa.array([], pa.int8())}))
+def test_file_without_rows_is_refused(place):
+    assert "holds no rows" in refusal(put_table(place, {"a": pa.array([], pa.int8()), "y": pa.array([], pa.int8())}))
 
 
 @pytest.mark.parametrize("keep", [0, 3, 200, -1])
-def test_truncated_parquet_is_named(tmp_path, keep):
-    whole = put_table(tmp_path, {"a": np.arange(1000), "y": np.arange(1000)}).read_bytes()
-    assert "not a Parquet file, or cut short" in refusal(put(tmp_path, whole[:keep], "cut.parquet"))
+def test_truncated_file_of_columns_is_named(place, tmp_path, keep):
+    whole = put_table(place, {"a": np.arange(1000), "y": np.arange(1000)}).read_bytes()
+    assert re.match(": not an? (Parquet|Arrow) file, or cut short", refusal(put(tmp_path, whole[:keep], place.name)))
 
 
-# Sparse rows in Parquet
+# Sparse rows in Parquet and Arrow files
 
 
-def put_sparse(folder: Path, ids: Any, values: Any, labels: Any, id_type=None, value_type=None, metadata=None) -> Path:
+def put_sparse(path: Path, ids: Any, values: Any, labels: Any, id_type=None, value_type=None, metadata=None) -> Path:
     lists = pa.array(ids, pa.list_(id_type or pa.int32())), pa.array(values, pa.list_(value_type or pa.float32()))
-    return put_table(folder, {"label": labels, "indices": lists[0], "values": lists[1]}, metadata)
+    return put_table(path, {"label": labels, "indices": lists[0], "values": lists[1]}, metadata)
+
+
+def write_frame(frame: pd.DataFrame | pl.DataFrame, path: Path) -> None:
+    """As their users would; pandas compresses."""
+    if isinstance(frame, pl.DataFrame):
+        frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_ipc(path)
+    else:
+        frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_feather(path)
 
 
 def read_sparse(path: Path) -> list[dict[int, float]]:
@@ -333,10 +348,10 @@ def read_sparse(path: Path) -> list[dict[int, float]]:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 4096])
-def test_sparse_parquet_is_read(tmp_path, monkeypatch, batch_rows):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", batch_rows)
+def test_sparse_rows_are_read(place, monkeypatch, batch_rows):
+    monkeypatch.setattr(tables, "BATCH_ROWS", batch_rows)
     metadata = {"n_features": "5", "feature_names": '["a", "b", "c", "d", "e"]'}
-    path = put_sparse(tmp_path, [[], [0, 2], [], [1], []], [[], [1, 2], [], [3], []], list("uvwxy"), metadata=metadata)
+    path = put_sparse(place, [[], [0, 2], [], [1], []], [[], [1, 2], [], [3], []], list("uvwxy"), metadata=metadata)
     source = open_source(path)
     assert read(source) == ([[0] * 5, [1, 0, 2, 0, 0], [0] * 5, [0, 3, 0, 0, 0], [0] * 5], list("uvwxy"))
     assert source.feature_names.tolist() == ["a", "b", "c", "d", "e"]
@@ -344,20 +359,22 @@ def test_sparse_parquet_is_read(tmp_path, monkeypatch, batch_rows):
 
 
 @pytest.mark.parametrize("id_type", [pa.int32(), pa.int64(), pa.uint32()])
-def test_unsorted_ids_of_sparse_parquet_are_sorted(tmp_path, id_type):
-    path = put_sparse(tmp_path, [[3], [5, 1, 2]], [[1], [3, 4, 5]], [1, 2], id_type)
+def test_unsorted_ids_of_sparse_rows_are_sorted(place, id_type):
+    path = put_sparse(place, [[3], [5, 1, 2]], [[1], [3, 4, 5]], [1, 2], id_type)
     assert read_sparse(path) == [[(3, 1)], [(1, 4), (2, 5), (5, 3)]]
 
 
-def test_zeros_of_sparse_parquet_are_dropped(tmp_path):
-    path = put_sparse(tmp_path, [[0, 1], [1]], [[1, 1e-60], [0]], [1, 2], value_type=pa.float64())
+def test_zeros_of_sparse_rows_are_dropped(place):
+    path = put_sparse(place, [[0, 1], [1]], [[1, 1e-60], [0]], [1, 2], value_type=pa.float64())
     assert read_sparse(path) == [[(0, 1)], []]
 
 
-def test_sparse_parquet_written_by_polars_is_read(tmp_path):
-    frame = pl.DataFrame({"label": [1, 2], "indices": [[1, 5_000_000_000], [2]], "values": [[1.0, 2.0], [3.0]]})
-    frame.write_parquet(tmp_path / "rows.parquet")
-    assert read_sparse(tmp_path / "rows.parquet") == [[(1, 1), (5_000_000_000, 2)], [(2, 3)]]
+@pytest.mark.parametrize("library", [pd, pl])
+def test_sparse_rows_written_by_pandas_and_polars_are_read(place, library):
+    frame = library.DataFrame({"label": ["a", "b"], "indices": [[1, 5_000_000_000], [2]], "values": [[1.0, 2], [3.0]]})
+    write_frame(frame, place)
+    assert open_source(place).targets().tolist() == ["a", "b"]
+    assert read_sparse(place) == [[(1, 1), (5_000_000_000, 2)], [(2, 3)]]
 
 
 @pytest.mark.parametrize(
@@ -376,24 +393,91 @@ def test_sparse_parquet_written_by_polars_is_read(tmp_path):
         ([[0], [1]], [[1], [1e300]], {"value_type": pa.float64()}, ": row 2: .*too large for float32"),
     ],
 )
-def test_fault_of_sparse_parquet_is_named(tmp_path, ids, values, types, message):
-    assert re.match(message, refusal(put_sparse(tmp_path, ids, values, [1, 2], **types), None))
+def test_fault_of_sparse_rows_is_named(place, ids, values, types, message):
+    assert re.match(message, refusal(put_sparse(place, ids, values, [1, 2], **types), None))
 
 
-def test_sparse_parquet_without_a_label_is_refused(tmp_path):
-    assert "row 2: the target 'label' has no value" in refusal(
-        put_sparse(tmp_path, [[0]] * 2, [[1]] * 2, [1, None]), None
-    )
+def test_sparse_row_without_a_label_is_refused(place):
+    assert "row 2: the target 'label' has no value" in refusal(put_sparse(place, [[0]] * 2, [[1]] * 2, [1, None]), None)
 
 
-def test_target_is_not_for_sparse_parquet(tmp_path):
+def test_target_is_not_for_sparse_rows(place):
     with pytest.raises(UsageError, match="target column is for tables"):
-        open_source(put_sparse(tmp_path, [[0]], [[1]], [1]), target="label")
+        open_source(put_sparse(place, [[0]], [[1]], [1]), target="label")
 
 
-def test_table_with_the_names_of_sparse_rows_is_a_table(tmp_path):
-    path = put_table(tmp_path, {"label": [1, 2], "indices": [3, 4], "values": [5, 6]})
+def test_table_with_the_names_of_sparse_rows_is_a_table(place):
+    path = put_table(place, {"label": [1, 2], "indices": [3, 4], "values": [5, 6]})
     assert read(open_source(path, target="label")) == ([[3, 5], [4, 6]], [1, 2])
+
+
+def test_sparse_rows_may_have_other_columns_and_no_labels(place):
+    columns = {"id": [7, 8], "values": [[1.0, 2.0], [3.0]], "indices": [[0, 4], [2]]}
+    source = open_source(put_table(place, columns))
+    assert [block.y for block in source.row_blocks()] == [None]
+    assert read_sparse(place) == [[(0, 1), (4, 2)], [(2, 3)]]
+    with pytest.raises(DataError, match="the rows have no labels"):
+        source.targets()
+
+
+@pytest.mark.parametrize("value_type", [pa.int8(), pa.uint64(), pa.float16(), pa.float64()])
+@pytest.mark.parametrize("id_type", [pa.int8(), pa.uint64()])
+def test_lists_of_every_number_type_are_read(place, id_type, value_type):
+    values = [np.array(row, value_type.to_pandas_dtype()) for row in ([1, 2], [3])]
+    assert read_sparse(put_sparse(place, [[1, 2], [0]], values, [1, 2], id_type, value_type)) == [
+        [(1, 1), (2, 2)],
+        [(0, 3)],
+    ]
+
+
+def test_long_offsets_and_short_ones_fit_each_other(place):
+    long, short = pa.array([[1], [2, 3]], pa.large_list(pa.int32())), pa.array([[1.0], [2.0, 3.0]])
+    put_table(place, {"label": [1, 2], "indices": long, "values": short})
+    assert read_sparse(place) == [[(1, 1)], [(2, 2), (3, 3)]]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"n_features": "2"}, r": row 3: feature 2 in a file of 2 features"),
+        ({"n_features": "many"}, r": its metadata cannot be read"),
+        ({"feature_names": "a, b"}, r": its metadata cannot be read"),
+        ({"n_features": "4", "feature_names": '["a", "b", "c"]'}, r": its metadata has 3 names for 4 features"),
+    ],
+)
+def test_metadata_that_cannot_be_is_refused(place, metadata, message):
+    put_sparse(place, [[0], [], [1, 2]], [[1], [], [1, 2]], [1, 2, 1], metadata=metadata)
+    assert re.match(message, refusal(place, None))
+
+
+@pytest.mark.parametrize("index", [10**17 + 1, 2**63 + 5])
+def test_id_that_is_too_large_is_refused(place, index):
+    put_sparse(place, [[0], [index]], [[1], [1]], [1, 2], pa.uint64())
+    assert refusal(place, None).startswith(f": feature id {index} is too large")
+
+
+def test_wide_rows_come_in_small_blocks(place, monkeypatch):
+    monkeypatch.setattr(lists, "BLOCK_NONZEROS", 10)
+    monkeypatch.setattr(parquet, "BLOCK_NONZEROS", 10)
+    rows = [list(range(n)) for n in (4, 0, 6, 1, 30, 2, 0)]
+    put_sparse(place, rows, [[1] * len(row) for row in rows], [0] * 7)
+    assert max(block.n_nonzero for block in open_source(place).row_blocks()) == 30
+    assert [len(row) for row in read_sparse(place)] == [4, 0, 6, 1, 30, 2, 0]
+
+
+@pytest.mark.parametrize("target", ["y", None])
+def test_bytes_read_ends_at_the_size_of_the_columns(place, monkeypatch, target):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 3)
+    if target:
+        put_table(place, {"a": np.arange(10), "y": np.arange(10)})
+    else:
+        put_sparse(place, [[1]] * 10, [[1]] * 10, [1] * 10)
+    source = open_source(place, target=target)
+    seen = [source.bytes_read for _ in source.row_blocks()]
+    assert seen == sorted(seen)
+    assert len(seen) == 4
+    assert source.bytes_read == source.n_bytes == place.stat().st_size
+    assert source.n_rows == 10
 
 
 # SciPy's npz

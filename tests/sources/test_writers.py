@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -16,12 +18,13 @@ from scipy import sparse
 
 from streamsieve import DataError, RowBlock, UsageError, open_source
 from streamsieve.blocks import dense_block
+from streamsieve.sources import lists, tables, writers
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_rows
 
 PACKINGS = ["", ".gz", ".bz2", ".xz", ".zst"]
-TABLES = [*(f".csv{packing}" for packing in PACKINGS), ".tsv", ".tab", ".parquet"]
-SPARSE = [*(f".svm{packing}" for packing in PACKINGS), ".npz", ".parquet"]
+TABLES = [*(f".csv{packing}" for packing in PACKINGS), ".tsv", ".tab", ".parquet", ".arrow"]
+SPARSE = [*(f".svm{packing}" for packing in PACKINGS), ".npz", ".parquet", ".arrow", ".feather", ".ipc"]
 
 X = np.array([[1, 0, 2.5, 0], [0, 0, 0, 0], [0, -0.1, 0, 1e30], [7, 0, 0, 1e-30]], np.float32)
 Y = np.array([1.0, -1.0, 0.5, 1.0])
@@ -65,7 +68,7 @@ def test_table_comes_back_with_its_names(tmp_path, suffix):
     assert os.listdir(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".arrow"])
 def test_sparse_rows_keep_names_and_width(tmp_path, suffix):
     write_rows(tmp_path / f"rows{suffix}", blocks(), np.array([*NAMES, "f"], object), n_features=5)
     source = open_source(tmp_path / f"rows{suffix}")
@@ -79,7 +82,7 @@ def test_table_without_names_counts_its_columns(tmp_path):
 
 
 @pytest.mark.parametrize("labels", [np.array(["no", "yes", "no", "no"]), np.array(["no", "yes", "no", "no"], object)])
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv"])
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".arrow", ".csv"])
 def test_labels_of_text_come_back(tmp_path, suffix, labels):
     path = tmp_path / f"rows{suffix}"
     write_rows(path, blocks(labels), n_features=4)
@@ -114,7 +117,7 @@ def test_zero_based_svmlight_comes_back(tmp_path):
     assert read(tmp_path / "rows.svm", zero_based=True) == (X.tolist(), Y.tolist())
 
 
-@pytest.mark.parametrize("suffix", [".svm", ".svm.xz", ".npz", ".parquet"])
+@pytest.mark.parametrize("suffix", [".svm", ".svm.xz", ".npz", ".parquet", ".arrow"])
 def test_ids_past_32_bits_come_back(tmp_path, suffix):
     ids = np.array([3, 5_000_000_000])
     path = tmp_path / f"rows{suffix}"
@@ -131,11 +134,43 @@ def test_npz_is_what_scipy_reads(tmp_path):
     assert loaded.toarray().tolist() == X.tolist()
 
 
-def test_sparse_parquet_has_the_documented_columns(tmp_path):
-    write_rows(tmp_path / "rows.parquet", blocks(), n_features=4)
-    table = pq.read_table(tmp_path / "rows.parquet")
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_sparse_file_has_the_documented_columns(tmp_path, suffix):
+    write_rows(tmp_path / f"rows{suffix}", blocks(), NAMES, n_features=4)
+    table = pq.read_table(tmp_path / "rows.parquet") if suffix == ".parquet" else arrow_table(tmp_path / "rows.arrow")
     assert table.column_names == ["label", "indices", "values"]
     assert table.column("indices").to_pylist() == [[0, 2], [], [1, 3], [0, 3]]
+    assert table.schema.types[1:] == [pa.list_(pa.int32()), pa.list_(pa.float32())]
+    assert table.schema.metadata[b"n_features"] == b"4"
+    assert json.loads(table.schema.metadata[b"feature_names"]) == NAMES.tolist()
+
+
+def arrow_table(path: Path) -> pa.Table:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def test_arrow_batches_have_a_good_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 8)
+    monkeypatch.setattr(lists, "BLOCK_NONZEROS", 20)
+    monkeypatch.setattr(writers, "BLOCK_NONZEROS", 20)
+    whole = dense_block(np.tril(np.ones((30, 30))), np.arange(30))
+    small = [whole.rows(row, row + 1) for row in range(30)]
+    for given_blocks in ([whole], small, [whole.rows(0, 17), whole.rows(17, 30)]):
+        assert write_rows(tmp_path / "rows.arrow", given_blocks) == 30
+        batches = arrow_table(tmp_path / "rows.arrow").to_batches()
+        assert max(batch.num_rows for batch in batches) <= 8
+        assert max(len(batch.column("values").flatten()) for batch in batches if batch.num_rows > 1) <= 20
+        assert len(batches) < 30
+        assert read(tmp_path / "rows.arrow", 30) == (np.tril(np.ones((30, 30))).tolist(), list(range(30)))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+@pytest.mark.parametrize("nothing", [[], [dense_block(X[:0], Y[:0])]])
+def test_file_without_rows_is_not_written(tmp_path, suffix, nothing):
+    with pytest.raises(DataError, match="no rows to write"):
+        write_rows(tmp_path / f"rows{suffix}", nothing, n_features=4)
+    assert os.listdir(tmp_path) == []
 
 
 bits = st.integers(0, 2**32 - 1).map(lambda number: np.uint32(number).view(np.float32))
@@ -152,7 +187,7 @@ def test_float32_survives_svmlight_exactly(folder, numbers):
 
 
 @settings(deadline=None, max_examples=50)
-@given(values, st.sampled_from([".csv", ".tsv", ".parquet"]))
+@given(values, st.sampled_from([".csv", ".tsv", ".parquet", ".arrow"]))
 def test_float32_survives_tables_exactly(folder, numbers, suffix):
     column = np.array(numbers)
     path = folder / f"exact{suffix}"
@@ -187,14 +222,14 @@ def test_blocks_may_grow_wider(tmp_path, suffix):
     assert read(path) == (X.tolist(), Y.tolist())
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
 def test_table_fills_up_blocks_narrower_than_its_width(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     write_rows(path, [dense_block(X[:1, :3], Y[:1]), dense_block(X[1:], Y[1:])], NAMES, n_features=4, target="y")
     assert read(path, target="y") == (X.tolist(), Y.tolist())
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
 def test_table_without_labels_is_written(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     write_rows(path, blocks(None), NAMES, n_features=4, target="y")
@@ -250,9 +285,11 @@ def test_old_file_stands_until_the_new_one_is_whole(tmp_path, suffix, target):
     ("name", "options", "message"),
     [
         ("rows.parquet.gz", {}, "packed inside; leave .gz away"),
+        ("rows.arrow.zst", {}, "read as they lie on the disk; leave .zst away"),
         ("rows.npz.xz", {}, "packed inside; leave .xz away"),
         ("rows.csv", {}, "a table needs the number of columns"),
         ("rows.tsv.zst", {"target": "y"}, "a table needs the number of columns"),
+        ("rows.arrow", {"target": "y"}, "a table needs the number of columns"),
         ("rows.parquet", {"target": "y"}, "a table needs the number of columns"),
         ("rows.csv", {"n_features": 4, "feature_names": NAMES, "target": "a"}, "'a'"),
         ("rows.parquet", {"n_features": 4, "feature_names": NAMES, "target": "a"}, "'a'"),

@@ -104,7 +104,7 @@ def check_dense_sparse_and_file_agree(make: Maker) -> None:
         assert_same(make().fit(X.toarray(), y), expected, "dense")
     assert_same(make().fit(X.tocsc(), y), expected, "CSC")
     with tempfile.TemporaryDirectory() as folder:
-        for suffix in (".svm", ".svm.gz", ".parquet", ".npz"):
+        for suffix in (".svm", ".svm.gz", ".parquet", ".arrow", ".npz"):
             path = Path(folder) / f"rows{suffix}"
             write_rows(path, ArraySource(X, y).row_blocks(), n_features=FEATURES)
             assert_same(make().fit_source(open_source(path)), expected, suffix)

@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..files import replacing
 from .show import show_data, show_methods, show_record
 
-TARGET = click.option("--target", metavar="NAME", help="The column to predict, in CSV, TSV and Parquet tables.")
+TARGET = click.option("--target", metavar="NAME", help="The column to predict, in CSV, TSV, Parquet and Arrow tables.")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
@@ -83,7 +83,8 @@ def select(
 ) -> None:
     """Select features from TRAIN: a file, `-` for standard input, or `synthetic:x1`.
 
-    Files: svmlight text (.svm and any other name), .csv, .tsv, .parquet, .npz; text also packed as .gz .bz2 .xz .zst.
+    Files: svmlight text (.svm and any other name), .csv, .tsv, .parquet, .arrow, .npz; text also packed as .gz .bz2 .xz
+    .zst.
     """
     from .. import workflow
 
@@ -194,7 +195,7 @@ def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Itera
 @TARGET
 @ZERO_BASED
 def convert(data: str, output: Path, target: str | None, zero_based: bool) -> None:
-    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .parquet, .npz, .csv or .tsv."""
+    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv."""
     from .. import workflow
 
     rows = workflow.convert(data, output, target, zero_based)

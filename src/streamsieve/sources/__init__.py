@@ -11,6 +11,7 @@ from .streams import split_suffix
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 
 __all__ = ["Source", "open_like", "open_source", "refuse_target"]
 
@@ -23,11 +24,11 @@ def open_source(
 ) -> Source:
     """The source for a file, by its suffix.
 
-    .csv .tsv .tab are tables with a header line and .parquet tables or sparse rows, where ``target`` names the column
-    to predict and ``columns`` the features to read (default: all others); .npz is a sparse matrix as SciPy saves it,
-    with labels ``y``; every other name is svmlight text, its ids counted from 1 unless ``zero_based``. Text may be
-    packed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of P1's synthetic data, ``-`` is standard input. A pair
-    ``(X, y)`` of arrays, and what is a source already, are taken as they are.
+    .csv .tsv .tab are tables with a header line, .parquet and .arrow (also .feather, .ipc) tables or sparse rows; for
+    tables ``target`` names the column to predict and ``columns`` the features to read (default: all others). .npz is a
+    sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its ids counted from 1 unless
+    ``zero_based``. Text may be packed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of P1's synthetic data, ``-`` is
+    standard input. A pair ``(X, y)`` of arrays, and what is a source already, are taken as they are.
     """
     source = open_like(data, target, zero_based, columns)
     if target is not None and isinstance(data, str | Path):
@@ -54,7 +55,7 @@ def refuse_target(source: Source) -> None:
     """Refuse a target column for rows that come with their labels."""
     if not hasattr(source, "target"):
         raise UsageError(
-            f"{source.name}: a target column is for tables (.csv .tsv .parquet); here labels come with the rows"
+            f"{source.name}: a target column is for tables (.csv .tsv .parquet .arrow); here labels come with the rows"
         )
 
 
@@ -70,11 +71,17 @@ def _open_named(data: str | Path, target: str | None, zero_based: bool, columns:
         from .delimited import DelimitedSource
 
         return DelimitedSource(path, target, columns)
-    if suffix in PARQUET_SUFFIXES and not packing:
+    if packing and suffix in (*PARQUET_SUFFIXES, *ARROW_SUFFIXES, ".npz"):
+        raise UsageError(f"{path}: {suffix} files are not read packed; unpack it first")
+    if suffix in PARQUET_SUFFIXES:
         from .parquet import open_parquet
 
         return open_parquet(path, target, columns)
-    if suffix == ".npz" and not packing:
+    if suffix in ARROW_SUFFIXES:
+        from .arrow import open_arrow
+
+        return open_arrow(path, target, columns)
+    if suffix == ".npz":
         from .arrays import open_npz
 
         return open_npz(path)

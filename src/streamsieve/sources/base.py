@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError
 
+LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
+
 
 @runtime_checkable
 class Source(Protocol):

@@ -57,13 +57,11 @@ class DelimitedSource(TableSource):
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        used = [*self.columns, *([str(self.target)] if self.has_target else [])]
         options = arrow_csv.ConvertOptions(
             column_types={column: pa.float64() for column in self.columns},
-            include_columns=used,
+            include_columns=self.used,
             strings_can_be_null=True,
         )
-        self.bytes_read = 0
         # Arrow reads ahead on threads of its own; if they call Python while the interpreter goes, the process aborts.
         opened: Any = self.path.open("rb") if self.packing else pa.OSFile(str(self.path))
         with opened as raw, unpacking_errors(self.name, self.packing):

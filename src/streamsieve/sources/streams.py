@@ -23,6 +23,7 @@ SIGNATURES = {  # how files of other kinds begin, for the message when one turns
     b"\xfd7zXZ\x00": "an xz file: give it the suffix .xz",
     b"\x28\xb5\x2f\xfd": "a Zstandard file: give it the suffix .zst",
     b"PAR1": "a Parquet file: give it the suffix .parquet",
+    b"ARROW1": "an Arrow file: give it the suffix .arrow",
     b"PK\x03\x04": "a zip archive: an .npz file needs that suffix, any other must be unpacked first",
     b"\x89HDF": "an HDF5 file, which cannot be read: export it to Parquet or svmlight first",
 }

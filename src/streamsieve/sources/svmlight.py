@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, tidy_rows
 from ..errors import DataError, UsageError
 from ..kernels import svmlight as text_kernel
-from .base import BaseSource, file_size
+from .base import LARGEST_INDEX, BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
 
@@ -29,7 +29,6 @@ PAGE = mmap.PAGESIZE
 PARSERS = 2
 BLOCKS_AHEAD = 3
 OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
-LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Bytes = NDArray[np.uint8]
 

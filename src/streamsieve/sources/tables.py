@@ -1,8 +1,10 @@
-"""Batches of Arrow columns to blocks: what CSV, TSV and Parquet files share."""
+"""Batches of Arrow columns to blocks: what CSV, TSV, Parquet and Arrow files share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,19 +20,41 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCHES_AHEAD = 2
+BATCH_ROWS = 4096
+BATCH_VALUES = 1 << 22  # of a table
+
+
+def rows_at_once(values_per_row: float, most_values: int) -> int:
+    """How many rows make a batch of a good size."""
+    return max(1, min(BATCH_ROWS, int(most_values / max(1, values_per_row))))
+
+
+@contextmanager
+def damage_named(path: Path, what: str) -> Iterator[None]:
+    """Turn what Arrow raises on a damaged file into one message."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, DataError) or getattr(error, "errno", None):
+            raise
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{path}: not {what}, or cut short or damaged ({reason}); write it again") from error
 
 
 class BatchSource(BaseSource):
-    """Rows that come in batches of a file; ``_blocks`` makes a block of each, on another thread."""
+    """Rows that come in batches of a file; ``_blocks`` makes checked blocks of them, on another thread."""
 
     def _blocks(self) -> Iterator[RowBlock]:
         raise NotImplementedError
 
     def row_blocks(self) -> Iterator[RowBlock]:
-        rows = 0
+        rows = self.bytes_read = 0
         for block in read_ahead(self._blocks(), BATCHES_AHEAD):
-            refuse_not_finite(block, rows, self.feature_names)
             rows += block.n_rows
+            if self.n_bytes and self.n_rows:
+                self.bytes_read = self.n_bytes * rows // self.n_rows
             yield block
         if not rows:
             raise DataError(f"{self.name}: holds no rows")
@@ -65,6 +89,7 @@ class TableSource(BatchSource):
             raise DataError(f"{name}: there is no column but the target {target!r}")
         self.columns = columns
         self.has_target = target in there
+        self.used = [*columns, *([str(target)] if self.has_target else [])]
         self.n_features = len(self.columns)
         self.feature_names = np.array(self.columns, dtype=object)
 
@@ -72,6 +97,7 @@ class TableSource(BatchSource):
         raise NotImplementedError
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in order, with the columns in ``used``."""
         raise NotImplementedError
 
     def _blocks(self) -> Iterator[RowBlock]:
@@ -84,8 +110,15 @@ class TableSource(BatchSource):
                 matrix[:, position] = numbers(batch.column(column), column, self.name, row)
             y = labels(batch.column(self.target), str(self.target), self.name, row) if self.has_target else None
             with np.errstate(over="ignore"):
-                yield dense_block(matrix, y, self.name)
+                block = dense_block(matrix, y, self.name)
+            refuse_not_finite(block, row, self.feature_names)
+            yield block
             row += batch.num_rows
+
+
+def plain_numbers(column: pa.Array) -> NDArray[Any]:
+    """Whole or floating numbers, none of them missing, as they lie in memory; ``to_numpy`` would import pandas."""
+    return np.from_dlpack(column)
 
 
 def listing(names: list[str]) -> str:
@@ -111,8 +144,7 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
         raise DataError(
             f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or leave it out"
         )
-    floats: NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return floats
+    return plain_numbers(column.cast(pa.float64(), safe=False))
 
 
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
@@ -126,5 +158,7 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
         column = column.dictionary_decode()
     if kind.is_nested(column.type):
         raise DataError(f"{origin}: the target {name!r} holds {column.type} values; a label is a number or a text")
+    if kind.is_integer(column.type) or kind.is_floating(column.type):
+        return plain_numbers(column)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values

@@ -1,9 +1,8 @@
-"""Blocks of rows to files: svmlight text, Parquet, SciPy's npz, CSV. Whole or not there."""
+"""Blocks of rows to files: svmlight text, Parquet, Arrow, SciPy's npz, CSV. Whole or not there."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,16 @@ from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels import svmlight as text_kernel
-from . import PARQUET_SUFFIXES, TABLE_SUFFIXES
-from .parquet import NAMES_KEY, WIDTH_KEY
+from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
+from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of, next_cut
 from .streams import create_packed, split_suffix
+from .tables import BATCH_VALUES, rows_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Names = NDArray[Any] | None
+COLUMN_SUFFIXES = (*PARQUET_SUFFIXES, *ARROW_SUFFIXES)
 
 
 def write_rows(
@@ -35,18 +36,19 @@ def write_rows(
 ) -> int:
     """Write blocks to a file in the format its suffix names; the number of rows written.
 
-    ``target`` makes a Parquet file a table of named columns with the labels under that name; without it the file
-    holds sparse rows. ``n_features`` is the width where it is known before the last block.
+    ``target`` makes a Parquet or Arrow file a table of named columns with the labels under that name; without it such a
+    file holds sparse rows. ``n_features`` is the width where it is known before the last block.
     """
     suffix, packing = split_suffix(path)
-    if packing and suffix in (*PARQUET_SUFFIXES, ".npz"):
-        raise UsageError(f"{path}: {suffix} files are packed inside; leave {packing} away")
+    if packing and suffix in (*COLUMN_SUFFIXES, ".npz"):
+        how = "read as they lie on the disk" if suffix in ARROW_SUFFIXES else "packed inside"
+        raise UsageError(f"{path}: {suffix} files are {how}; leave {packing} away")
     titles: list[str] = []
-    if suffix in TABLE_SUFFIXES or (suffix in PARQUET_SUFFIXES and target is not None):
+    if suffix in TABLE_SUFFIXES or (suffix in COLUMN_SUFFIXES and target is not None):
         if n_features is None:
             raise UsageError(
                 f"{path}: a table needs the number of columns before the first row, which svmlight text does "
-                "not tell; write sparse .parquet or .npz, or apply a selection first"
+                "not tell; write sparse .arrow, .parquet or .npz, or apply a selection first"
             )
         titles = [str(name) for name in (range(n_features) if feature_names is None else feature_names)]
         if (target or "label") in titles:
@@ -54,10 +56,11 @@ def write_rows(
                 f"{path}: a feature and the target are both called {target or 'label'!r}; choose another --target"
             )
     with replacing(path) as partial:
-        if suffix in PARQUET_SUFFIXES and target is None:
-            return _write_sparse_parquet(partial, blocks, feature_names, n_features)
-        if suffix in PARQUET_SUFFIXES:
-            return _write_parquet_table(partial, blocks, titles, str(target))
+        if suffix in COLUMN_SUFFIXES:
+            create = _create_arrow if suffix in ARROW_SUFFIXES else _create_parquet
+            if target is None:
+                return _write_sparse(lambda schema: create(partial, schema), blocks, feature_names, n_features)
+            return _write_table(lambda schema: create(partial, schema), blocks, titles, target)
         if suffix == ".npz":
             return _write_npz(partial, blocks, feature_names, n_features)
         if suffix in TABLE_SUFFIXES:
@@ -129,16 +132,66 @@ def _plain_text(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(str) if values.dtype == object else values
 
 
+def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
+    """The same rows in blocks of a good size for a file: small ones joined, large ones cut."""
+    waiting: list[RowBlock] = []
+    rows = nonzeros = 0
+    for piece in _pieces(blocks, most_rows):
+        if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > BLOCK_NONZEROS):
+            yield _joined(waiting)
+            waiting, rows, nonzeros = [], 0, 0
+        waiting.append(piece)
+        rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
+    if waiting:
+        yield _joined(waiting)
+
+
+def _pieces(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
+    for block in blocks:
+        start = 0
+        while start < block.n_rows:
+            stop = next_cut(block.indptr, start, most_rows)
+            yield block.rows(start, stop)
+            start = stop
+
+
+def _joined(blocks: list[RowBlock]) -> RowBlock:
+    if len(blocks) == 1:
+        return blocks[0]
+    return replace(
+        blocks[0],
+        indptr=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))]),
+        indices=np.concatenate([block.indices for block in blocks]),
+        values=np.concatenate([block.values for block in blocks]),
+        y=None if blocks[0].y is None else np.concatenate([labels_of(block) for block in blocks]),
+        n_features=max(block.n_features for block in blocks),
+        sample_weight=None,
+    )
+
+
+Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
+
+
+def _create_parquet(path: Path, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+def _create_arrow(path: Path, schema: pa.Schema) -> Any:
+    import pyarrow as pa
+
+    return pa.ipc.new_file(str(path), schema)
+
+
 def _write_batches(
-    blocks: Iterable[RowBlock],
-    batch_of: Callable[[RowBlock], pa.RecordBatch],
-    create: Callable[[pa.Schema], Any],
+    blocks: Iterable[RowBlock], most_rows: int, batch_of: Callable[[RowBlock], pa.RecordBatch], create: Create
 ) -> int:
-    """Write one batch per block; the first one decides the schema, so it must be there."""
+    """Write blocks as batches of a good size; the first one decides the schema, so it must be there."""
     writer = None
     n_rows = 0
     try:
-        for block in blocks:
+        for block in regrouped(blocks, most_rows):
             batch = batch_of(block)
             if writer is None:
                 writer = create(batch.schema)
@@ -148,28 +201,28 @@ def _write_batches(
     finally:
         if writer is not None:
             writer.close()
+    if not n_rows:
+        raise DataError("there are no rows to write")
     return n_rows
 
 
-def _write_sparse_parquet(path: Path, blocks: Iterable[RowBlock], names: Names, n_features: int | None) -> int:
+def _write_sparse(create: Create, blocks: Iterable[RowBlock], names: Names, n_features: int | None) -> int:
+    """Lists of ids and values. Ids are int32 if the width is known to fit, int64 otherwise."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    metadata = {} if n_features is None else {WIDTH_KEY: str(n_features).encode()}
-    if names is not None:
-        metadata[NAMES_KEY] = json.dumps([str(name) for name in names]).encode()
+    metadata = metadata_of(names, n_features)
     id_type = pa.int32() if n_features is not None and n_features < 2**31 else pa.int64()
 
     def batch_of(block: RowBlock) -> pa.RecordBatch:
         offsets = pa.array(block.indptr.astype(np.int32))
         columns = {
-            "label": pa.array(labels_of(block)),
-            "indices": pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
-            "values": pa.ListArray.from_arrays(offsets, pa.array(block.values)),
+            LABEL: pa.array(labels_of(block)),
+            INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
+            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values)),
         }
         return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
 
-    return _write_batches(blocks, batch_of, lambda schema: pq.ParquetWriter(path, schema, compression="zstd"))
+    return _write_batches(blocks, rows_at_once(1, BLOCK_NONZEROS), batch_of, create)
 
 
 def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBatch:
@@ -185,14 +238,9 @@ def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBat
     return pa.RecordBatch.from_arrays(columns, titles)
 
 
-def _write_parquet_table(path: Path, blocks: Iterable[RowBlock], names: list[str], target: str) -> int:
-    import pyarrow.parquet as pq
-
-    return _write_batches(
-        blocks,
-        lambda block: _table_batch(block, names, target),
-        lambda schema: pq.ParquetWriter(path, schema, compression="zstd"),
-    )
+def _write_table(create: Create, blocks: Iterable[RowBlock], names: list[str], target: str) -> int:
+    most_rows = rows_at_once(len(names), BATCH_VALUES)
+    return _write_batches(blocks, most_rows, lambda block: _table_batch(block, names, target), create)
 
 
 def _write_delimited(
@@ -202,8 +250,6 @@ def _write_delimited(
 
     with create_packed(path, packing) as file:
         options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-        return _write_batches(
-            blocks,
-            lambda block: _table_batch(block, names, target),
-            lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options),
+        return _write_table(
+            lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options), blocks, names, target
         )
