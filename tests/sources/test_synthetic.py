@@ -6,9 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from streamsieve import RowBlock, UsageError, open_source
-from streamsieve.sources.synthetic import SyntheticSource, distinct_integers
+from streamsieve.kernels.synthetic import generate_rows
+from streamsieve.sources.synthetic import SyntheticSource
 
 
 def rows(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -23,11 +25,16 @@ def rows(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "features", "informative", "noise"), [("x1", 10_000, 100, 200), ("x2", 20_000, 200, 400)]
+    ("kind", "n_rows", "features", "informative", "noise"),
+    [
+        ("x1", 100_000, 10_000, 100, 200),
+        ("x2", 100_000, 20_000, 200, 400),
+        ("x3", 1_000_000, 1_000_000_000, 500, 500),
+    ],
 )
-def test_rows_have_the_shape_of_the_paper(kind, features, informative, noise):
+def test_rows_have_the_shape_of_the_paper(kind, n_rows, features, informative, noise):
     source = open_source(f"synthetic:{kind}")
-    assert (source.n_rows, source.n_features, source.rewindable) == (100_000, features, True)
+    assert (source.n_rows, source.n_features, source.rewindable) == (n_rows, features, True)
     ids, values, y = rows(f"synthetic:{kind}?rows=1500")
     assert ids.shape == values.shape == (1500, informative + noise)
     assert y.shape == (1500,)
@@ -49,6 +56,10 @@ def test_values_are_standard_normal_with_six_decimals():
     _, values, _ = rows("synthetic:x1?rows=2000")
     assert abs(values.mean()) < 0.01
     assert abs(values.std() - 1) < 0.01
+    assert stats.kstest(values.ravel(), "norm").pvalue > 0.001
+    beyond = np.abs(values) > 3.7  # where the generator leaves its table
+    assert abs(beyond.sum() - 2 * stats.norm.sf(3.7) * values.size) < 4 * np.sqrt(beyond.sum())
+    assert (values > 0).mean() == pytest.approx(0.5, abs=0.003)
     assert (values.astype(np.float64).round(6).astype(np.float32) == values).all()
 
 
@@ -108,7 +119,7 @@ def test_rows_can_fill_every_feature():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2"),
+        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3"),
         ("synthetic:", "no synthetic set ''"),
         ("synthetic:x1?rows=0", "ask for 1 or more"),
         ("synthetic:x1?rows=-5", "ask for 1 or more"),
@@ -116,7 +127,8 @@ def test_rows_can_fill_every_feature():
         ("synthetic:x1?rows=", "whole numbers"),
         ("synthetic:x1?rows=1.5", "whole numbers"),
         ("synthetic:x1?features=299", "a row alone has 300"),
-        ("synthetic:x1?seed=-1", "a seed is 0 or more"),
+        ("synthetic:x1?seed=-1", "a seed is from 0 to"),
+        ("synthetic:x1?seed=9223372036854775808", "a seed is from 0 to"),
         ("synthetic:x1?colour=red", "no option 'colour'; there are rows, features, seed"),
     ],
 )
@@ -130,9 +142,16 @@ def test_target_is_not_for_synthetic_rows():
         open_source("synthetic:x1", target="y")
 
 
+def noise_ids(rows: int, count: int, low: int, high: int) -> np.ndarray:
+    """Rows of noise features alone."""
+    indices, values = np.empty((rows, count), np.int32), np.empty((rows, count), np.float32)
+    generate_rows(8, 0, np.empty(0), low, high, indices, values, np.empty(rows))
+    return indices
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_every_subset_is_equally_likely(count):
-    drawn = distinct_integers(np.random.default_rng(8), 30_000, count, 2, 7)
+    drawn = noise_ids(30_000, count, 2, 7)
     subsets = list(combinations(range(2, 7), count))
     found, counts = np.unique(drawn, axis=0, return_counts=True)
     assert found.tolist() == [list(subset) for subset in subsets]
@@ -141,5 +160,10 @@ def test_every_subset_is_equally_likely(count):
     assert chi2 < 27.9  # the 0.999 quantile for 9 degrees of freedom; fewer have a smaller one
 
 
+def test_noise_is_spread_evenly():
+    drawn = noise_ids(200, 500, 500, 1_000_000_000)
+    assert stats.kstest((drawn.ravel() - 500) / (1_000_000_000 - 500), "uniform").pvalue > 0.001
+
+
 def test_drawing_all_integers_gives_all_of_them():
-    assert distinct_integers(np.random.default_rng(9), 3, 6, 10, 16).tolist() == [list(range(10, 16))] * 3
+    assert noise_ids(3, 6, 10, 16).tolist() == [list(range(10, 16))] * 3

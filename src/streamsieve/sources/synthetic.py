@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError
+from ..kernels.synthetic import generate_rows
 from .base import BaseSource
 from .prefetch import ordered_map
 
-BLOCK_ROWS = 1024  # also the unit of randomness: any other size would change the rows
-DECIMALS = 6  # what a value keeps, so that a text file of the rows is compact and exact
+BLOCK_NONZEROS = 1 << 18
+LARGEST_SEED = 2**63 - 1
+GENERATORS = 2
+BLOCKS_AHEAD = 3
 PREFIX = "synthetic:"
 
 
@@ -30,6 +33,7 @@ class Shape(NamedTuple):
 SHAPES = {
     "x1": Shape(100_000, 10_000, 100, 200),
     "x2": Shape(100_000, 20_000, 200, 400),
+    "x3": Shape(1_000_000, 1_000_000_000, 500, 500),
 }
 
 
@@ -53,47 +57,30 @@ class SyntheticSource(BaseSource):
         least = self.informative + self.noise
         if self.n_features < least:
             raise UsageError(f"{self.name}: {self.n_features} features; a row alone has {least}")
+        if not 0 <= seed <= LARGEST_SEED:
+            raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
         self.seed = seed
         self.hidden_weights: NDArray[np.float64] = np.random.default_rng(zlib.crc32(kind.encode())).random(
             self.informative
         )
 
     def row_blocks(self) -> Iterator[RowBlock]:
-        n_rows = self.n_rows or 0
-        return ordered_map(self._block, range(-(-n_rows // BLOCK_ROWS)), workers=1, ahead=2)
+        n_rows, length = self.n_rows or 0, self.informative + self.noise
+        block_rows = max(1, BLOCK_NONZEROS // length)
 
-    def _block(self, number: int) -> RowBlock:
-        n_rows, n_features = self.n_rows or 0, self.n_features or 0
-        rows = min(BLOCK_ROWS, n_rows - number * BLOCK_ROWS)
-        random = np.random.default_rng([self.seed, number])
-        values = random.standard_normal((BLOCK_ROWS, self.informative + self.noise)).round(DECIMALS)[:rows]
-        values[values == 0] = 10.0**-DECIMALS
-        noise = distinct_integers(random, BLOCK_ROWS, self.noise, self.informative, n_features)[:rows]
-        indices = np.empty(values.shape, np.int32 if n_features < 2**31 else np.int64)
-        indices[:, : self.informative] = np.arange(self.informative)
-        indices[:, self.informative :] = noise
-        score = values[:, : self.informative] @ self.hidden_weights
-        return RowBlock(
-            np.arange(0, values.size + 1, values.shape[1], dtype=np.int64),
-            indices.ravel(),
-            values.astype(np.float32).ravel(),
-            np.where(score > 0, 1.0, -1.0),
-            n_features,
-            self.name,
-        )
+        def generate(start: int) -> RowBlock:
+            return self._block(start, min(block_rows, n_rows - start))
 
+        return ordered_map(generate, range(0, n_rows, block_rows), GENERATORS, BLOCKS_AHEAD)
 
-def distinct_integers(random: np.random.Generator, rows: int, count: int, low: int, high: int) -> NDArray[np.int64]:
-    """For every row ``count`` different integers from ``low`` to ``high - 1``, ascending, every subset equally likely.
-
-    Drawing again whatever stands there already is what drawing one by one does.
-    """
-    drawn = np.sort(random.integers(low, high, (rows, count)), axis=1)
-    while (again := drawn[:, 1:] == drawn[:, :-1]).any():
-        drawn[:, 1:][again] = random.integers(low, high, int(again.sum()))
-        affected = again.any(axis=1)
-        drawn[affected] = np.sort(drawn[affected], axis=1)
-    return drawn
+    def _block(self, start: int, rows: int) -> RowBlock:
+        n_features, length = self.n_features or 0, self.informative + self.noise
+        indices = np.empty((rows, length), np.int32 if n_features < 2**31 else np.int64)
+        values = np.empty((rows, length), np.float32)
+        labels = np.empty(rows)
+        generate_rows(self.seed, start, self.hidden_weights, self.informative, n_features, indices, values, labels)
+        indptr = np.arange(0, values.size + 1, length, dtype=np.int64)
+        return RowBlock(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
 
 
 def open_synthetic(name: str) -> SyntheticSource:
@@ -107,6 +94,4 @@ def open_synthetic(name: str) -> SyntheticSource:
         numbers = {key: int(value) for key, value in options.items()}
     except ValueError:
         raise UsageError(f"{name}: rows, features and seed are whole numbers") from None
-    if numbers.get("seed", 0) < 0:
-        raise UsageError(f"{name}: a seed is 0 or more")
     return SyntheticSource(kind, numbers.get("rows"), numbers.get("features"), numbers.get("seed", 0))
