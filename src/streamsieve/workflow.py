@@ -21,7 +21,7 @@ from .selection import RunRecord
 from .selectors.base import plain
 from .selectors.rows.addresses import table_addresses
 from .sources import Source, open_like, open_source, refuse_target
-from .sources.writers import write_rows
+from .sources.writers import needs_width, write_rows
 
 ASKED = {  # what run.json tells
     *("method", "params", "data", "test", "classes", "target", "zero_based", "seed", "checkpoint_every", "fingerprint")
@@ -164,9 +164,15 @@ def accuracy(predictions: Iterable[tuple[NDArray[Any], NDArray[Any] | None]]) ->
 
 
 def convert(data: Any, output: str | Path, target: str | None = None, zero_based: bool = False) -> int:
-    """Write ``data`` in the format that the suffix of ``output`` names; the number of rows."""
-    source = open_source(data, target, zero_based)
-    return write_rows(Path(output), source.row_blocks(), source.feature_names, source.n_features, zero_based)
+    """Write ``data`` in the format that the suffix of ``output`` names; the number of rows.
+
+    Rows that do not tell how wide they are may be read once before, to find out: ids then take half the room.
+    """
+    source, path = open_source(data, target, zero_based), Path(output)
+    width = source.n_features
+    if width is None and source.rewindable and needs_width(path):
+        width = max(block.n_features for block in source.row_blocks())
+    return write_rows(path, source.row_blocks(), source.feature_names, width, zero_based)
 
 
 def describe(source: Source) -> dict[str, Any]:

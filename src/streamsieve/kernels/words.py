@@ -1,4 +1,4 @@
-"""Text eight bytes at a time, and memory asked for before it is needed: what Numba does not offer by itself.
+"""Text eight bytes at a time, which Numba does not offer by itself.
 
 These functions take addresses, not arrays, so that no reference to an array is counted on the way. An array whose
 address is in use must stay alive; an argument of the running kernel does.
@@ -56,16 +56,12 @@ def trailing_zeros(word: Any) -> Any:
     return (int(word) & -int(word)).bit_length() - 1 if word else 64
 
 
-def prefetch(address: int) -> None:
-    """Ask for the memory at ``address``, to be written soon; it need not be there."""
-
-
 def _compiles(function: Callable[..., Any], result: Any, argument: Any, emit: Callable[[Any, Any], Any]) -> None:
     """Let kernels have what ``emit`` writes in LLVM's language for a call of ``function`` with one argument."""
 
     def typed(typing: Any, argument_type: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(builder, arguments[0]) or context.get_dummy_value()
+            return emit(builder, arguments[0])
 
         return result(argument), generate
 
@@ -86,16 +82,6 @@ def _find_blank(builder: Any, address: Any) -> Any:
     return builder.cttz(builder.or_(found, WORD(1 << TOKEN)), ir.IntType(1)(True))
 
 
-def _ask_for(builder: Any, address: Any) -> None:
-    pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    name = "llvm.prefetch.p0"
-    ask = builder.module.globals.get(name) or ir.Function(
-        builder.module, ir.FunctionType(ir.VoidType(), [pointer, number, number, number]), name
-    )
-    to_write, closest, data = number(1), number(3), number(1)
-    builder.call(ask, [builder.inttoptr(address, pointer), to_write, closest, data])
-
-
 _compiles(word_at, types.uint64, types.int64, lambda builder, address: _load(builder, address, WORD))
 _compiles(
     byte_at,
@@ -105,7 +91,6 @@ _compiles(
 )
 _compiles(token_length, types.int64, types.int64, _find_blank)
 _compiles(trailing_zeros, types.int64, types.uint64, lambda builder, word: builder.cttz(word, ir.IntType(1)(False)))
-_compiles(prefetch, types.void, types.int64, _ask_for)
 
 
 @overload(address_of, strict=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int) -> Iterator[U]:
+def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int) -> Generator[U]:
     """``function`` of every item, in order, computed on ``workers`` threads at most ``ahead`` items early."""
     pending: deque[Future[U]] = deque()
     failure: Exception | None = None

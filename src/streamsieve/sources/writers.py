@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ..files import replacing
 from ..kernels import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
 from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of, next_cut
+from .prefetch import ordered_map
 from .streams import create_packed, split_suffix
 from .tables import BATCH_VALUES, rows_at_once
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 Names = NDArray[Any] | None
 COLUMN_SUFFIXES = (*PARQUET_SUFFIXES, *ARROW_SUFFIXES)
+FORMATTERS = 2  # threads
+BLOCKS_AHEAD = 3
 
 
 def write_rows(
@@ -83,27 +87,41 @@ def labels_of(block: RowBlock) -> NDArray[Any]:
 
 
 def _write_svmlight(path: Path, blocks: Iterable[RowBlock], packing: str, first_index: int) -> int:
+    def formatted(block: RowBlock) -> tuple[NDArray[np.uint8], int]:
+        return svmlight_text(block, first_index), block.n_rows
+
     n_rows = 0
-    with create_packed(path, packing) as file:
-        for block in blocks:
-            if not block.n_rows:
-                continue
-            known, codes = np.unique(labels_of(block), return_inverse=True)
-            if known.dtype.kind not in "biuf":
-                raise DataError(
-                    f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet"
-                )
-            texts = [label_text(label.item() + 0).encode() for label in known]
-            ends = np.cumsum([len(text) for text in texts])
-            text = np.frombuffer(b"".join(texts), np.uint8)
-            longest = int(np.diff(ends, prepend=0).max())
-            out = np.empty(block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8)
-            size = text_kernel.format_rows(
-                block.indptr, block.indices, block.values, codes, text, ends, first_index, out
-            )
-            file.write(out[:size].data)
-            n_rows += block.n_rows
+    with (
+        create_packed(path, packing) as file,
+        closing(ordered_map(formatted, blocks, FORMATTERS, BLOCKS_AHEAD)) as texts,
+    ):
+        for text, rows in texts:
+            file.write(text.data)
+            n_rows += rows
     return n_rows
+
+
+def svmlight_text(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
+    """The lines of a block."""
+    if not block.n_rows:
+        return np.empty(0, np.uint8)
+    known, codes = np.unique(labels_of(block), return_inverse=True)
+    if known.dtype.kind not in "biuf":
+        raise DataError(f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet")
+    labels = [label_text(label.item() + 0).encode() for label in known]
+    ends = np.cumsum([len(label) for label in labels])
+    longest = int(np.diff(ends, prepend=0).max())
+    out = np.empty(block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8)
+    label_bytes = np.frombuffer(b"".join(labels), np.uint8)
+    size = text_kernel.format_rows(
+        block.indptr, block.indices, block.values, codes, label_bytes, ends, first_index, out
+    )
+    return out[:size]
+
+
+def needs_width(path: Path) -> bool:
+    """Whether a file in this format is better for a width that is known before its first row."""
+    return split_suffix(path)[0] in COLUMN_SUFFIXES
 
 
 def _write_npz(path: Path, blocks: Iterable[RowBlock], names: Names, n_features: int | None) -> int:

@@ -18,7 +18,7 @@ from ...machine import available_memory
 
 ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
-SHARE_OF_MEMORY = 0.5  # of what is available: growing holds the old arrays and the new
+SHARE_OF_MEMORY = 0.8  # of what is available or held by such arrays already, at most, for arrays as wide as the ids
 
 
 class Addresses(NamedTuple):
@@ -51,15 +51,15 @@ def table_addresses(ids: NDArray[np.int64], room: int = 0) -> Addresses:
     return Addresses(table, roomy, ids.size)
 
 
-def direct_fits(width: int, touched: int, bytes_per_feature: int, declared: bool) -> bool:
+def direct_fits(width: int, touched: int, bytes_per_feature: int, declared: bool, held: int) -> bool:
     """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
 
     A width that was declared is taken at its word; one that merely turned up must not be out of proportion
-    to the number of features touched so far.
+    to the number of features touched so far. ``held`` bytes are theirs already.
     """
     if not declared and width > max(ALWAYS_DIRECT, DIRECT_PER_FEATURE * touched):
         return False
-    return width * bytes_per_feature <= SHARE_OF_MEMORY * available_memory()
+    return width * bytes_per_feature <= SHARE_OF_MEMORY * (available_memory() + held)
 
 
 def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:

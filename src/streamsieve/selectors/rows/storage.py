@@ -22,6 +22,8 @@ from .addresses import (
 )
 from .inputs import Moments
 
+STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
+
 
 class PerFeatureStorage:
     """Keeps ``_state`` and ``_moments`` large enough for every feature met.
@@ -59,13 +61,15 @@ class PerFeatureStorage:
             self._move_to_direct(width)
         self._addresses, positions = add(self._addresses, block.indices, width)
         if self._addresses.direct:
-            needed = width
-            roomy = width if width <= self._declared_width else max(width, min(2 * room, width + (width >> 1)))
-        else:
-            needed, roomy = self._addresses.used, self._addresses.ids.size
-        if needed > self._room():
-            self._grow(roomy)
+            if width > self._room():
+                self._grow(self._roomy(width))
+        elif self._addresses.used > self._room():
+            self._grow(self._addresses.ids.size)
         return replace(block, indices=positions)
+
+    def _roomy(self, width: int) -> int:
+        """Room for a width and for some more to come: what is not touched takes no memory."""
+        return width if width <= self._declared_width else width + (width >> 1)
 
     def _per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Holder, name and array of everything with an entry per feature."""
@@ -83,16 +87,28 @@ class PerFeatureStorage:
     def _bytes_per_feature(self) -> int:
         return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self._per_feature_arrays())
 
+    def _held(self) -> int:
+        return sum(array.nbytes for _, _, array in self._per_feature_arrays())
+
     def _direct_fits(self, width: int, touched: int) -> bool:
-        return direct_fits(width, touched, self._bytes_per_feature(), width <= self._declared_width)
+        return direct_fits(width, touched, self._bytes_per_feature(), width <= self._declared_width, self._held())
 
     def _grow(self, room: int) -> None:
-        old = self._per_feature_arrays()
-        refuse_beyond_memory(room * self._bytes_per_feature() - sum(array.nbytes for _, _, array in old), room)
-        for holder, name, array in old:
-            grown = np.zeros((room, *array.shape[1:]), array.dtype)
-            grown[: array.shape[0]] = array
-            self._put(holder, name, grown)
+        """Make the arrays longer. Where a copy would hold too much memory twice, one is stretched in place instead.
+
+        Stretching writes zeros to all that is new, so there it is little at a time.
+        """
+        if self._held() >= STRETCHED_BYTES:
+            room = min(room, self._room() + (self._room() >> 4))
+            room = max(room, self.n_features_in_ if self._addresses.direct else self._addresses.used)
+        refuse_beyond_memory(room * self._bytes_per_feature() - self._held(), room)
+        for holder, name, array in self._per_feature_arrays():
+            if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
+                array.resize((room, *array.shape[1:]), refcheck=False)  # no view of it outlives a call
+            else:
+                grown = np.zeros((room, *array.shape[1:]), array.dtype)
+                grown[: array.shape[0]] = array
+                self._put(holder, name, grown)
 
     def _move_to_table(self) -> None:
         """From ids as positions to positions through a table; only touched features move."""
@@ -105,7 +121,7 @@ class PerFeatureStorage:
     def _move_to_direct(self, width: int) -> None:
         """Back to ids as positions, once a table would take more room."""
         used = self._addresses.used
-        self._move(direct_addresses(width), np.arange(used), self._addresses.ids[:used], width)
+        self._move(direct_addresses(width), np.arange(used), self._addresses.ids[:used], self._roomy(width))
 
     def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""

@@ -1,0 +1,46 @@
+"""A hundred million features in a process of their own: memory is 4 or 8 bytes for each, and the blocks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+FEATURES = 100_000_000
+SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
+BLOCKS = 60_000_000  # bytes: some rows in flight, a table that gave way to plain arrays
+
+LEARN = """
+import sys
+import numpy as np
+from streamsieve.blocks import RowBlock
+from streamsieve.machine import peak_memory
+from streamsieve.selectors.rows.sofs import SOFSLearner
+
+features, criterion, widths = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+learner = SOFSLearner(100, criterion=criterion).start(features if widths == "declared" else None)
+random = np.random.default_rng(0)
+for number in range(101):
+    width = features * max(1, number) // 100 if widths == "rising" else features
+    ids = np.unique(random.integers(0, width, 100_000 if number else 10)).astype(np.int32)
+    ones = np.ones(ids.size, np.float32)
+    learner.partial_fit_block(RowBlock(np.array([0, ids.size]), ids, ones, np.array([number % 2]), width))
+    if number == 0:
+        before = peak_memory()
+assert learner._addresses.direct
+print(learner.n_features_in_, peak_memory() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("criterion", "bytes_per_feature", "widths"),
+    [("confidence", 4, "declared"), ("snr", 8, "declared"), ("confidence", 4, "met"), ("snr", 8, "rising")],
+)
+def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_feature: int, widths: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEARN, str(FEATURES), criterion, widths], check=True, capture_output=True, text=True
+    )
+    seen, peak = map(int, done.stdout.split())
+    assert seen == FEATURES
+    assert peak <= bytes_per_feature * (FEATURES + SLACK) + BLOCKS
