@@ -23,7 +23,7 @@ test-full: $(VENV)/.installed-dev
 	$(RUN)/python -m pytest -n 2 --hypothesis-profile=explore
 
 benchmark: $(VENV)/.installed
-	$(RUN)/python benchmarks/text_to_selection.py
+	$(RUN)/python benchmarks/stages.py
 
 benchmark-peers: $(VENV)/.installed-benchmark
 	$(RUN)/python benchmarks/peers.py

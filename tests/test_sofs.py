@@ -362,3 +362,9 @@ def test_a_search_with_numpy_numbers_can_be_saved(tmp_path: Path) -> None:
     selector = ss.SOFS(np.int64(3), gamma=np.float32(0.5)).fit(X, y)
     selector.save(tmp_path / "model")
     assert ss.load(tmp_path / "model").get_params()["gamma"] == 0.5
+
+
+def test_a_gamma_too_small_for_long_rows_draws_a_warning() -> None:
+    source = ss.open_source("synthetic:x3?rows=10000&features=2000000")
+    with pytest.warns(UserWarning, match="gamma=1.0 is small for rows of squared length 1,00"):
+        ss.SOFS(500, criterion="confidence").fit_source(source)

@@ -473,3 +473,34 @@ def test_folder_is_not_a_file(folder):
 def test_target_is_not_for_svmlight(folder):
     with pytest.raises(UsageError, match="target column is for tables"):
         open_source(put(folder, "1 1:1\n"), target="y")
+
+
+loose_entries = st.one_of(
+    st.text("0123456789.-+eE: #\t\x00\xff", max_size=40),
+    st.builds(
+        "{}:{}{}{}{}".format,
+        st.integers(0, 10**17),
+        st.sampled_from(["", "-", "+"]),
+        st.text("0123456789", max_size=18),
+        st.sampled_from(["", "."]),
+        st.text("0123456789", max_size=18),
+    ),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(loose_entries, min_size=1, max_size=4))
+def test_an_entry_means_the_same_wherever_it_stands(parts):
+    """Near the end of a text entries are read byte by byte, elsewhere eight bytes at a time."""
+    line = ("1 " + " ".join(parts) + "\n").encode("latin-1")
+    slow, slow_lines = svmlight.parse_text(np.frombuffer(line, np.uint8), 1, "rows.svm")
+    rest = b"-1 1:0.5 2:0.25\n" * 8
+    quick, quick_lines = svmlight.parse_text(np.frombuffer(line + rest, np.uint8), 1, "rows.svm")
+    if isinstance(slow, svmlight.Fault):
+        assert quick == slow
+        assert quick_lines == slow_lines
+    else:
+        assert quick_lines == slow_lines + 8
+        first = quick.rows(0, slow.n_rows)
+        assert first.indices.tolist() == slow.indices.tolist()
+        assert first.values.tolist() == slow.values.tolist()

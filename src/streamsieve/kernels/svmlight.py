@@ -22,7 +22,7 @@ from .decimals import (
     write_integer,
 )
 from .jit import inlined, kernel
-from .words import SPAN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, token_length, word_at
+from .words import SPAN, TOKEN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, token_length, word_at
 
 Array = Any
 
@@ -90,7 +90,7 @@ def quick_entry(address: int) -> tuple[bool, int, int, float]:
         at += digits
         strange |= (digits == 0) | (digits == 2 * SPAN)
         value = float(whole)
-    strange |= at < address + length
+    strange |= (at < address + length) | (length == TOKEN)
     return strange, length, index, -value if negative else value
 
 

@@ -107,7 +107,7 @@ def count_digits(word: Any) -> Any:
 @inlined
 def number_of(word: Any, count: int) -> Any:
     """The number in the first ``count`` < 8 bytes of ``text ^ ZEROS``, all digits."""
-    return eight_digits((word << np.uint64(56 - 8 * count)) << np.uint64(8))
+    return eight_digits((word << np.uint64((56 - 8 * count) & 63)) << np.uint64(8))
 
 
 @inlined

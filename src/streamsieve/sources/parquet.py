@@ -25,10 +25,11 @@ def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> B
 
 @contextmanager
 def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
+    """An open file, read as it is decoded: Arrow's own buffering would hold all of a file that has been read."""
     import pyarrow.parquet as pq
 
     file_size(path)
-    with damage_named(path, "a Parquet file"), pq.ParquetFile(path) as file:
+    with damage_named(path, "a Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
         yield file
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import warnings
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from ..base import is_number, require
 from .base import RowLearner
 
 CRITERIA = ("snr", "confidence")
+MANY_ROWS, LONG_ROWS, STILL_INSIDE = 10_000, 100.0, 0.99  # when a gamma looks too small: rows, length^2 / gamma, share
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
 
@@ -112,6 +114,19 @@ class SOFSLearner(RowLearner):
         require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
         require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
         require(self.update in UPDATES, "update", self.update, " or ".join(map(repr, UPDATES)))
+
+    def finish(self, origin: str = "") -> Self:
+        super().finish(origin)
+        norms, rows = self._moments.totals
+        squares = (norms / max(1.0, rows)) ** 2
+        if rows >= MANY_ROWS and squares > LONG_ROWS * self.gamma and self.updates_ > STILL_INSIDE * self.n_rows_:
+            warnings.warn(
+                f"nearly every row was still inside the margin: gamma={self.gamma} is small for rows of squared length "
+                f"{squares:,.0f}, and weights settle too early; try normalize='l2', or gamma={squares:.0f}",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self
 
     def _start(self, budget: int, n_classes: int) -> Any:
         n_vectors = 1 if n_classes == 2 else n_classes
