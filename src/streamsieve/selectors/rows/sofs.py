@@ -39,7 +39,7 @@ class SOFSLearner(RowLearner):
         learns with the largest number of the curve's grid and settles for the smallest that is within one standard
         error of the best.
     gamma : float, default=1.0
-        AROW's regularisation: larger learns more slowly.
+        AROW's regularisation: larger learns more slowly. It is a squared length: 1 is for rows of about length 1.
     criterion : {"snr", "confidence"}, default="snr"
         The selection rule.
     update : {"max_score", "uniform"}, default="max_score"
