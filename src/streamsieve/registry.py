@@ -19,6 +19,9 @@ METHODS = {
     "fobos": "streamsieve.selectors.rows.baselines:FOBOSLearner",
     "arow": "streamsieve.selectors.rows.baselines:AROWLearner",
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
+    "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
+    "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
+    "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
 }
 
 
