@@ -26,6 +26,7 @@ class Progress(NamedTuple):
     bytes: int | None
     n_bytes: int | None
     mistakes: int | None
+    unit: str = "rows"  # what ``rows`` and ``n_rows`` count: "features" for methods that go over columns
 
 
 Watch = Callable[[Progress], None]
@@ -88,7 +89,7 @@ def learn_columns(request: dict[str, Any], selector: Any, source: Source, watch:
         selector.partial_fit_block(block)
         learn += time.perf_counter() - start
         if watch:
-            watch(Progress(selector.n_features_seen_, columns.n_features, None, None, None))
+            watch(Progress(selector.n_features_seen_, columns.n_features, None, None, None, "features"))
     selector.finish(columns.name)
     selector.n_features_in_ = max(selector.n_features_in_, columns.n_features or 0)
     total = time.perf_counter() - began
