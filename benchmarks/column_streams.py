@@ -2,10 +2,10 @@
 
     python benchmarks/column_streams.py [--repeat N]
 
-Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (P3 table II), in memory before the
-clock starts: most are noise, as long as a real vocabulary's (Zipf), some hundred tell the class, each with weaker
+Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (P3 table II), in memory before
+the clock starts: most are noise, as long as a real vocabulary's (Zipf), some hundred tell the class, each with weaker
 copies. For group-SAOLA the columns come in groups of a hundredth of them all. P3's times, of MATLAB code
-on a PC with 16 GB, are for the real sets (tables VI and XXIII). And leukemia, whose figure is that of the authors'
+on a PC, are for the real sets (tables VII and XXIII). And leukemia, whose figure is that of the authors'
 library. A run writes its section of docs/performance.md.
 """
 

@@ -27,7 +27,7 @@ from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
-from .selectors.columns import alpha_investing, saola
+from .selectors.columns import alpha_investing, osfs, saola
 from .selectors.columns.base import ColumnLearner
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
@@ -250,6 +250,14 @@ class SAOLA(ColumnSelector, saola.SAOLALearner):
 
 class AlphaInvesting(ColumnSelector, alpha_investing.AlphaInvestingLearner):
     __doc__ = alpha_investing.AlphaInvestingLearner.__doc__
+
+
+class OSFS(ColumnSelector, osfs.OSFSLearner):
+    __doc__ = osfs.OSFSLearner.__doc__
+
+
+class FastOSFS(ColumnSelector, osfs.FastOSFSLearner):
+    __doc__ = osfs.FastOSFSLearner.__doc__
 
 
 class GroupSAOLA(ColumnSelector, saola.GroupSAOLALearner):

@@ -20,6 +20,8 @@ METHODS = {
     "arow": "streamsieve.selectors.rows.baselines:AROWLearner",
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
     "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
+    "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
+    "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
     "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
 }

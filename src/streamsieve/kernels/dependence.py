@@ -16,7 +16,6 @@ from .rows import unsigned
 Array = Any
 
 CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
-MISSING = -1.0  # the relevance of a column with missing values
 
 
 @kernel
@@ -31,7 +30,7 @@ def correlate_with_target(
     relevance: Array,
     norms: Array,
 ) -> None:
-    """``relevance`` = |correlation| of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
+    """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
 
     Given    target: centred, of length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0
              for constant ones.
@@ -53,11 +52,9 @@ def correlate_with_target(
             spread += weights[unsigned(indices[i])] * off * off
             product += values[i] * target[unsigned(indices[i])]
         relevance[column] = norms[column] = 0.0
-        if np.isnan(total):
-            relevance[column] = MISSING
-        elif spread > CONSTANT * squares:
+        if spread > CONSTANT * squares:
             norms[column] = np.sqrt(spread)
-            relevance[column] = abs(product) / norms[column]
+            relevance[column] = product / norms[column]
 
 
 @kernel

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from ...sources.columns import ColumnSource, by_columns
 from ..base import Learner
 from .targets import Target, target_of
 
+THREADS = 2
+WORTH_A_THREAD = 1 << 15  # non-zeros
 STATE = "state."  # before the names of its arrays in a saved model
 
 
@@ -186,3 +189,13 @@ def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterato
         stop = min(max(stop, start + 1), start + most_columns, block.n_columns)
         yield block.columns(start, stop)
         start = stop
+
+
+def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
+    """Do work on ranges of columns, on two threads if there is enough of it; their order does not matter."""
+    if block.n_nonzero < WORTH_A_THREAD:
+        work(0, block.n_columns)
+        return
+    cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, (0, cut), (cut, block.n_columns)))

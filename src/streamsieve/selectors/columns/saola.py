@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
@@ -34,8 +31,8 @@ from ...kernels.saola import (
 )
 from ...selection import Selection
 from ..base import is_number, is_whole, require
-from .base import ColumnLearner, pieces
-from .targets import Target
+from .base import ColumnLearner, in_parts, pieces
+from .targets import Target, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
@@ -45,8 +42,6 @@ NO_GROUP = -1
 FIRST_SLOTS = 16
 DISCRETE_LEVELS = 32  # a column of whole numbers with no more different values is discrete, for "auto"
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
-THREADS = 2
-WORTH_A_THREAD = 1 << 15  # non-zeros
 
 
 class SAOLALearner(ColumnLearner):
@@ -135,15 +130,9 @@ class SAOLALearner(ColumnLearner):
             current=np.full(1, NO_GROUP),
         )
 
-    @property
-    def least_correlation(self) -> float:
-        """The |correlation| from which on Fisher's Z test finds dependence."""
-        rows = self._target.weights.size
-        return float(np.tanh(ndtri(1.0 - self.alpha / 2.0) / np.sqrt(rows - 3))) if rows > 3 else np.inf
-
     def _rule(self) -> Rule:
         lofs = self.variant == "lofs"
-        least = (self.least_correlation, self.delta + 2 * EQUAL) if lofs else (-1.0, -1.0)
+        least = (least_correlation(self.alpha, self.n_rows_), self.delta + 2 * EQUAL) if lofs else (-1.0, -1.0)
         return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least)
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
@@ -163,7 +152,7 @@ class SAOLALearner(ColumnLearner):
                 block,
                 lambda a, b: correlate_with_target(*columns, target.weights, target.numbers, a, b, strengths, norms),
             )
-            relevance[:, CORRELATION] = strengths
+            relevance[:, CORRELATION] = np.abs(strengths)
         if self.measure != "fisher_z" and target.codes.size:
             codes = np.zeros(block.values.size, np.int32)
             in_parts(block, lambda a, b: code_columns(block.indptr, block.values, a, b, codes, n_levels))
@@ -177,7 +166,7 @@ class SAOLALearner(ColumnLearner):
             )
             relevance[:, UNCERTAINTY] = shares
             measure[self._discrete(block, n_levels)] = UNCERTAINTY
-        by_correlation = relevance[:, CORRELATION] >= self.least_correlation - EQUAL
+        by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, self.n_rows_) - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
         if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
             relevant &= norms > 0
@@ -299,16 +288,6 @@ class GroupSAOLALearner(SAOLALearner):
         slots = self._state.order[: self._state.counts[KEPT]]
         order = np.argsort(self._state.ids[slots])
         return replace(super().selection(), groups=self._state.group[slots][order])
-
-
-def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on two threads if there is enough of it; their order does not matter."""
-    if block.n_nonzero < WORTH_A_THREAD:
-        work(0, block.n_columns)
-        return
-    cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, (0, cut), (cut, block.n_columns)))
 
 
 def with_more_slots(state: SaolaState) -> SaolaState:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from ...errors import DataError
 from ..rows.labels import place
@@ -50,3 +51,8 @@ def target_of(y: Any, class_weight: Any, origin: str = "") -> tuple[Target, NDAr
         return Target(numbers, np.empty(0, np.int32), np.empty(0), weights), None
     counts = np.bincount(codes, weights).astype(np.float64)
     return Target(numbers, codes.astype(np.int32), counts, weights), classes
+
+
+def least_correlation(alpha: float, n_rows: int) -> float:
+    """The |correlation| from which on Fisher's Z test at level ``alpha`` finds dependence."""
+    return float(np.tanh(ndtri(1.0 - alpha / 2.0) / np.sqrt(n_rows - 3))) if n_rows > 3 else np.inf
