@@ -20,10 +20,10 @@ METHODS = {
     "arow": "streamsieve.selectors.rows.baselines:AROWLearner",
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
     "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
+    "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
     "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
     "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
-    "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
 }
 
 
