@@ -13,6 +13,8 @@ from scipy.sparse import csc_array
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
+from streamsieve.kernels.binning import MDL, bin_columns
+from streamsieve.kernels.dependence import code_columns
 
 from .oracles import saola as oracle
 from .paths import DATA
@@ -147,3 +149,42 @@ def test_a_balanced_target_finds_what_a_rare_class_needs():
     balanced = ss.SAOLA(measure="su", class_weight="balanced").fit(X, y).selection()
     assert balanced.top(1).indices.tolist() == [0]
     assert balanced.scores.max() > 2 * plain.scores.max()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(5, 60), st.integers(2, 6), st.floats(0.2, 1.0))
+def test_bins_are_of_equal_frequency(seed, n_rows, bins, density):
+    random = np.random.default_rng(seed)
+    x = np.where(random.random(n_rows) < density, random.normal(0, 1, n_rows).round(1), 0.0)
+    y = random.integers(0, 2, n_rows)
+    y[:2] = 0, 1
+    codes = bin_codes(x, y, bins)
+    middle = np.array([((x < v).sum() + 0.5 * (x == v).sum()) / n_rows for v in x])
+    expected = np.minimum(bins - 1, np.floor(bins * middle)).astype(int)
+    same = {(a, b) for a, b in zip(codes.tolist(), expected.tolist(), strict=True)}
+    assert len(same) == len(set(codes.tolist())) == len(set(expected.tolist()))
+
+
+def test_bins_by_description_length_cut_where_the_classes_change():
+    random = np.random.default_rng(9)
+    x = random.permutation(np.linspace(-1, 1, 300))
+    y = np.where(x < -0.4, 0, np.where(x < 0.3, 1, 0))
+    codes = bin_codes(x, y, "mdl")
+    assert len(set(codes.tolist())) == 3
+    for code in set(codes.tolist()):
+        assert len(set(y[codes == code].tolist())) == 1
+    assert len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1  # nothing to describe
+
+
+def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:
+    """The code of every row of a column in bins."""
+    block = columns_of(csc_array(x[:, None]))
+    codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(1, np.int64)
+    code_columns(block.indptr, block.values, 0, 1, codes, n_levels)
+    known = np.ones(y.size), y.astype(np.int32), np.bincount(y).astype(float), np.ones(1, bool)
+    number = MDL if bins == "mdl" else bins
+    bin_columns(block.indptr, block.indices, block.values, *known, number, 0, 1, codes, n_levels)
+    dense = np.zeros(x.size, np.int64)
+    dense[block.indices] = codes
+    assert dense.max() < n_levels[0]
+    return dense

@@ -27,7 +27,7 @@ from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
-from .selectors.columns import alpha_investing, osfs, saola
+from .selectors.columns import alpha_investing, filters, osfs, saola
 from .selectors.columns.base import ColumnLearner
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
@@ -258,6 +258,14 @@ class OSFS(ColumnSelector, osfs.OSFSLearner):
 
 class FastOSFS(ColumnSelector, osfs.FastOSFSLearner):
     __doc__ = osfs.FastOSFSLearner.__doc__
+
+
+class FCBF(ColumnSelector, filters.FCBFLearner):
+    __doc__ = filters.FCBFLearner.__doc__
+
+
+class MRMR(ColumnSelector, filters.MRMRLearner):
+    __doc__ = filters.MRMRLearner.__doc__
 
 
 class GroupSAOLA(ColumnSelector, saola.GroupSAOLALearner):

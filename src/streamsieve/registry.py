@@ -23,6 +23,8 @@ METHODS = {
     "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
     "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
     "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
+    "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",
+    "mrmr": "streamsieve.selectors.columns.filters:MRMRLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
 }
 

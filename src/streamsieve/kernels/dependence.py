@@ -131,8 +131,8 @@ def entropy(counts: Array, size: int, total: float) -> float:
 
 
 @kernel
-def uncertainty_from_counts(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> float:
-    """Symmetrical uncertainty 2 I / (H + H) of two variables from their joint counts; 0 if neither varies."""
+def entropies(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> tuple[float, float, float]:
+    """Of two variables, each alone and together, from their joint counts; ``margin`` is scratch."""
     together = entropy(joint, n_first * n_second, total)
     for a in range(n_first):
         margin[a] = 0.0
@@ -143,10 +143,46 @@ def uncertainty_from_counts(joint: Array, n_first: int, n_second: int, total: fl
         margin[b] = 0.0
         for a in range(n_first):
             margin[b] += joint[a * n_second + b]
-    second = entropy(margin, n_second, total)
+    return first, entropy(margin, n_second, total), together
+
+
+@kernel
+def uncertainty_from_counts(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> float:
+    """Symmetrical uncertainty 2 I / (H + H) of two variables from their joint counts; 0 if neither varies."""
+    first, second, together = entropies(joint, n_first, n_second, total, margin)
     if first + second <= 0.0:
         return 0.0
     return float(max(0.0, 2.0 * (first + second - together) / (first + second)))
+
+
+@kernel
+def count_pairs(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+    other: Array,
+    other_counts: Array,
+    n_other: int,
+    joint: Array,
+) -> None:
+    """The weight of rows with each pair of codes, of a coded column and of a variable with a code for every row.
+
+    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are.
+    """
+    for i in range(n_levels * n_other):
+        joint[i] = 0.0
+    for b in range(n_other):
+        joint[b] = other_counts[b]
+    for i in range(indptr[column], indptr[column + 1]):
+        row = unsigned(indices[i])
+        joint[codes[i] * n_other + other[row]] += weights[row]
+        joint[other[row]] -= weights[row]
+    for b in range(n_other):
+        if joint[b] < CONSTANT * other_counts[b]:
+            joint[b] = 0.0
 
 
 @kernel
@@ -163,23 +199,11 @@ def uncertainty(
     joint: Array,
     margin: Array,
 ) -> float:
-    """Symmetrical uncertainty of a coded column and a variable with a code for every row.
+    """Symmetrical uncertainty of a coded column and a variable as in ``count_pairs``.
 
-    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are; joint, margin:
-             scratch for as many numbers as there are pairs of levels, and levels of either.
+    Given    joint, margin: scratch for as many numbers as there are pairs of levels, and levels of either.
     """
-    for i in range(n_levels * n_other):
-        joint[i] = 0.0
-    for b in range(n_other):
-        joint[b] = other_counts[b]
-    for i in range(indptr[column], indptr[column + 1]):
-        row = unsigned(indices[i])
-        joint[codes[i] * n_other + other[row]] += weights[row]
-        joint[other[row]] -= weights[row]
-    for b in range(n_other):
-        joint[b] = max(0.0, joint[b])
-        if joint[b] < CONSTANT * other_counts[b]:
-            joint[b] = 0.0
+    count_pairs(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint)
     return uncertainty_from_counts(joint, n_levels, n_other, float(weights.size), margin)
 
 

@@ -53,6 +53,10 @@ class ColumnLearner(Learner):
         """Ids and scores of the kept features, in any order."""
         raise NotImplementedError
 
+    def _remembered(self, state: Any) -> NDArray[np.int64]:
+        """Ids of the features that are kept or may yet be."""
+        return self._kept(state)[0]
+
     # ---- learning
 
     def start(self, y: Any, origin: str = "") -> Self:
@@ -96,8 +100,8 @@ class ColumnLearner(Learner):
         return self
 
     def _note_names(self, block: ColumnBlock) -> None:
-        """Remember the names of kept features, and of no others."""
-        kept = self._kept(self._state)[0]
+        """Remember the names of features that are or may be kept, and of no others."""
+        kept = self._remembered(self._state)
         here = {} if block.names is None else dict(zip(block.ids.tolist(), block.names.tolist(), strict=True))
         known = self._kept_names
         self._kept_names = {

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...kernels.dependence import (
-    are_whole,
-    code_columns,
     correlate_with_target,
     uncertainties_of_target,
 )
@@ -32,6 +30,7 @@ from ...kernels.saola import (
 from ...selection import Selection
 from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces
+from .coding import coded, have_few_values, require_bins
 from .targets import Target, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
@@ -40,7 +39,6 @@ VARIANTS = ("paper", "lofs")
 NO_BUDGET = 2**31 - 1
 NO_GROUP = -1
 FIRST_SLOTS = 16
-DISCRETE_LEVELS = 32  # a column of whole numbers with no more different values is discrete, for "auto"
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -69,6 +67,9 @@ class SAOLALearner(ColumnLearner):
         relevant one, is SAOLA-max.
     variant : {"paper", "lofs"}, default="paper"
         "lofs" decides ties and insignificant pairs as the authors' published library does.
+    bins : None, int or "mdl", default=None
+        Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
+        describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
     class_weight : None or "balanced", default=None
         "balanced" lets all classes count alike in every measure.
     """
@@ -79,6 +80,8 @@ class SAOLALearner(ColumnLearner):
         {"measure": "su", "bound": "max"},
         {"measure": "fisher_z", "variant": "lofs"},
         {"measure": "su", "variant": "lofs", "n_features_to_select": 2},
+        {"bins": "mdl"},
+        {"bins": 3},
     )
 
     def __init__(
@@ -90,6 +93,7 @@ class SAOLALearner(ColumnLearner):
         delta: float = 0.0,
         bound: str = "min",
         variant: str = "paper",
+        bins: int | str | None = None,
         class_weight: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -98,6 +102,7 @@ class SAOLALearner(ColumnLearner):
         self.delta = delta
         self.bound = bound
         self.variant = variant
+        self.bins = bins
         self.class_weight = class_weight
 
     def check_parameters(self) -> None:
@@ -109,6 +114,8 @@ class SAOLALearner(ColumnLearner):
         require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
         require(self.bound in BOUNDS, "bound", self.bound, " or ".join(map(repr, BOUNDS)))
         require(self.variant in VARIANTS, "variant", self.variant, " or ".join(map(repr, VARIANTS)))
+        require_bins(self.bins)
+        require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
         require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
 
     def _start(self, target: Target) -> SaolaState:
@@ -154,8 +161,7 @@ class SAOLALearner(ColumnLearner):
             )
             relevance[:, CORRELATION] = np.abs(strengths)
         if self.measure != "fisher_z" and target.codes.size:
-            codes = np.zeros(block.values.size, np.int32)
-            in_parts(block, lambda a, b: code_columns(block.indptr, block.values, a, b, codes, n_levels))
+            codes, n_levels = coded(block, target, self.bins)
             shares = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
             in_parts(
@@ -209,11 +215,9 @@ class SAOLALearner(ColumnLearner):
 
     def _discrete(self, block: ColumnBlock, n_levels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which columns are measured by uncertainty."""
-        if self.measure == "su":
+        if self.measure == "su" or self.bins is not None:
             return np.ones(block.n_columns, bool)
-        whole = np.zeros(block.n_columns, bool)
-        are_whole(block.indptr, block.values, 0, block.n_columns, whole)
-        return whole & (n_levels <= DISCRETE_LEVELS)
+        return have_few_values(block, n_levels)
 
     def _kept(self, state: SaolaState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         slots = state.order[: state.counts[KEPT]]
@@ -250,7 +254,7 @@ class GroupSAOLALearner(SAOLALearner):
     ----------
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
-    measure, alpha, delta, bound, class_weight
+    measure, alpha, delta, bound, bins, class_weight
         As in SAOLA.
     variant : {"paper", "lofs"}, default="paper"
         How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
