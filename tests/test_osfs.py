@@ -15,6 +15,7 @@ from streamsieve.blocks import columns_of
 
 from .oracles import osfs as oracle
 from .paths import DATA
+from .test_saola import problems
 
 FACES = {"OSFS": ss.OSFS, "FastOSFS": ss.FastOSFS}
 GOLDEN = [case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] in FACES]
@@ -37,12 +38,32 @@ def test_agrees_with_the_oracle(method, seed, n_rows, n_columns, density, most):
     y = X[:, :3].sum(axis=1) + random.normal(0, 0.5, n_rows)
     expected, closest = oracle.select(X.T, y, 0.1, most, fast=method == "FastOSFS")
     assume(closest > 1e-6)
-    selector = FACES[method](alpha=0.1, max_condition=most).fit_blocks([columns_of(csc_array(X))], y)
+    selector = FACES[method](measure="fisher_z", alpha=0.1, max_condition=most).fit_blocks(
+        [columns_of(csc_array(X))], y
+    )
     assert selector.selection().indices.tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize("method", FACES)
+@settings(deadline=None)
+@given(problem=problems(), most=st.integers(1, 3))
+def test_counts_agree_with_the_oracle(method, problem, most):
+    X, y = problem
+    expected, closest = oracle.select(X.T.tolist(), y.tolist(), 0.1, most, fast=method == "FastOSFS", by_counts=True)
+    assume(closest > 1e-9)
+    for measure in ("auto", "g2"):
+        selector = FACES[method](measure=measure, alpha=0.1, max_condition=most)
+        selector.fit_blocks([columns_of(csc_array(X))], y)
+        assert selector.selection().indices.tolist() == sorted(expected)
+
+
+def test_counts_need_classes():
+    random = np.random.default_rng(0)
+    with pytest.raises(ss.DataError, match="measure='g2' needs classes"):
+        ss.OSFS(measure="g2").fit(random.normal(0, 1, (30, 2)), random.normal(0, 1, 30))
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=[case["method"] for case in GOLDEN])
 def test_the_reference_library_selects_the_same(case):
-    asked = {name: value for name, value in case["parameters"].items() if name != "measure"}
-    selector = FACES[case["method"]](**asked).fit_source(ss.open_source(DATA / f"{case['data']}.svm.xz"))
+    selector = FACES[case["method"]](**case["parameters"]).fit_source(ss.open_source(DATA / f"{case['data']}.svm.xz"))
     assert selector.selection().indices.tolist() == case["selected"]

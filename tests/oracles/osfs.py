@@ -1,4 +1,4 @@
-"""OSFS and Fast-OSFS with Fisher's Z test, every partial correlation from residuals."""
+"""OSFS and Fast-OSFS: with Fisher's Z test, every partial correlation from residuals; and with G2, from counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
+from scipy.stats import chi2
 
 
 def statistic(x, target, given):
@@ -21,17 +22,41 @@ def statistic(x, target, given):
     return np.inf if abs(r) >= 1 else float(np.sqrt(freedom) * abs(0.5 * np.log((1 + r) / (1 - r))))
 
 
-def select(columns, target, alpha, most, fast):
+def g_squared(x, target, given):
+    """G2 of x and the target within the strata of the given columns, and its degrees of freedom."""
+    strata = {}
+    for row in range(len(target)):
+        strata.setdefault(tuple(g[row] for g in given), []).append(row)
+    total, freedom = 0.0, 0
+    for rows in strata.values():
+        mine = [x[row] for row in rows]
+        classes = [target[row] for row in rows]
+        for a in set(mine):
+            for c in set(classes):
+                count = sum(1 for m, k in zip(mine, classes, strict=True) if m == a and k == c)
+                if count:
+                    total += 2 * count * np.log(count * len(rows) / (mine.count(a) * classes.count(c)))
+        freedom += (len(set(mine)) - 1) * (len(set(classes)) - 1)
+    return total, freedom
+
+
+def select(columns, target, alpha, most, fast, by_counts=False):
     """The kept columns in order of arrival, and how close the closest test was to its limit."""
-    limit = NormalDist().inv_cdf(1 - alpha / 2)
     closest = np.inf
     kept = []
 
     def independent(number, given):
         nonlocal closest
-        w = statistic(columns[number], target, [columns[g] for g in given])
-        closest = min(closest, abs(w - limit))
-        return w < limit
+        others = [columns[g] for g in given]
+        if by_counts:
+            value, freedom = g_squared(columns[number], target, others)
+            if freedom == 0:
+                return True
+            limit = chi2.isf(alpha, freedom)
+        else:
+            value, limit = statistic(columns[number], target, others), NormalDist().inv_cdf(1 - alpha / 2)
+        closest = min(closest, abs(value - limit))
+        return value < limit
 
     def separated(number, pool, always=()):
         for size in range(0 if always else 1, most - len(always) + 1):

@@ -1,4 +1,4 @@
-"""Conditional independence by partial correlation, and the online selection that rests on it (OSFS, Fast-OSFS)."""
+"""Conditional independence, by partial correlation and by G2, and the online selection that rests on it (OSFS)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ Array = Any
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
 NO_SLOT = -1
 FLAT = 1e-12  # of a variance: what is left of one that others determine
+MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more is not made
 
 
 class IndependenceState(NamedTuple):
@@ -25,6 +26,8 @@ class IndependenceState(NamedTuple):
     relevance: Array  # float64, per slot: correlation with the target, with its sign
     columns: Array  # float64, slots x rows: centred, of length 1, times the weights of rows
     correlations: Array  # float64, slots x slots
+    codes: Array  # int32, slots x rows, of discrete columns; no rows where all tests are by correlation
+    n_levels: Array  # int64, per slot; 0 for a column that is not discrete
     counts: Array  # int64: kept; not relevant, redundant, replaced so far
 
 
@@ -65,8 +68,108 @@ def partial_correlation(state: Any, one: int, given: Array, n_given: int, matrix
     return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))
 
 
+class Tests(NamedTuple):
+    """What the tests need beside the kept columns."""
+
+    critical: float  # of Fisher's Z
+    limits: Array  # float64: of G2, by degrees of freedom
+    classes: Array  # int32, per row
+    n_classes: int
+    table: Array  # float64, scratch for counts
+
+
 @kernel
-def is_separated(state: Any, one: int, always: int, most: int, n_rows: int, critical: float) -> bool:
+def is_independent_by_counts(state: Any, tests: Any, mine: Array, n_mine: int, given: Array, n_given: int) -> bool:
+    """The G2 test of a coded variable and the classes given kept columns; one of too many cells finds dependence.
+
+    Degrees of freedom are counted where there are rows: a value that does not occur with some of the others has none.
+    """
+    strata = 1
+    for g in range(n_given):
+        strata *= state.n_levels[given[g]]
+        if strata * n_mine * tests.n_classes > MOST_CELLS:
+            return False
+    n_classes, block = tests.n_classes, n_mine * tests.n_classes
+    table = tests.table
+    for cell in range(strata * block):
+        table[cell] = 0.0
+    for row in range(mine.size):
+        stratum = 0
+        for g in range(n_given):
+            stratum = stratum * state.n_levels[given[g]] + state.codes[given[g], row]
+        table[stratum * block + mine[row] * n_classes + tests.classes[row]] += 1.0
+    total = 0.0
+    freedom = 0
+    by_class = np.empty(n_classes)
+    for stratum in range(strata):
+        there = 0.0
+        levels = classes = 0
+        by_class[:] = 0.0
+        for a in range(n_mine):
+            row_sum = 0.0
+            for c in range(n_classes):
+                count = table[stratum * block + a * n_classes + c]
+                row_sum += count
+                by_class[c] += count
+                if count > 0.0:
+                    total += count * np.log(count)
+            if row_sum > 0.0:
+                total -= row_sum * np.log(row_sum)
+                levels += 1
+            there += row_sum
+        if there == 0.0:
+            continue
+        for c in range(n_classes):
+            if by_class[c] > 0.0:
+                total -= by_class[c] * np.log(by_class[c])
+                classes += 1
+        total += there * np.log(there)
+        freedom += (levels - 1) * (classes - 1)
+    if freedom == 0:
+        return True
+    return bool(2.0 * total < tests.limits[min(freedom, tests.limits.size - 1)])
+
+
+@kernel
+def test_by_counts(
+    state: Any,
+    tests: Any,
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    n_levels: Array,
+    n_rows: int,
+    start: int,
+    stop: int,
+    related: Array,
+) -> None:
+    """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
+    dense, nobody = np.zeros(n_rows, np.int32), np.empty(0, np.int64)
+    mine = Tests(tests.critical, tests.limits, tests.classes, tests.n_classes, np.empty(tests.table.size))
+    for column in range(start, stop):
+        if n_levels[column] > 0:
+            dense[:] = 0
+            for i in range(indptr[column], indptr[column + 1]):
+                dense[indices[i]] = codes[i]
+            related[column] = not is_independent_by_counts(state, mine, dense, n_levels[column], nobody, 0)
+
+
+@kernel
+def is_independent_given(
+    state: Any, tests: Any, one: int, given: Array, n_given: int, n_rows: int, matrix: Array
+) -> bool:
+    """Whether a kept column is independent of the target given others: by counts if all of them are discrete."""
+    discrete = state.n_levels[one] > 0
+    for g in range(n_given):
+        discrete = discrete and state.n_levels[given[g]] > 0
+    if discrete:
+        return is_independent_by_counts(state, tests, state.codes[one], state.n_levels[one], given, n_given)
+    partial = partial_correlation(state, one, given, n_given, matrix)
+    return is_independent(partial, n_given, n_rows, tests.critical)
+
+
+@kernel
+def is_separated(state: Any, tests: Any, one: int, always: int, most: int, n_rows: int) -> bool:
     """Whether some of the other kept columns, ``most`` at most, make a column independent of the target.
 
     With ``always``, a slot, only sets that it is in are tried.
@@ -91,9 +194,7 @@ def is_separated(state: Any, one: int, always: int, most: int, n_rows: int, crit
         while True:
             for i in range(size):
                 given[fixed + i] = pool[chosen[i]]
-            if is_independent(
-                partial_correlation(state, one, given, fixed + size, matrix), fixed + size, n_rows, critical
-            ):
+            if is_independent_given(state, tests, one, given, fixed + size, n_rows, matrix):
                 return True
             i = size - 1
             while i >= 0 and chosen[i] == n_pool - size + i:
@@ -109,13 +210,15 @@ def is_separated(state: Any, one: int, always: int, most: int, n_rows: int, crit
 @kernel
 def offer_to_blanket(
     state: Any,
+    tests: Any,
     fast: bool,
     most: int,
-    critical: float,
     indptr: Array,
     indices: Array,
     values: Array,
     ids: Array,
+    codes: Array,
+    n_levels: Array,
     relevance: Array,
     norms: Array,
     weights: Array,
@@ -136,6 +239,12 @@ def offer_to_blanket(
         slot = order[counts[KEPT]]
         state.ids[slot] = ids[column]
         state.relevance[slot] = relevance[column]
+        state.n_levels[slot] = n_levels[column]
+        if n_levels[column] > 0:
+            mine = state.codes[slot]
+            mine[:] = 0
+            for i in range(indptr[column], indptr[column + 1]):
+                mine[indices[i]] = codes[i]
         for at in range(counts[KEPT]):
             product = 0.0
             kept = state.columns[order[at]]
@@ -143,7 +252,7 @@ def offer_to_blanket(
                 product += values[i] * kept[unsigned(indices[i])]
             state.correlations[slot, order[at]] = state.correlations[order[at], slot] = product / norms[column]
         counts[KEPT] += 1
-        if fast and is_separated(state, slot, NO_SLOT, most, n_rows, critical):
+        if fast and is_separated(state, tests, slot, NO_SLOT, most, n_rows):
             counts[KEPT] -= 1
             counts[REDUNDANT] += 1
             continue
@@ -152,9 +261,7 @@ def offer_to_blanket(
         while at < counts[KEPT]:
             other = order[at]
             newest = other == slot
-            if (not newest or not fast) and is_separated(
-                state, other, slot if fast else NO_SLOT, most, n_rows, critical
-            ):
+            if (not newest or not fast) and is_separated(state, tests, other, slot if fast else NO_SLOT, most, n_rows):
                 counts[KEPT] -= 1
                 for later in range(at, counts[KEPT]):
                     order[later] = order[later + 1]
