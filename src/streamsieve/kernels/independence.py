@@ -15,7 +15,7 @@ Array = Any
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
 NO_SLOT = -1
 FLAT = 1e-12  # of a variance: what is left of one that others determine
-MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more is not made
+MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 
 
 class IndependenceState(NamedTuple):
@@ -87,7 +87,7 @@ def is_independent_by_counts(state: Any, tests: Any, mine: Array, n_mine: int, g
     strata = 1
     for g in range(n_given):
         strata *= state.n_levels[given[g]]
-        if strata * n_mine * tests.n_classes > MOST_CELLS:
+        if strata * n_mine * tests.n_classes > tests.table.size:
             return False
     n_classes, block = tests.n_classes, n_mine * tests.n_classes
     table = tests.table
@@ -145,7 +145,10 @@ def test_by_counts(
 ) -> None:
     """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
     dense, nobody = np.zeros(n_rows, np.int32), np.empty(0, np.int64)
-    mine = Tests(tests.critical, tests.limits, tests.classes, tests.n_classes, np.empty(tests.table.size))
+    most = 1
+    for column in range(start, stop):
+        most = max(most, n_levels[column])
+    mine = Tests(tests.critical, tests.limits, tests.classes, tests.n_classes, np.empty(most * tests.n_classes))
     for column in range(start, stop):
         if n_levels[column] > 0:
             dense[:] = 0

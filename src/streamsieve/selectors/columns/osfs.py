@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from .coding import coded, have_few_values
 from .targets import Target, least_correlation
 
 MEASURES = ("auto", "fisher_z", "g2")
-MOST_FREEDOM = 1 << 16  # degrees: a test with more is judged as one with that many
+MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
 FIRST_SLOTS = 16
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
@@ -82,31 +83,33 @@ class OSFSLearner(ColumnLearner):
             counts=np.zeros(4, np.int64),
         )
 
-    def _tests(self) -> Tests:
+    def _tests(self, most_levels: int) -> Tests:
+        """What the tests need, for columns of no more levels than that."""
         target = self._target
-        counting = self.measure != "fisher_z" and target.codes.size > 0
-        freedoms = np.arange(MOST_FREEDOM if counting else 1)
-        limits = 2.0 * gammainccinv(np.maximum(freedoms, 1) / 2.0, self.alpha)  # of chi squared
+        n_classes = target.class_counts.size
+        cells = min(MOST_CELLS, max(1, n_classes) * most_levels ** (self.max_condition + 1))
         critical = float(ndtri(1.0 - self.alpha / 2.0))
-        return Tests(critical, limits, target.codes, target.class_counts.size, np.empty(MOST_CELLS if counting else 1))
+        return Tests(critical, limits_of_counts(self.alpha), target.codes, n_classes, np.empty(cells))
 
     def _offer(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
-        tests = self._tests()
         for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
-            state = self._offer_piece(state, piece, tests)
+            state = self._offer_piece(state, piece)
         return state
 
-    def _offer_piece(self, state: IndependenceState, block: ColumnBlock, tests: Tests) -> IndependenceState:
+    def _offer_piece(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
         target, columns = self._target, (block.indptr, block.indices, block.values)
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.weights, target.numbers
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         related = np.abs(relevance) >= least_correlation(self.alpha, self.n_rows_)
         codes, n_levels = np.zeros(0, np.int32), np.zeros(block.n_columns, np.int64)
-        if tests.limits.size > 1:
+        counting = self.measure != "fisher_z" and target.codes.size > 0
+        if counting:
             codes, n_levels = coded(block, target, None)
             if self.measure == "auto":
                 n_levels = np.where(have_few_values(block, n_levels), n_levels, 0)
+        tests = self._tests(int(max(1, n_levels.max(), state.n_levels.max())))
+        if counting:
             columns_coded = block.indptr, block.indices, codes, n_levels
             in_parts(block, lambda a, b: test_by_counts(state, tests, *columns_coded, self.n_rows_, a, b, related))
         candidates = np.flatnonzero(related & (norms > 0))
@@ -154,6 +157,13 @@ class FastOSFSLearner(OSFSLearner):
 
     method: ClassVar[str] = "fast-osfs"
     fast: ClassVar[bool] = True
+
+
+@lru_cache(maxsize=8)
+def limits_of_counts(alpha: float) -> NDArray[np.float64]:
+    """What G2 must reach at level ``alpha``, by degrees of freedom: quantiles of chi squared."""
+    limits: NDArray[np.float64] = 2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha)
+    return limits
 
 
 def with_more_slots(state: IndependenceState) -> IndependenceState:
