@@ -7,5 +7,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TRAIN = ROOT / "examples" / "data" / "basehock.train.svm.xz"
+DATA = ROOT / "tests" / "data"
 TEST = ROOT / "examples" / "data" / "basehock.test.svm.xz"
 COMMAND = [sys.executable, "-m", "streamsieve"]

@@ -8,24 +8,47 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .blocks import RowBlock
+    from .blocks import ColumnBlock, RowBlock
     from .errors import DataError, UsageError
-    from .estimators import AROW, FOBOS, FOFS, OGD, PET, SOFS, OFSPartial, RandomSelection, load
+    from .estimators import (
+        AROW,
+        FCBF,
+        FOBOS,
+        FOFS,
+        MRMR,
+        OGD,
+        PET,
+        SAOLA,
+        SOFS,
+        AlphaInvesting,
+        GroupSAOLA,
+        OFSPartial,
+        RandomSelection,
+        load,
+    )
     from .selection import RunRecord, Selection
     from .sources import Source, open_source
     from .workflow import select
 
 _HOME = {  # public name -> module, imported at first use: most users need few of them
     "AROW": "estimators",
+    "AlphaInvesting": "estimators",
+    "ColumnBlock": "blocks",
     "DataError": "errors",
+    "FCBF": "estimators",
     "FOBOS": "estimators",
+    "MRMR": "estimators",
     "FOFS": "estimators",
+    "FastOSFS": "estimators",
+    "GroupSAOLA": "estimators",
     "OFSPartial": "estimators",
     "OGD": "estimators",
+    "OSFS": "estimators",
     "PET": "estimators",
     "RandomSelection": "estimators",
     "RowBlock": "blocks",
     "RunRecord": "selection",
+    "SAOLA": "estimators",
     "SOFS": "estimators",
     "Selection": "selection",
     "Source": "sources",
@@ -37,6 +60,7 @@ _HOME = {  # public name -> module, imported at first use: most users need few o
 
 __all__ = [
     "__version__",
+    "ColumnBlock",
     "DataError",
     "RowBlock",
     "RunRecord",
@@ -48,6 +72,13 @@ __all__ = [
     "OGD",
     "PET",
     "RandomSelection",
+    "SAOLA",
+    "GroupSAOLA",
+    "AlphaInvesting",
+    "OSFS",
+    "FastOSFS",
+    "FCBF",
+    "MRMR",
     "Selection",
     "Source",
     "UsageError",

@@ -82,6 +82,70 @@ class RowBlock:
         return RowBlock(indptr, *kept, y, self.n_features, self.origin, self.dense, self.sample_weight[counts])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnBlock:
+    """Some columns in CSC form, with the ids of their features.
+
+    Within a column the row numbers ascend; no value is 0 or infinite, and NaN is one that is missing. The arrays are
+    read-only. ``groups`` are the columns' groups, if they arrive in groups.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]  # row numbers
+    values: NDArray[np.float64]
+    ids: NDArray[np.int64]
+    n_rows: int
+    names: NDArray[Any] | None = None
+    groups: NDArray[np.int64] | None = None
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = {"indptr": np.int64, "indices": np.int32, "values": np.float64, "ids": np.int64}
+        for name, kind in kinds.items():
+            frozen = np.ascontiguousarray(getattr(self, name), kind).view()
+            frozen.flags.writeable = False
+            object.__setattr__(self, name, frozen)
+        if not self.indptr.size or not self.indptr[-1] <= self.indices.size == self.values.size:
+            raise DataError("a block of columns whose indptr, indices and values do not fit one another")
+        for what in (self.ids, self.names, self.groups):
+            if what is not None and len(what) != self.n_columns:
+                raise DataError(f"a block of {self.n_columns} columns with {len(what)} ids, names or groups")
+
+    @property
+    def n_columns(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_nonzero(self) -> int:
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def columns(self, start: int, stop: int) -> ColumnBlock:
+        """The columns from ``start`` to before ``stop``, without copying."""
+        indptr = self.indptr[start : stop + 1]
+        begin, end = indptr[0], indptr[-1]
+        return ColumnBlock(
+            indptr - begin,
+            self.indices[begin:end],
+            self.values[begin:end],
+            self.ids[start:stop],
+            self.n_rows,
+            None if self.names is None else self.names[start:stop],
+            None if self.groups is None else self.groups[start:stop],
+            self.origin,
+        )
+
+
+def columns_of(matrix: Any, first_id: int = 0, **known: Any) -> ColumnBlock:
+    """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on."""
+    from scipy.sparse import csc_array
+
+    csc = csc_array(matrix)
+    csc.sum_duplicates()
+    csc.eliminate_zeros()
+    ids = np.arange(first_id, first_id + csc.shape[1])
+    return ColumnBlock(csc.indptr.astype(np.int64), csc.indices, csc.data, known.pop("ids", ids), csc.shape[0], **known)
+
+
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
     """A block of the non-zeros of a dense matrix."""
     values = matrix.astype(np.float32, copy=False)

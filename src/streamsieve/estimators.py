@@ -5,6 +5,7 @@ Each public class is a face over a learner of the same name: ``SOFS`` over ``sel
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,13 +22,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .blocks import columns_of
 from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
+from .selectors.columns import alpha_investing, filters, osfs, saola
+from .selectors.columns.base import ColumnLearner
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
-from .sources.arrays import ArraySource, is_sparse
+from .sources.arrays import ArraySource, as_labels, as_matrix, is_sparse
 
 
 class Selector(TransformerMixin, BaseEstimator, Learner):
@@ -178,6 +182,94 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
         tags.input_tags.allow_nan = self.reads_what_it_asks
         tags.classifier_tags.multi_class = not self.two_classes_only
         return tags
+
+
+class ColumnSelector(Selector, ColumnLearner):
+    """A learner of columns as a scikit-learn selector."""
+
+    def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
+        """Take the columns of ``X`` in their order, from scratch; ``groups`` has the group of each, if any."""
+        self.check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
+        source = ArraySource(X, y, self._names(), name="")
+        blocks = source.column_blocks()
+        if groups is not None:
+            known = np.asarray(groups, np.int64)
+            if known.shape != (X.shape[1],):
+                raise ValueError(f"groups has shape {known.shape}, but there are {X.shape[1]} columns")
+            blocks = (replace(block, groups=known[block.ids]) for block in blocks)
+        self.fit_blocks(blocks, y)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def partial_fit_columns(
+        self,
+        X: Any,
+        y: Any | None = None,
+        feature_ids: Any | None = None,
+        names: Any | None = None,
+        groups: Any | None = None,
+    ) -> Self:
+        """Take some more columns. The first call brings ``y``; a later one may, and it must be the same.
+
+        ``feature_ids`` are the ids of the columns; without them they go on from the highest so far. Names that ``X``
+        brings with it are taken; other ``names`` can be given. ``groups`` are the columns' groups, for methods that
+        know groups.
+        """
+        matrix, known = as_matrix(X, "")
+        if y is not None and not self.started:
+            self.start(as_labels(y, ""))
+        elif not self.started:
+            raise ValueError("the first columns must come with the target, y")
+        elif y is not None:
+            self.refuse_other_target(as_labels(y, ""))
+        first = self.n_features_in_
+        ids = np.arange(first, first + matrix.shape[1]) if feature_ids is None else np.asarray(feature_ids, np.int64)
+        titles = known if names is None else np.asarray(names, dtype=object)
+        belong = None if groups is None else np.asarray(groups, np.int64)
+        return self.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=belong))
+
+    def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
+        """The names of the selected columns: those seen in training, otherwise x0, x1, ..."""
+        names = self.selection().names
+        return super().get_feature_names_out(input_features) if names is None or input_features is not None else names
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.started
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class SAOLA(ColumnSelector, saola.SAOLALearner):
+    __doc__ = saola.SAOLALearner.__doc__
+
+
+class AlphaInvesting(ColumnSelector, alpha_investing.AlphaInvestingLearner):
+    __doc__ = alpha_investing.AlphaInvestingLearner.__doc__
+
+
+class OSFS(ColumnSelector, osfs.OSFSLearner):
+    __doc__ = osfs.OSFSLearner.__doc__
+
+
+class FastOSFS(ColumnSelector, osfs.FastOSFSLearner):
+    __doc__ = osfs.FastOSFSLearner.__doc__
+
+
+class FCBF(ColumnSelector, filters.FCBFLearner):
+    __doc__ = filters.FCBFLearner.__doc__
+
+
+class MRMR(ColumnSelector, filters.MRMRLearner):
+    __doc__ = filters.MRMRLearner.__doc__
+
+
+class GroupSAOLA(ColumnSelector, saola.GroupSAOLALearner):
+    __doc__ = saola.GroupSAOLALearner.__doc__
 
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:

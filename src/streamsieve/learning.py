@@ -13,6 +13,7 @@ from .machine import peak_memory
 from .runs import CHECKPOINT, RunDirectory
 from .selection import RunRecord
 from .sources import Source
+from .sources.columns import by_columns
 
 FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
 
@@ -25,6 +26,7 @@ class Progress(NamedTuple):
     bytes: int | None
     n_bytes: int | None
     mistakes: int | None
+    unit: str = "rows"  # what ``rows`` and ``n_rows`` count: "features" for methods that go over columns
 
 
 Watch = Callable[[Progress], None]
@@ -71,6 +73,37 @@ def learn(
         peak_memory_bytes=peak_memory(),
         curve=_curve_of(selector),
         trace=trace,
+        data=request.get("fingerprint", {}),
+        open_selector=partial(_estimator, selector),
+    )
+
+
+def learn_columns(request: dict[str, Any], selector: Any, source: Source, watch: Watch | None) -> RunRecord:
+    """A run of a method for columns: all of them offered, one block after the other."""
+    began = time.perf_counter()
+    columns = by_columns(source)
+    selector.start(columns.targets(), columns.name)
+    learn = 0.0
+    for block in columns.column_blocks():
+        start = time.perf_counter()
+        selector.partial_fit_block(block)
+        learn += time.perf_counter() - start
+        if watch:
+            watch(Progress(selector.n_features_seen_, columns.n_features, None, None, None, "features"))
+    selector.finish(columns.name)
+    selector.n_features_in_ = max(selector.n_features_in_, columns.n_features or 0)
+    total = time.perf_counter() - began
+    return RunRecord(
+        method=request["method"],
+        params=selector.parameters(),
+        n_rows=selector.n_rows_,
+        n_features=selector.n_features_in_,
+        n_nonzero=selector.n_nonzero_,
+        selection=selector.selection(),
+        mistakes=None,
+        updates=None,
+        seconds={"total": total, "read": total - learn, "learn": learn},
+        peak_memory_bytes=peak_memory(),
         data=request.get("fingerprint", {}),
         open_selector=partial(_estimator, selector),
     )

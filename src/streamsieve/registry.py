@@ -19,6 +19,13 @@ METHODS = {
     "fobos": "streamsieve.selectors.rows.baselines:FOBOSLearner",
     "arow": "streamsieve.selectors.rows.baselines:AROWLearner",
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
+    "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
+    "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
+    "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
+    "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
+    "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",
+    "mrmr": "streamsieve.selectors.columns.filters:MRMRLearner",
+    "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
 }
 
 

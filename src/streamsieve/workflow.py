@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from .blocks import RowBlock
 from .errors import DataError, UsageError
 from .kernels.scores import keep_selected
-from .learning import Watch, learn
+from .learning import Watch, learn, learn_columns
 from .machine import peak_memory
 from .persistence import read_model
 from .registry import learner_class, load_learner
 from .runs import REQUEST, RunDirectory, fingerprint, refuse_changed
 from .selection import RunRecord
 from .selectors.base import plain
+from .selectors.columns.base import ColumnLearner
 from .selectors.rows.addresses import table_addresses
 from .sources import Source, open_like, open_source, refuse_target
 from .sources.writers import needs_width, write_rows
@@ -86,6 +87,8 @@ def select(
     if checkpoint_every is not None and request["data"] is None:
         raise UsageError("checkpoints are for rows that can be read again: of a file, not of memory or a pipe")
     selector = _selector(request)
+    if isinstance(selector, ColumnLearner):
+        refuse_options_of_rows(request, test)
     source = open_source(data, target, zero_based)
     test_source = _open_test(test, request, source)
     request["fingerprint"] = _fingerprint(data)
@@ -150,6 +153,8 @@ def predict(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
     """The predicted labels of ``data`` and its own, block by block."""
     selector, source = _trained(run_dir, data, target, zero_based)
+    if isinstance(selector, ColumnLearner):
+        raise UsageError(f"{run_dir}: {selector.method} selects features and predicts nothing; apply the selection")
     return ((selector.classify(selector.decision_function_block(block)), block.y) for block in source.row_blocks())
 
 
@@ -241,6 +246,20 @@ def _selector(request: dict[str, Any]) -> Any:
     return selector
 
 
+def refuse_options_of_rows(request: dict[str, Any], test: Any) -> None:
+    """A method that takes columns predicts nothing, and sees all rows at once."""
+    method = request["method"]
+    if test is not None:
+        raise UsageError(
+            f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
+            "train a model on what it leaves"
+        )
+    if request["checkpoint_every"] is not None:
+        raise UsageError(f"checkpoints are for methods that learn row by row; {method} goes over columns")
+    if request["classes"] is not None:
+        raise UsageError(f"{method} takes the classes from the target; leave --classes away")
+
+
 def refuse_unknown_parameters(method: str, params: Iterable[str]) -> None:
     names = learner_class(method).parameter_names()
     for name in params:
@@ -304,7 +323,10 @@ def _run(
     watch: Watch | None,
 ) -> RunRecord:
     try:
-        record = learn(request, selector, source, folder, trace, watch)
+        if isinstance(selector, ColumnLearner):
+            record = learn_columns(request, selector, source, watch)
+        else:
+            record = learn(request, selector, source, folder, trace, watch)
         if test is not None:
             record.test_accuracy = accuracy(
                 (selector.classify(selector.decision_function_block(block)), block.y) for block in test.row_blocks()

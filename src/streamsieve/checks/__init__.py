@@ -13,18 +13,21 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ..registry import learner_class
+from ..selectors.columns.base import ColumnLearner
 from ..selectors.rows.base import RowLearner
-from . import rows
+from . import columns, rows
 
 Check = Callable[[], None]
+KINDS = ((RowLearner, rows), (ColumnLearner, columns))
 
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:
     """The checks a method must pass, with their names."""
     learner = learner_class(method)
-    if issubclass(learner, RowLearner):
-        for params in ({}, *learner.check_variants):
-            for check in rows.CHECKS:
-                if check.__name__ not in learner.exempt_from_checks:
-                    told = ",".join(f"{name}={value}" for name, value in params.items())
-                    yield f"{check.__name__}({told})", partial(check, rows.Maker(method, params))
+    for kind, promises in KINDS:
+        if issubclass(learner, kind):
+            for params in ({}, *learner.check_variants):
+                for check in promises.CHECKS:
+                    if check.__name__ not in learner.exempt_from_checks:
+                        told = ",".join(f"{name}={value}" for name, value in params.items())
+                        yield f"{check.__name__}({told})", partial(check, promises.Maker(method, params))

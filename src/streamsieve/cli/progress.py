@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -17,7 +18,7 @@ class ProgressBar:
         self.bar = Progress(
             BarColumn(bar_width=30),
             TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[rows]:,} rows"),
+            TextColumn("{task.fields[rows]:,} {task.fields[unit]}"),
             TextColumn("{task.fields[speed]}"),
             TextColumn("{task.fields[mistakes]}"),
             TimeElapsedColumn(),
@@ -27,7 +28,7 @@ class ProgressBar:
             refresh_per_second=8,
             transient=True,
         )
-        self.task = self.bar.add_task("", total=None, rows=0, speed="", mistakes="")
+        self.task = self.bar.add_task("", total=None, rows=0, unit="rows", speed="", mistakes="")
 
     def __enter__(self) -> ProgressBar:
         self.bar.start()
@@ -43,4 +44,5 @@ class ProgressBar:
         elapsed = self.bar.tasks[self.task].elapsed or 0.0
         speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
         mistakes = "" if now.mistakes is None else f"{now.mistakes / now.rows:.1%} mistakes"
-        self.bar.update(self.task, completed=done, total=total, rows=now.rows, speed=speed, mistakes=mistakes)
+        shown: dict[str, Any] = {"rows": now.rows, "unit": now.unit, "speed": speed, "mistakes": mistakes}
+        self.bar.update(self.task, completed=done, total=total, **shown)

@@ -12,9 +12,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, dense_block
+from ..blocks import ColumnBlock, RowBlock, dense_block
 from ..errors import DataError
 from .base import BaseSource
+from .columns import blocks_of_columns
 
 BLOCK_VALUES = 1 << 20
 
@@ -66,6 +67,13 @@ class ArraySource(BaseSource):
             if not self.allow_nan:
                 refuse_not_finite(block, start, self.feature_names)
             yield block
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        """The columns in order, in blocks."""
+        matrix = self.matrix.tocsc() if is_sparse(self.matrix) else self.matrix
+        if is_sparse(matrix):
+            matrix.eliminate_zeros()
+        return blocks_of_columns(matrix, self.feature_names, self.name)
 
     def targets(self) -> NDArray[Any]:
         return super().targets() if self.y is None else self.y

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from .base import BaseSource, file_size
 from .lists import LABEL, SparseSource, is_sparse
-from .tables import BATCH_VALUES, TableSource, damage_named, rows_at_once
+from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,7 @@ def batches(
             yield batch
 
 
-class ArrowSource(TableSource):
+class ArrowSource(ColumnTableSource):
     """Columns of numbers in an Arrow file."""
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
@@ -102,6 +102,11 @@ class ArrowSource(TableSource):
         for batch in batches(self.path, self.n_bytes, str(self.target) if self.has_target else None, wanted):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(batches(self.path, self.n_bytes, None, columns)))
 
 
 class SparseArrowSource(SparseSource):

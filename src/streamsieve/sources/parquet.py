@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .base import BaseSource, file_size
 from .lists import BLOCK_NONZEROS, VALUES, SparseSource, is_sparse
-from .tables import BATCH_VALUES, TableSource, damage_named, rows_at_once
+from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
         yield file
 
 
-class ParquetSource(TableSource):
+class ParquetSource(ColumnTableSource):
     """Columns of numbers in a Parquet file."""
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
@@ -50,6 +50,10 @@ class ParquetSource(TableSource):
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with parquet_file(self.path) as file:
             yield from file.iter_batches(rows_at_once(len(self.used), BATCH_VALUES), columns=self.used)
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        with parquet_file(self.path) as file:
+            return file.read(columns=columns)
 
 
 class SparseParquetSource(SparseSource):

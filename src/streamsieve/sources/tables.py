@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, dense_block
+from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError
 from .arrays import refuse_not_finite
 from .base import BaseSource
@@ -114,6 +114,45 @@ class TableSource(BatchSource):
             refuse_not_finite(block, row, self.feature_names)
             yield block
             row += batch.num_rows
+
+
+class ColumnTableSource(TableSource):
+    """A table in a file that can be read column by column."""
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        """These columns alone, all rows of them."""
+        raise NotImplementedError
+
+    def targets(self) -> NDArray[Any]:
+        if not self.has_target:
+            raise DataError(f"{self.name}: the rows have no labels")
+        column = self._read([str(self.target)]).column(0).combine_chunks()
+        return labels(column, str(self.target), self.name, 0)
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        """The columns in order, a few at a time."""
+        return read_ahead(self._column_blocks(), BATCHES_AHEAD)
+
+    def _column_blocks(self) -> Iterator[ColumnBlock]:
+        at_once = max(1, BATCH_VALUES // max(1, self.n_rows or 1))
+        for start in range(0, len(self.columns), at_once):
+            names = self.columns[start : start + at_once]
+            table = self._read(names)
+            matrix = np.empty((table.num_rows, len(names)), order="F")
+            for position, name in enumerate(names):
+                column = gaps_as_nan(table.column(name).combine_chunks())
+                matrix[:, position] = numbers(column, name, self.name, 0)
+            yield columns_of(matrix, start, names=np.array(names, dtype=object), origin=self.name)
+
+
+def gaps_as_nan(column: pa.Array) -> pa.Array:
+    """A column of numbers with NaN where a value is missing."""
+    import pyarrow as pa
+    import pyarrow.types as kind
+
+    if column.null_count and (kind.is_integer(column.type) or kind.is_floating(column.type)):
+        return column.cast(pa.float64(), safe=False).fill_null(float("nan"))
+    return column
 
 
 def plain_numbers(column: pa.Array) -> NDArray[Any]:

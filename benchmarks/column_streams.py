@@ -1,0 +1,162 @@
+"""SAOLA, group-SAOLA and alpha-investing on column streams as wide as P3's largest sets.
+
+    python benchmarks/column_streams.py [--repeat N]
+
+Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (P3 table II), in memory before
+the clock starts: most are noise, as long as a real vocabulary's (Zipf), some hundred tell the class, each with weaker
+copies. For group-SAOLA the columns come in groups of a hundredth of them all. P3's times, of MATLAB code
+on a PC, are for the real sets (tables VII and XXIII). And leukemia, whose figure is that of the authors'
+library. A run writes its section of docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from report import apart, machine, table, write_section
+
+SIGNALS, COPIES = 300, 4
+LEUKEMIA = Path(__file__).parents[1] / "tests" / "data" / "leukemia.svm.xz"
+
+
+class Shape(NamedTuple):
+    rows: int
+    columns: int
+    nonzeros: int
+    saola_seconds: float  # P3's
+    group_seconds: float
+
+
+SHAPES = {
+    "news20": Shape(9_996, 1_355_191, 4_500_000, 944, 2_154),
+    "kdd2010": Shape(20_000, 29_890_095, 600_000, 1_056, 395),
+    "webspam": Shape(20_000, 16_609_143, 74_000_000, 1_456, 3_013),
+}
+
+
+def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
+    """All columns of a set as one block, and the classes."""
+    from streamsieve.blocks import ColumnBlock
+
+    random = np.random.default_rng(shape.columns)
+    y = random.integers(0, 2, shape.rows)
+    planted = SIGNALS * COPIES
+    ranks = np.arange(1, shape.columns - planted + 1, dtype=np.float64)
+    lengths = shape.nonzeros / (ranks * np.log(ranks.size))
+    lengths = np.minimum(np.floor(lengths + random.random(ranks.size)), shape.rows // 2).astype(np.int64)
+    random.shuffle(lengths)
+    telling = np.sort(random.choice(shape.columns, planted, replace=False))
+    noise = np.setdiff1d(np.arange(shape.columns), telling, assume_unique=True)
+    supports = {int(column): rows for column, rows in zip(telling, signals(random, y), strict=True)}
+    sizes = np.zeros(shape.columns, np.int64)
+    sizes[noise] = lengths
+    for column, rows in supports.items():
+        sizes[column] = rows.size
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    indices = distinct_rows(random, sizes, indptr, shape.rows)
+    for column, rows in supports.items():
+        indices[indptr[column] : indptr[column + 1]] = rows
+    values = np.ones(indices.size)
+    return ColumnBlock(indptr, indices, values, np.arange(shape.columns), shape.rows), y
+
+
+def signals(random: np.random.Generator, y: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Rows of columns that occur more often in one class, and of copies that lack a part of them."""
+    found = []
+    for _ in range(SIGNALS):
+        often, seldom = random.uniform(0.03, 0.2), random.uniform(0.0, 0.015)
+        favoured = random.integers(0, 2)
+        rows = np.flatnonzero(random.random(y.size) < np.where(y == favoured, often, seldom))
+        found += [rows] + [rows[random.random(rows.size) < 0.8] for _ in range(COPIES - 1)]
+    random.shuffle(found)  # type: ignore[arg-type]
+    return found
+
+
+def distinct_rows(
+    random: np.random.Generator, sizes: NDArray[np.int64], indptr: NDArray[np.int64], n_rows: int
+) -> NDArray[np.int32]:
+    """For every column as many different rows as its size, ascending: a random start and a random stride."""
+    step = np.maximum(1, n_rows // np.maximum(1, sizes))
+    start = random.integers(0, n_rows, sizes.size) % np.maximum(1, n_rows - step * (sizes - 1))
+    place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
+    jitter = random.random(place.size) * np.repeat(step, sizes)
+    rows = np.repeat(start, sizes) + place * np.repeat(step, sizes)
+    rows = np.minimum(rows + np.where(place < np.repeat(sizes, sizes) - 1, jitter.astype(np.int64), 0), n_rows - 1)
+    return rows.astype(np.int32)
+
+
+def measure(name: str, repeat: int) -> list[list[str]]:
+    import streamsieve as ss
+    from streamsieve.machine import peak_memory
+
+    shape = SHAPES[name]
+    block, y = columns(shape)
+    made = peak_memory()
+    grouped = ss.ColumnBlock(
+        block.indptr,
+        block.indices,
+        block.values,
+        block.ids,
+        block.n_rows,
+        groups=block.ids // (shape.columns // 100),
+    )
+    lines = []
+    for label, selector, data, theirs in (
+        ("SAOLA", ss.SAOLA(measure="fisher_z"), block, shape.saola_seconds),
+        ("SAOLA, by uncertainty", ss.SAOLA(measure="su", delta=0.002), block, shape.saola_seconds),
+        ("group-SAOLA", ss.GroupSAOLA(measure="fisher_z"), grouped, shape.group_seconds),
+        ("alpha-investing", ss.AlphaInvesting(), block, 0.0),
+    ):
+        selector.fit_blocks([data.columns(0, 1000)], y)
+        seconds = []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            selector.fit_blocks([data], y)
+            seconds.append(time.perf_counter() - start)
+        best, kept = min(seconds), len(selector.selection())
+        paper = [f"{theirs:,.0f}", f"{theirs / best:,.0f}"] if theirs else ["-", "-"]
+        extra = max(0, peak_memory() - made) / 1e6
+        found = [f"{kept:,}", f"{extra:,.0f}"]
+        size = f"{block.n_rows:,} x {block.n_columns:,}"
+        lines.append([f"{name}, {label}", size, f"{block.n_nonzero / 1e6:.1f}", f"{best:.2f}", *paper, *found])
+    return lines
+
+
+def leukemia(repeat: int) -> list[str]:
+    import streamsieve as ss
+    from streamsieve.sources.columns import by_columns
+
+    source = by_columns(ss.open_source(LEUKEMIA))
+    blocks, y = list(source.column_blocks()), source.targets()
+    selector = ss.SAOLA(measure="fisher_z", variant="lofs")
+    seconds = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        selector.fit_blocks(blocks, y)
+        seconds.append(time.perf_counter() - start)
+    best = min(seconds)
+    nonzeros = sum(block.n_nonzero for block in blocks) / 1e6
+    kept = f"{len(selector.selection()):,}"
+    return ["leukemia, SAOLA", "72 x 7,129", f"{nonzeros:.1f}", f"{best:.4f}", "4.92", f"{4.92 / best:,.0f}", kept, "-"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    lines = [line for name in SHAPES for line in apart(measure, name, options.repeat)]
+    lines.append(apart(leukemia, 20))
+    header = ("", "rows x columns", "M non-zeros", "seconds", "paper's", "times faster", "kept", "MB beside the data")
+    found = table(header, lines)
+    print(found)
+    write_section("columns", f"{machine()}\n\n{found}\n\nBest of {options.repeat}, from memory.")
+
+
+if __name__ == "__main__":
+    main()

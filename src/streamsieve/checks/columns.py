@@ -1,0 +1,166 @@
+"""Promises of every algorithm that takes features as they come."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock, columns_of
+from ..errors import DataError
+from ..estimators import estimator_class, load
+from ..registry import learner_class
+from ..sources import open_source
+from ..sources.arrays import ArraySource
+from ..sources.writers import write_rows
+
+ROWS, FEATURES = 120, 60
+
+
+class Maker:
+    """Makes selectors of a method."""
+
+    def __init__(self, method: str, params: dict[str, Any]) -> None:
+        self.face = estimator_class(method)
+        self.learner = learner_class(method)
+        self.params = params
+
+    def __call__(self, **params: Any) -> Any:
+        return self.face(**{**self.params, **params})
+
+
+def wide_data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rows whose first features tell the class, some of them twice over, among others that do not; many zeros."""
+    random = np.random.default_rng(7)
+    X = random.integers(-2, 3, (ROWS, FEATURES)).astype(np.float64)
+    y = np.where(X[:, 0] + X[:, 1] + random.normal(0, 0.5, ROWS) > 0, 3, -1)
+    X[:, 10] = X[:, 0] + random.integers(0, 2, ROWS)
+    X[:, 20] = 2 * X[:, 1]
+    return X, y
+
+
+def learned(selector: Any) -> dict[str, Any]:
+    selection = selector.selection()
+    return {"indices": selection.indices.tolist(), "scores": selection.scores.tolist()}
+
+
+def assert_same(found: Any, expected: Any, what: str) -> None:
+    assert learned(found) == learned(expected), f"{what}: {learned(found)} != {learned(expected)}"
+
+
+def blocks_of(X: NDArray[np.float64], size: int) -> list[ColumnBlock]:
+    return [columns_of(X[:, start : start + size], start) for start in range(0, X.shape[1], size)]
+
+
+def check_block_sizes(make: Maker) -> None:
+    """Columns one at a time, seven at a time and all at once: the same answer."""
+    X, y = wide_data()
+    expected = make().fit(X, y)
+    assert len(expected.selection()), "nothing was selected"
+    for size in (1, 7, FEATURES):
+        found = make().fit_blocks(blocks_of(X, size), y)
+        assert_same(found, expected, f"blocks of {size} columns")
+
+
+def check_forms_of_data(make: Maker) -> None:
+    """Dense, sparse and a file of rows: the same answer."""
+    from scipy.sparse import csc_array, csr_array
+
+    X, y = wide_data()
+    expected = make().fit(X, y)
+    for form in (csc_array, csr_array):
+        assert_same(make().fit(form(X), y), expected, form.__name__)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("rows.svm", "rows.arrow", "rows.parquet"):
+            path = Path(folder) / name
+            write_rows(path, ArraySource(X, y).row_blocks(), n_features=FEATURES)
+            assert_same(make().fit_source(open_source(path)), expected, name)
+
+
+def check_save_in_the_middle(make: Maker) -> None:
+    """A model saved between two columns goes on as if it never had been."""
+    X, y = wide_data()
+    expected = make().fit_blocks(blocks_of(X, FEATURES), y)
+    selector = make().start(y)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, block in enumerate(blocks_of(X, 1)):
+            if number % 9 == 4:
+                selector.save(Path(folder) / "model")
+                selector = load(Path(folder) / "model")
+            selector.partial_fit_block(block)
+    assert_same(selector.finish(), expected, "saved and loaded")
+
+
+def check_ids_and_names(make: Maker) -> None:
+    """Ids are those given, in any order and however large; names travel with them."""
+    X, y = wide_data()
+    expected = make().fit(X, y).selection().indices
+    ids = 10**12 + 3 * np.arange(FEATURES)
+    names = np.array([f"gene {feature}" for feature in range(FEATURES)], dtype=object)
+    selector = make()
+    for start in range(0, FEATURES, 7):
+        part = slice(start, start + 7)
+        selector.partial_fit_columns(X[:, part], y, feature_ids=ids[part], names=names[part])
+    selection = selector.finish().selection()
+    assert selection.indices.tolist() == ids[expected].tolist()
+    assert selection.names is not None
+    assert selection.names.tolist() == names[expected].tolist()
+
+
+def check_useless_columns(make: Maker) -> None:
+    """Empty and constant columns change nothing and are never selected."""
+    X, y = wide_data()
+    expected = make().fit(X, y).selection().indices
+    filler = np.zeros((ROWS, 2))
+    filler[:, 1] = 5.5
+    padded = np.concatenate([filler, X, filler], axis=1)
+    assert make().fit(padded, y).selection().indices.tolist() == (expected + 2).tolist()
+
+
+def check_refusals(make: Maker) -> None:
+    """Bad input raises, and says what is wrong."""
+    X, y = wide_data()
+    bad = X.copy()
+    bad[17, 4] = np.nan
+    other = columns_of(X[1:, :1])
+    _refuses(lambda: make().start(y).partial_fit_block(other), f"{ROWS - 1} rows")
+    _refuses(lambda: make().start(np.ones(ROWS)), "in all rows")
+    _refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
+    started = make().start(y)
+    _refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
+
+
+def _refuses(call: Callable[[], Any], message: str) -> None:
+    said = ""
+    try:
+        call()
+    except DataError as error:
+        said = str(error)
+    assert message in said, f"{said!r} does not say {message!r}"
+
+
+def check_memory_is_that_of_the_kept(make: Maker) -> None:
+    """What is remembered does not grow with the features that go by."""
+    X, y = wide_data()
+    once = make().fit(X, y)
+    often = make().start(y)
+    for repeat in range(30):
+        often.partial_fit_block(columns_of(X, repeat * FEATURES))
+    room = max(16, 4 * len(often.selection()), 4 * len(once.selection()))
+    held = sum(array.nbytes for array in often._state)
+    assert held <= room * (ROWS * 16 + 4096), f"{held} bytes for {len(often.selection())} kept columns"
+
+
+CHECKS = (
+    check_block_sizes,
+    check_forms_of_data,
+    check_save_in_the_middle,
+    check_ids_and_names,
+    check_useless_columns,
+    check_refusals,
+    check_memory_is_that_of_the_kept,
+)

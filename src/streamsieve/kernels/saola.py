@@ -1,0 +1,238 @@
+"""SAOLA and group-SAOLA (P3 algorithms 1 and 2): columns against the kept ones, pair by pair, in order of arrival."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .dependence import correlate_with_kept, standardize_column, uncertainty, uncertainty_from_counts
+from .jit import kernel
+
+Array = Any
+
+CORRELATION, UNCERTAINTY = 0, 1  # columns of ``relevance``: the measures
+EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
+KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts``
+
+
+class SaolaState(NamedTuple):
+    """The kept columns, a slot each. What a measure does not need has no columns."""
+
+    order: Array  # int32: slots in order of arrival, then the free ones
+    ids: Array  # int64, per slot
+    group: Array  # int64, per slot
+    measure: Array  # int8, per slot: what its relevance is measured by
+    relevance: Array  # float64, slots x 2: by both measures, where they were taken
+    columns: Array  # float64, slots x rows: centred, of length 1, times the weights of rows
+    codes: Array  # int32, slots x rows
+    n_levels: Array  # int64, per slot
+    level_counts: Array  # float64, slots x levels: the weight of rows with each code
+    counts: Array  # int64: kept; not relevant, redundant, replaced so far; kept of groups that are closed
+    current: Array  # int64: the group that is open, if there are groups
+
+
+class Rule(NamedTuple):
+    """In which way the papers and the reference library differ."""
+
+    ties_lose: bool  # whether a newcomer no more relevant than a kept one can be redundant
+    strict: bool  # whether a pair must depend more than the bound, not just as much
+    larger_bound: bool  # whether the bound is the larger relevance of the two (SAOLA-max), not the loser's
+    least: tuple[float, float]  # pairs that depend less, by each measure, say nothing
+
+
+@kernel
+def offer_columns(
+    state: Any,
+    rule: Any,
+    budget: int,
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    ids: Array,
+    codes: Array,
+    n_levels: Array,
+    measure: Array,
+    relevance: Array,
+    norms: Array,
+    weights: Array,
+    candidates: Array,
+    start: int,
+) -> int:
+    """Offer relevant columns to the kept ones, one by one; how many of ``candidates`` were dealt with.
+
+    Problem  newcomer F, kept Y in order of arrival, dep(.) the relevance for the target:
+                 if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant, and the rest of the walk is off
+                 else if dep(F) > dep(Y) and dep(F, Y) >= dep(Y):  Y goes
+             What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the last to arrive. A
+             member of a group meets the kept ones of its own group alone.
+    Given    measure: of each column; a pair is measured by uncertainty if both columns are, else by correlation.
+    Back     ``state``, changed in place. It stops early when there is no free slot for the next one.
+    """
+    counts, order = state.counts, state.order
+    largest = 1
+    for c in candidates:
+        largest = max(largest, n_levels[c])
+    joint = np.empty(largest * state.level_counts.shape[1])
+    margin = np.empty(max(largest, state.level_counts.shape[1]))
+    for number in range(start, candidates.size):
+        if counts[KEPT] == order.size:
+            return number
+        column = candidates[number]
+        redundant = False
+        at = counts[CLOSED]
+        while at < counts[KEPT]:
+            slot = order[at]
+            pair = UNCERTAINTY if measure[column] == UNCERTAINTY == state.measure[slot] else CORRELATION
+            mine, its = relevance[column, pair], state.relevance[slot, pair]
+            loses, wins = compared(rule, mine, its)
+            if loses or wins:
+                if pair == UNCERTAINTY:
+                    depends = uncertainty(
+                        indptr,
+                        indices,
+                        codes,
+                        column,
+                        n_levels[column],
+                        weights,
+                        state.codes[slot],
+                        state.level_counts[slot],
+                        state.n_levels[slot],
+                        joint,
+                        margin,
+                    )
+                else:
+                    depends = correlate_with_kept(indptr, indices, values, column, norms[column], state.columns[slot])
+                if is_redundant(rule, mine, its, depends, pair):
+                    if loses:
+                        redundant = True
+                        break
+                    remove(state, at)
+                    counts[REPLACED] += 1
+                    continue
+            at += 1
+        if redundant:
+            counts[REDUNDANT] += 1
+            continue
+        slot = order[counts[KEPT]]
+        counts[KEPT] += 1
+        state.ids[slot] = ids[column]
+        state.group[slot] = state.current[0]
+        state.measure[slot] = measure[column]
+        state.relevance[slot, CORRELATION] = relevance[column, CORRELATION]
+        state.relevance[slot, UNCERTAINTY] = relevance[column, UNCERTAINTY]
+        if state.columns.shape[1]:
+            standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
+        if measure[column] == UNCERTAINTY:
+            keep_codes(state, slot, indptr, indices, codes, column, n_levels[column], weights)
+        if counts[KEPT] > budget:  # a group is cut when it closes: then the budget here is out of reach
+            remove(state, least_relevant(state))
+            counts[REPLACED] += 1
+    return int(candidates.size)
+
+
+@kernel
+def compared(rule: Any, mine: float, its: float) -> tuple[bool, bool]:
+    """Whether a newcomer can lose its place to a kept feature of other relevance, and whether it can take its place."""
+    return bool(its > mine + EQUAL or (rule.ties_lose and its >= mine - EQUAL)), bool(mine > its + EQUAL)
+
+
+@kernel
+def is_redundant(rule: Any, mine: float, its: float, depends: float, pair: int) -> bool:
+    """Whether two features of these relevances depend on each other so much that the less relevant one goes."""
+    bound = max(mine, its) if rule.larger_bound else min(mine, its)
+    enough = depends > bound + EQUAL if rule.strict else depends >= bound - EQUAL
+    return bool(enough and depends >= rule.least[pair] - EQUAL)
+
+
+@kernel
+def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
+    """Prune between the open group and all closed ones, in both directions, and close it (P3 algorithm 2, step 20 on).
+
+    What has been removed removes nothing any more.
+    """
+    counts, order = state.counts, state.order
+    joint = np.empty(state.level_counts.shape[1] ** 2)
+    margin = np.empty(state.level_counts.shape[1])
+    old = 0
+    while old < counts[CLOSED] < counts[KEPT]:
+        gone = False
+        new = counts[CLOSED]
+        while new < counts[KEPT]:
+            one, other = order[new], order[old]
+            pair = UNCERTAINTY if state.measure[one] == UNCERTAINTY == state.measure[other] else CORRELATION
+            mine, its = state.relevance[one, pair], state.relevance[other, pair]
+            loses, wins = compared(rule, mine, its)
+            if loses or wins:
+                depends = dependence_of_kept(state, one, other, pair, weights, joint, margin)
+                if is_redundant(rule, mine, its, depends, pair):
+                    counts[REPLACED] += 1
+                    if wins:
+                        gone = True
+                        break
+                    remove(state, new)
+                    continue
+            new += 1
+        if gone:
+            remove(state, old)
+            counts[CLOSED] -= 1
+        else:
+            old += 1
+    while counts[KEPT] > budget:
+        remove(state, least_relevant(state))
+        counts[REPLACED] += 1
+    counts[CLOSED] = counts[KEPT]
+
+
+@kernel
+def dependence_of_kept(
+    state: Any, one: int, other: int, pair: int, weights: Array, joint: Array, margin: Array
+) -> float:
+    """The dependence of the columns in two slots."""
+    if pair == CORRELATION:
+        product = 0.0
+        for row in range(weights.size):
+            product += state.columns[one, row] * state.columns[other, row] / weights[row]
+        return abs(product)
+    n_one, n_other = state.n_levels[one], state.n_levels[other]
+    for i in range(n_one * n_other):
+        joint[i] = 0.0
+    for row in range(weights.size):
+        joint[state.codes[one, row] * n_other + state.codes[other, row]] += weights[row]
+    return uncertainty_from_counts(joint, n_one, n_other, float(weights.size), margin)
+
+
+@kernel
+def keep_codes(
+    state: Any, slot: int, indptr: Array, indices: Array, codes: Array, column: int, n_levels: int, weights: Array
+) -> None:
+    """Write a coded column, and the weight of each level, to a slot."""
+    mine, level_counts = state.codes[slot], state.level_counts[slot]
+    state.n_levels[slot] = n_levels
+    mine[:] = 0
+    for i in range(indptr[column], indptr[column + 1]):
+        mine[indices[i]] = codes[i]
+    level_counts[:] = 0.0
+    for row in range(weights.size):
+        level_counts[mine[row]] += weights[row]
+
+
+@kernel
+def remove(state: Any, at: int) -> None:
+    """Free the slot at a place in the order of arrival."""
+    slot = state.order[at]
+    state.counts[KEPT] -= 1
+    for later in range(at, state.counts[KEPT]):
+        state.order[later] = state.order[later + 1]
+    state.order[state.counts[KEPT]] = slot
+
+
+@kernel
+def least_relevant(state: Any) -> int:
+    """The place of the kept column of least relevance, each by its own measure; of equals the last to arrive."""
+    worst = 0
+    for at in range(1, state.counts[KEPT]):
+        slot, other = state.order[at], state.order[worst]
+        if state.relevance[slot, state.measure[slot]] <= state.relevance[other, state.measure[other]] + EQUAL:
+            worst = at
+    return worst

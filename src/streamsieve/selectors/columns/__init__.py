@@ -1,0 +1,1 @@
+"""Algorithms that see features one by one, for rows that are all there."""

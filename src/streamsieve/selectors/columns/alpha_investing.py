@@ -1,0 +1,70 @@
+"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006), a rival of SAOLA in P3."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.investing import KEPT, InvestingState, invest_in_columns
+from ..base import is_number, require
+from .base import ColumnLearner
+from .targets import Target
+
+FIRST_SLOTS = 16
+
+
+class AlphaInvestingLearner(ColumnLearner):
+    """Streamwise regression: a feature is kept if it improves a linear model by more than chance would.
+
+    Every test spends some wealth, every feature that is kept earns some: so tests can go on for as long as features
+    come, and few are kept that mean nothing. What is kept stays. Labels count as numbers.
+
+    Parameters
+    ----------
+    wealth : float, default=0.5
+        What there is to spend at the start.
+    payout : float, default=0.5
+        What a kept feature earns.
+    """
+
+    method: ClassVar[str] = "alpha-investing"
+
+    def __init__(self, *, wealth: float = 0.5, payout: float = 0.5) -> None:
+        self.wealth = wealth
+        self.payout = payout
+
+    def check_parameters(self) -> None:
+        require(is_number(self.wealth) and 0 < self.wealth <= 1, "wealth", self.wealth, "above 0, and 1 at most")
+        require(is_number(self.payout) and 0 < self.payout <= 1, "payout", self.payout, "above 0, and 1 at most")
+
+    def _start(self, target: Target) -> InvestingState:
+        return InvestingState(
+            ids=np.zeros(FIRST_SLOTS, np.int64),
+            scores=np.zeros(FIRST_SLOTS),
+            basis=np.zeros((FIRST_SLOTS, target.weights.size)),
+            residual=target.numbers.copy(),
+            wealth=np.array([float(self.wealth)]),
+            error=np.array([float(target.numbers @ target.numbers)]),
+            counts=np.array([1, 0]),
+        )
+
+    def _offer(self, state: InvestingState, block: ColumnBlock) -> InvestingState:
+        columns = block.indptr, block.indices, block.values, block.ids
+        done = 0
+        while done < block.n_columns:
+            if state.counts[KEPT] == state.ids.size:
+                grown = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in _per_slot(state).items()}
+                state = state._replace(**grown)
+            done = invest_in_columns(state, float(self.payout), *columns, done)
+        return state
+
+    def _kept(self, state: InvestingState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        kept = state.counts[KEPT]
+        return state.ids[:kept], state.scores[:kept]
+
+
+def _per_slot(state: InvestingState) -> dict[str, Any]:
+    return {"ids": state.ids, "scores": state.scores, "basis": state.basis}

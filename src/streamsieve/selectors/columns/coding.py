@@ -1,0 +1,43 @@
+"""Columns as codes, for measures that count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.binning import MDL, bin_columns
+from ...kernels.dependence import are_whole, code_columns
+from ..base import is_whole, require
+from .base import in_parts
+from .targets import Target
+
+DISCRETE_LEVELS = 32  # a column of whole numbers with no more different values is discrete
+
+
+def require_bins(bins: Any) -> None:
+    fits = bins in (None, "mdl") or (is_whole(bins) and int(bins) >= 2)
+    require(fits, "bins", bins, "None, 'mdl' or a whole number of 2 or more")
+
+
+def coded(block: ColumnBlock, target: Target, bins: int | str | None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """A code for every non-zero, and the number of codes of every column; those of many values in bins, if asked."""
+    codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(block.n_columns, np.int64)
+    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, a, b, codes, n_levels))
+    if bins is not None:
+        wanted = ~have_few_values(block, n_levels)
+        number = MDL if bins == "mdl" else int(bins)
+        columns = block.indptr, block.indices, block.values
+        known = target.weights, target.codes, target.class_counts
+        in_parts(block, lambda a, b: bin_columns(*columns, *known, wanted, number, a, b, codes, n_levels))
+    return codes, n_levels
+
+
+def have_few_values(block: ColumnBlock, n_levels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which columns hold whole numbers alone, and few different ones."""
+    whole = np.zeros(block.n_columns, bool)
+    are_whole(block.indptr, block.values, 0, block.n_columns, whole)
+    few: NDArray[np.bool_] = whole & (n_levels <= DISCRETE_LEVELS)
+    return few

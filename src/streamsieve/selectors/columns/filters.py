@@ -1,0 +1,219 @@
+"""Batch filters that P1 and P3 compare with: FCBF and mRMR. They hold every relevant column until the last is there."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...errors import DataError
+from ...kernels.dependence import uncertainties_of_target
+from ...kernels.filters import EQUAL, choose_relevant_and_new, filter_by_correlation, informations
+from ..base import is_number, is_whole, require
+from .base import ColumnLearner, in_parts
+from .coding import coded, require_bins
+from .targets import Target
+
+CRITERIA = ("difference", "quotient")
+
+
+class CodedState(NamedTuple):
+    """The relevant columns as codes, CSC, and what was chosen of them."""
+
+    ids: NDArray[np.int64]
+    relevance: NDArray[np.float64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    n_levels: NDArray[np.int64]
+    chosen: NDArray[np.int64]  # places
+    scores: NDArray[np.float64]
+
+
+class BatchFilter(ColumnLearner):
+    """What the filters share: coded columns, gathered; chosen from when the last is there."""
+
+    exempt_from_checks: ClassVar[dict[str, str]] = {
+        "check_memory_is_that_of_the_kept": "a batch method: all relevant columns are held until the last has come"
+    }
+
+    bins: int | str | None
+
+    def _relevance(
+        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """How much each column says about the target; what says nothing is not remembered."""
+        raise NotImplementedError
+
+    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Places and scores of the chosen columns."""
+        raise NotImplementedError
+
+    def _start(self, target: Target) -> CodedState:
+        if not target.codes.size:
+            raise DataError(f"{self.method} counts classes, and this target is a regression's")
+        none = np.zeros(0, np.int64)
+        return CodedState(
+            none,
+            np.zeros(0),
+            np.zeros(1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int32),
+            none,
+            none,
+            np.zeros(0),
+        )
+
+    def _offer(self, state: CodedState, block: ColumnBlock) -> CodedState:
+        codes, n_levels = coded(block, self._target, self.bins)
+        relevance = self._relevance(block, codes, n_levels)
+        relevant = np.flatnonzero(relevance > EQUAL)
+        lengths = np.diff(block.indptr)
+        mine = np.repeat(relevance > EQUAL, lengths)
+        return CodedState(
+            np.concatenate([state.ids, block.ids[relevant]]),
+            np.concatenate([state.relevance, relevance[relevant]]),
+            np.concatenate([state.indptr, state.indptr[-1] + np.cumsum(lengths[relevant])]),
+            np.concatenate([state.indices, block.indices[mine]]),
+            np.concatenate([state.codes, codes[mine]]),
+            np.concatenate([state.n_levels, n_levels[relevant]]),
+            state.chosen,
+            state.scores,
+        )
+
+    def _finish(self, state: CodedState) -> CodedState:
+        if not state.ids.size:
+            return state
+        chosen, scores = self._choose(state)
+        return state._replace(chosen=chosen, scores=scores)
+
+    def _kept(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return state.ids[state.chosen], state.scores
+
+    def _remembered(self, state: CodedState) -> NDArray[np.int64]:
+        return state.ids
+
+
+class FCBFLearner(BatchFilter):
+    """The fast correlation-based filter (Yu and Liu 2003): relevance and redundancy by symmetrical uncertainty.
+
+    From the most relevant feature on, each takes out all less relevant ones that say no more about the target than
+    about it. A batch method: the relevant columns are held, as codes, until the last has come.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=None
+        None keeps what the rule keeps; a number, the most relevant of them.
+    delta : float, default=0.0
+        The uncertainty above which a feature is relevant.
+    bins : None, int or "mdl", default="mdl"
+        How features of many values are made discrete, as in SAOLA.
+    class_weight : None or "balanced", default=None
+        "balanced" lets all classes count alike.
+    """
+
+    method: ClassVar[str] = "fcbf"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"bins": 4, "class_weight": "balanced"},)
+
+    def __init__(
+        self,
+        n_features_to_select: int | None = None,
+        *,
+        delta: float = 0.0,
+        bins: int | str | None = "mdl",
+        class_weight: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.delta = delta
+        self.bins = bins
+        self.class_weight = class_weight
+
+    def check_parameters(self) -> None:
+        wanted: Any = self.n_features_to_select
+        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
+        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
+        require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
+        require_bins(self.bins)
+        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+
+    def _relevance(
+        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        relevance, target = np.zeros(block.n_columns), self._target
+        columns, known = (block.indptr, block.indices), (target.weights, target.codes, target.class_counts)
+        in_parts(block, lambda a, b: uncertainties_of_target(*columns, codes, n_levels, *known, a, b, relevance))
+        relevance[relevance <= self.delta + EQUAL] = 0.0
+        return relevance
+
+    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        order = np.lexsort((np.arange(state.ids.size), -state.relevance))
+        columns = state.indptr, state.indices, state.codes, state.n_levels
+        stays = filter_by_correlation(*columns, state.relevance, order, self._target.weights)
+        chosen = order[stays[order]][: self.n_features_to_select]
+        return chosen, state.relevance[chosen]
+
+
+class MRMRLearner(BatchFilter):
+    """Minimum redundancy, maximum relevance (Peng, Long, Ding 2005), by mutual information.
+
+    Features are chosen one after the other: the next has the largest information about the target, less its mean
+    information about those chosen. A batch method: the columns are held, as codes, until the last has come.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=100
+        How many to choose.
+    criterion : {"difference", "quotient"}, default="difference"
+        Whether redundancy is taken off relevance (MID) or divides it (MIQ).
+    bins : None, int or "mdl", default="mdl"
+        How features of many values are made discrete, as in SAOLA.
+    class_weight : None or "balanced", default=None
+        "balanced" lets all classes count alike.
+    """
+
+    method: ClassVar[str] = "mrmr"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"n_features_to_select": 5, "criterion": "quotient", "bins": 3},
+        {"n_features_to_select": 7, "class_weight": "balanced"},
+    )
+
+    def __init__(
+        self,
+        n_features_to_select: int = 100,
+        *,
+        criterion: str = "difference",
+        bins: int | str | None = "mdl",
+        class_weight: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.bins = bins
+        self.class_weight = class_weight
+
+    def check_parameters(self) -> None:
+        wanted: Any = self.n_features_to_select
+        require(is_whole(wanted) and wanted >= 1, "n_features_to_select", wanted, "a whole number of 1 or more")
+        require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
+        require_bins(self.bins)
+        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+
+    def _relevance(
+        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        relevance, target = np.zeros(block.n_columns), self._target
+        classes = target.codes, target.class_counts, target.class_counts.size
+        wanted = np.ones(block.n_columns, bool)
+        informations(block.indptr, block.indices, codes, n_levels, target.weights, *classes, wanted, relevance)
+        return relevance
+
+    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        budget = int(self.n_features_to_select or 0)
+        scores = np.zeros(min(budget, state.ids.size))
+        columns = state.indptr, state.indices, state.codes, state.n_levels
+        by_quotient = self.criterion == "quotient"
+        chosen: NDArray[np.int64] = choose_relevant_and_new(
+            *columns, state.relevance, self._target.weights, budget, by_quotient, scores
+        )
+        return chosen, scores

@@ -1,0 +1,314 @@
+"""SAOLA: scalable and accurate online feature selection (P3: Yu, Wu, Ding, Pei 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...errors import DataError
+from ...kernels.dependence import (
+    correlate_with_target,
+    uncertainties_of_target,
+)
+from ...kernels.saola import (
+    CLOSED,
+    CORRELATION,
+    EQUAL,
+    IRRELEVANT,
+    KEPT,
+    UNCERTAINTY,
+    Rule,
+    SaolaState,
+    close_group,
+    offer_columns,
+)
+from ...selection import Selection
+from ..base import is_number, is_whole, require
+from .base import ColumnLearner, in_parts, pieces
+from .coding import coded, have_few_values, require_bins
+from .targets import Target, least_correlation
+
+MEASURES = ("auto", "su", "fisher_z")
+BOUNDS = ("min", "max")
+VARIANTS = ("paper", "lofs")
+NO_BUDGET = 2**31 - 1
+NO_GROUP = -1
+FIRST_SLOTS = 16
+PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+
+
+class SAOLALearner(ColumnLearner):
+    """Scalable and accurate online feature selection (P3 section 3, algorithm 1).
+
+    Features arrive one by one. One that says nothing about the target is dropped. One that says less about the target
+    than a kept feature does, and no more about the target than about that feature, is redundant and dropped; kept
+    features that the newcomer makes redundant in this sense are dropped for it. Only pairs are ever compared. What is
+    remembered are the kept columns.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=None
+        None keeps what the rule keeps; a number keeps that many of the most relevant at most.
+    measure : {"auto", "su", "fisher_z"}, default="auto"
+        Symmetrical uncertainty, for discrete features and classes; correlation with Fisher's Z test, for numbers.
+        "auto" decides for each feature: one of whole numbers with at most 32 different values is discrete. Two features
+        are compared by uncertainty if both are discrete, otherwise by correlation. ``measures_`` counts what was used.
+    alpha : float, default=0.01
+        The level of Fisher's Z test.
+    delta : float, default=0.0
+        The uncertainty above which a discrete feature is relevant.
+    bound : {"min", "max"}, default="min"
+        What the dependence of two features must reach: the relevance of the less relevant one; "max", that of the more
+        relevant one, is SAOLA-max.
+    variant : {"paper", "lofs"}, default="paper"
+        "lofs" decides ties and insignificant pairs as the authors' published library does.
+    bins : None, int or "mdl", default=None
+        Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
+        describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
+    class_weight : None or "balanced", default=None
+        "balanced" lets all classes count alike in every measure.
+    """
+
+    method: ClassVar[str] = "saola"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"measure": "fisher_z", "class_weight": "balanced"},
+        {"measure": "su", "bound": "max"},
+        {"measure": "fisher_z", "variant": "lofs"},
+        {"measure": "su", "variant": "lofs", "n_features_to_select": 2},
+        {"bins": "mdl"},
+        {"bins": 3},
+    )
+
+    def __init__(
+        self,
+        n_features_to_select: int | None = None,
+        *,
+        measure: str = "auto",
+        alpha: float = 0.01,
+        delta: float = 0.0,
+        bound: str = "min",
+        variant: str = "paper",
+        bins: int | str | None = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.measure = measure
+        self.alpha = alpha
+        self.delta = delta
+        self.bound = bound
+        self.variant = variant
+        self.bins = bins
+        self.class_weight = class_weight
+
+    def check_parameters(self) -> None:
+        wanted: Any = self.n_features_to_select
+        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
+        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
+        require(self.measure in MEASURES, "measure", self.measure, " or ".join(map(repr, MEASURES)))
+        require(is_number(self.alpha) and 0 < self.alpha < 1, "alpha", self.alpha, "a number between 0 and 1")
+        require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
+        require(self.bound in BOUNDS, "bound", self.bound, " or ".join(map(repr, BOUNDS)))
+        require(self.variant in VARIANTS, "variant", self.variant, " or ".join(map(repr, VARIANTS)))
+        require_bins(self.bins)
+        require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
+        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+
+    def _start(self, target: Target) -> SaolaState:
+        if self.measure == "su" and not target.codes.size:
+            raise DataError("measure='su' needs classes, and this target is a regression's; use 'fisher_z'")
+        n_rows = target.weights.size
+        self._measured = np.zeros(2, np.int64)  # relevant features, by measure
+        return SaolaState(
+            order=np.arange(FIRST_SLOTS, dtype=np.int32),
+            ids=np.zeros(FIRST_SLOTS, np.int64),
+            group=np.zeros(FIRST_SLOTS, np.int64),
+            measure=np.zeros(FIRST_SLOTS, np.int8),
+            relevance=np.zeros((FIRST_SLOTS, 2)),
+            columns=np.zeros((FIRST_SLOTS, 0 if self.measure == "su" else n_rows)),
+            codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
+            n_levels=np.zeros(FIRST_SLOTS, np.int64),
+            level_counts=np.zeros((FIRST_SLOTS, 1)),
+            counts=np.zeros(5, np.int64),
+            current=np.full(1, NO_GROUP),
+        )
+
+    def _rule(self) -> Rule:
+        lofs = self.variant == "lofs"
+        least = (least_correlation(self.alpha, self.n_rows_), self.delta + 2 * EQUAL) if lofs else (-1.0, -1.0)
+        return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least)
+
+    def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
+        for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
+            state = self._offer_piece(state, piece)
+        return state
+
+    def _offer_piece(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
+        target, columns = self._target, (block.indptr, block.indices, block.values)
+        n_columns = block.n_columns
+        relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
+        codes, n_levels = np.zeros(0, np.int32), np.ones(n_columns, np.int64)
+        measure = np.full(n_columns, CORRELATION, np.int8)
+        if self.measure != "su":
+            strengths = np.zeros(n_columns)
+            in_parts(
+                block,
+                lambda a, b: correlate_with_target(*columns, target.weights, target.numbers, a, b, strengths, norms),
+            )
+            relevance[:, CORRELATION] = np.abs(strengths)
+        if self.measure != "fisher_z" and target.codes.size:
+            codes, n_levels = coded(block, target, self.bins)
+            shares = np.zeros(n_columns)
+            known = target.weights, target.codes, target.class_counts
+            in_parts(
+                block,
+                lambda a, b: uncertainties_of_target(
+                    block.indptr, block.indices, codes, n_levels, *known, a, b, shares
+                ),
+            )
+            relevance[:, UNCERTAINTY] = shares
+            measure[self._discrete(block, n_levels)] = UNCERTAINTY
+        by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, self.n_rows_) - EQUAL
+        relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
+        if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
+            relevant &= norms > 0
+        if self.variant == "lofs":
+            sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
+            relevant &= sums != 0
+        candidates = np.flatnonzero(relevant)
+        state.counts[IRRELEVANT] += n_columns - candidates.size
+        self._measured += np.bincount(measure[candidates], minlength=2)
+        if codes.size and candidates.size:
+            state = with_levels(state, int(n_levels[candidates].max()))
+        budget = self._budget_of_walks()
+        done = 0
+        while done < candidates.size:
+            if state.counts[KEPT] == state.order.size:
+                state = with_more_slots(state)
+            done = offer_columns(
+                state,
+                self._rule(),
+                budget,
+                *columns,
+                block.ids,
+                codes,
+                n_levels,
+                measure,
+                relevance,
+                norms,
+                target.weights,
+                candidates,
+                done,
+            )
+        return state
+
+    def _budget(self) -> int:
+        return NO_BUDGET if self.n_features_to_select is None else int(self.n_features_to_select)
+
+    def _budget_of_walks(self) -> int:
+        """How many features can be kept while they walk in one by one."""
+        return self._budget()
+
+    def _discrete(self, block: ColumnBlock, n_levels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which columns are measured by uncertainty."""
+        if self.measure == "su" or self.bins is not None:
+            return np.ones(block.n_columns, bool)
+        return have_few_values(block, n_levels)
+
+    def _kept(self, state: SaolaState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        slots = state.order[: state.counts[KEPT]]
+        return state.ids[slots], state.relevance[slots, state.measure[slots]]
+
+    @property
+    def counts_(self) -> dict[str, int]:
+        """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
+        kept, irrelevant, redundant, replaced, _ = self._state.counts.tolist()
+        return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
+
+    @property
+    def measures_(self) -> dict[str, int]:
+        """How many relevant features were measured by what."""
+        return {"fisher_z": int(self._measured[CORRELATION]), "su": int(self._measured[UNCERTAINTY])}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "measured": self._measured}
+
+    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(header, arrays)
+        self._measured = arrays["measured"]
+
+
+class GroupSAOLALearner(SAOLALearner):
+    """SAOLA for features that arrive in groups (P3 section 4, algorithm 2).
+
+    A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
+    group in both directions; a group that is left without features goes. So few features remain, of few groups:
+    ``selection().groups`` has the group of each. A group is complete when the next one begins. Columns that come
+    without groups are a group each.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=None
+        None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
+    measure, alpha, delta, bound, bins, class_weight
+        As in SAOLA.
+    variant : {"paper", "lofs"}, default="paper"
+        How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
+        removed remove others; this does not, as the paper has it.
+    """
+
+    method: ClassVar[str] = "group-saola"
+
+    def _budget_of_walks(self) -> int:
+        return NO_BUDGET
+
+    def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
+        groups = block.ids if block.groups is None else block.groups
+        if groups.min() < 0:
+            raise DataError(f"group {int(groups.min())} is negative; groups are whole numbers of 0 or more")
+        cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), block.n_columns]
+        for start, stop in pairwise(cuts):
+            group = int(groups[start])
+            if group != state.current[0]:
+                self._finish(state)
+                if group in state.group[state.order[: state.counts[KEPT]]]:
+                    raise DataError(f"group {group} comes in two parts; the features of a group must come together")
+                state.current[0] = group
+            state = super()._offer(state, block.columns(start, stop))
+        return state
+
+    def _finish(self, state: SaolaState) -> SaolaState:
+        if state.counts[CLOSED] < state.counts[KEPT]:
+            close_group(state, self._rule(), self._budget(), self._target.weights)
+        state.current[0] = NO_GROUP
+        return state
+
+    def selection(self) -> Selection:
+        """The selected features, with scores, names and groups; its size is that of the selection."""
+        slots = self._state.order[: self._state.counts[KEPT]]
+        order = np.argsort(self._state.ids[slots])
+        return replace(super().selection(), groups=self._state.group[slots][order])
+
+
+def with_more_slots(state: SaolaState) -> SaolaState:
+    """The same state with twice the slots."""
+    slots = state.order.size
+    grown = {
+        name: np.concatenate([array, np.zeros_like(array)])
+        for name, array in state._asdict().items()
+        if name not in ("order", "counts", "current")
+    }
+    order = np.concatenate([state.order, np.arange(slots, 2 * slots, dtype=np.int32)])
+    return SaolaState(order=order, counts=state.counts, current=state.current, **grown)
+
+
+def with_levels(state: SaolaState, levels: int) -> SaolaState:
+    """The same state with room for that many levels in a column."""
+    missing = levels - state.level_counts.shape[1]
+    if missing <= 0:
+        return state
+    return state._replace(level_counts=np.pad(state.level_counts, ((0, 0), (0, missing))))

@@ -1,0 +1,83 @@
+"""OSFS and Fast-OSFS: with Fisher's Z test, every partial correlation from residuals; and with G2, from counts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+from scipy.stats import chi2
+
+
+def statistic(x, target, given):
+    """|W| of Fisher's Z test of the correlation of x and the target given other columns; infinite where it has none."""
+    n = len(target)
+    design = np.column_stack([np.ones(n), *given])
+    left = [v - design @ np.linalg.lstsq(design, v, rcond=1e-10)[0] for v in (np.asarray(x), np.asarray(target))]
+    lengths = [float(np.sqrt(v @ v)) for v in left]
+    freedom = n - len(given) - 3
+    if freedom <= 0 or min(lengths) < 1e-6 * max(1.0, float(np.abs(x).max())):
+        return np.inf
+    r = float(left[0] @ left[1] / (lengths[0] * lengths[1]))
+    return np.inf if abs(r) >= 1 else float(np.sqrt(freedom) * abs(0.5 * np.log((1 + r) / (1 - r))))
+
+
+def g_squared(x, target, given):
+    """G2 of x and the target within the strata of the given columns, and its degrees of freedom."""
+    strata = {}
+    for row in range(len(target)):
+        strata.setdefault(tuple(g[row] for g in given), []).append(row)
+    total, freedom = 0.0, 0
+    for rows in strata.values():
+        mine = [x[row] for row in rows]
+        classes = [target[row] for row in rows]
+        for a in set(mine):
+            for c in set(classes):
+                count = sum(1 for m, k in zip(mine, classes, strict=True) if m == a and k == c)
+                if count:
+                    total += 2 * count * np.log(count * len(rows) / (mine.count(a) * classes.count(c)))
+        freedom += (len(set(mine)) - 1) * (len(set(classes)) - 1)
+    return total, freedom
+
+
+def select(columns, target, alpha, most, fast, by_counts=False):
+    """The kept columns in order of arrival, and how close the closest test was to its limit."""
+    closest = np.inf
+    kept = []
+
+    def independent(number, given):
+        nonlocal closest
+        others = [columns[g] for g in given]
+        if by_counts:
+            value, freedom = g_squared(columns[number], target, others)
+            if freedom == 0:
+                return True
+            limit = chi2.isf(alpha, freedom)
+        else:
+            value, limit = statistic(columns[number], target, others), NormalDist().inv_cdf(1 - alpha / 2)
+        closest = min(closest, abs(value - limit))
+        return value < limit
+
+    def separated(number, pool, always=()):
+        for size in range(0 if always else 1, most - len(always) + 1):
+            for given in combinations(pool, size):
+                if independent(number, [*always, *given]):
+                    return True
+        return False
+
+    for number in range(len(columns)):
+        if np.ptp(columns[number]) == 0 or independent(number, []):
+            continue
+        if fast:
+            if separated(number, kept):
+                continue
+            kept.append(number)
+            for other in kept[:-1]:
+                if separated(other, [k for k in kept if k not in (other, number)], (number,)):
+                    kept.remove(other)
+        else:
+            kept.append(number)
+            for other in list(kept):
+                if separated(other, [k for k in kept if k != other]):
+                    kept.remove(other)
+    return kept, closest

@@ -1,0 +1,36 @@
+"""Alpha-investing against its oracle and the reference library."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
+
+import streamsieve as ss
+from streamsieve.blocks import columns_of
+
+from .oracles import alpha_investing as oracle
+from .paths import DATA
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(10, 50), st.integers(1, 40), st.floats(0.1, 1.0))
+def test_agrees_with_the_oracle(seed, n_rows, n_columns, density):
+    random = np.random.default_rng(seed)
+    X = random.normal(0, 1, (n_rows, n_columns)) * (random.random((n_rows, n_columns)) < density)
+    for column in range(1, n_columns, 5):
+        X[:, column] = X[:, column - 1]  # nothing new
+    y = X[:, :3].sum(axis=1) + random.normal(0, 0.3, n_rows)
+    expected, closest = oracle.select(X.T, y)
+    assume(closest > 1e-6)
+    found = ss.AlphaInvesting().fit_blocks([columns_of(csc_array(X))], y).selection()
+    assert found.indices.tolist() == expected
+
+
+def test_the_reference_library_selects_the_same():
+    case = next(case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "AlphaInvesting")
+    source = ss.open_source(DATA / f"{case['data']}.svm.xz")
+    assert ss.AlphaInvesting(**case["parameters"]).fit_source(source).selection().indices.tolist() == case["selected"]

@@ -1,0 +1,190 @@
+"""SAOLA against its oracle, against the authors' library, and on what users hand it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
+
+import streamsieve as ss
+from streamsieve.blocks import columns_of
+from streamsieve.kernels.binning import MDL, bin_columns
+from streamsieve.kernels.dependence import code_columns
+
+from .oracles import saola as oracle
+from .paths import DATA
+
+GOLDEN = [case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "SAOLA"]
+
+
+@st.composite
+def problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
+    n_rows = draw(st.integers(8, 40))
+    n_columns = draw(st.integers(1, 12))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = random.integers(0, draw(st.integers(2, 3)), n_rows)
+    y[:2] = 0, 1
+    X = random.integers(-1, 3, (n_rows, n_columns)) * (random.random((n_rows, n_columns)) < draw(st.floats(0.2, 1.0)))
+    for column in range(n_columns):
+        kind = random.integers(0, 5)
+        if kind == 0:
+            X[:, column] = y + (random.random(n_rows) < 0.3)
+        elif kind == 1 and column:
+            X[:, column] = X[:, random.integers(0, column)]
+        elif kind == 2 and column:
+            X[:, column] = X[:, random.integers(0, column)] + (random.random(n_rows) < 0.2)
+    return X.astype(float), y
+
+
+def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
+    names = {"n_features_to_select": "budget"}
+    asked = {names.get(name, name): value for name, value in params.items() if name != "class_weight"}
+    balanced = params.get("class_weight") == "balanced"
+    expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **asked)
+    selection = ss.SAOLA(**params).fit_blocks([columns_of(csc_array(X))], y).selection()
+    assert selection.indices.tolist() == sorted(number for number, _ in expected)
+    relevance = dict(expected)
+    np.testing.assert_allclose(selection.scores, [relevance[i] for i in selection.indices.tolist()], rtol=1e-9)
+
+
+@settings(deadline=None)
+@given(
+    problems(),
+    st.sampled_from(["su", "fisher_z"]),
+    st.sampled_from(["min", "max"]),
+    st.sampled_from([None, 1, 3]),
+)
+def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget):
+    X, y = problem
+    assert_agrees(X, y, measure=measure, bound=bound, n_features_to_select=budget, alpha=0.2, delta=0.01)
+
+
+@settings(deadline=None)
+@given(problems(), st.sampled_from([None, "balanced"]))
+def test_the_librarys_rule_agrees_with_the_oracle(problem, class_weight):
+    X, y = problem
+    for measure in ("su", "fisher_z"):
+        assert_agrees(X, y, measure=measure, variant="lofs", class_weight=class_weight, alpha=0.2)
+
+
+@settings(deadline=None)
+@given(
+    problems(), st.sampled_from(["su", "fisher_z"]), st.integers(1, 5), st.sampled_from([None, 2]), st.integers(1, 12)
+)
+def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size):
+    X, y = problem
+    groups = 5 + np.arange(X.shape[1]) // size
+    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
+    expected = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked)
+    selector = ss.GroupSAOLA(budget, **asked).start(y)
+    for start in range(0, X.shape[1], block_size):
+        part = slice(start, start + block_size)
+        selector.partial_fit_columns(X[:, part], groups=groups[part])
+    selection = selector.finish().selection()
+    found = sorted((number, group) for group, members in expected.items() for number in members)
+    assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
+
+
+def test_a_group_in_two_parts_is_refused():
+    X, y = np.eye(6), np.array([0, 1, 0, 1, 0, 1])
+    X[:, 0] = y
+    with pytest.raises(ss.DataError, match="group 1 comes in two parts"):
+        ss.GroupSAOLA(measure="su").fit(X, y, groups=[1, 1, 2, 2, 1, 1])
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=[f"{case['data']}-{case['parameters']['measure']}" for case in GOLDEN])
+@pytest.mark.parametrize("by", ["matrix", "file"])
+def test_the_authors_library_selects_the_same(case, by):
+    source = ss.open_source(DATA / f"{case['data']}.svm.xz")
+    selector = ss.SAOLA(variant="lofs", **case["parameters"])
+    if by == "file":
+        selector.fit_source(source)
+    else:
+        columns = ss.sources.columns.by_columns(source)
+        selector.fit(columns.matrix, columns.targets())
+    assert selector.selection().indices.tolist() == case["selected"]
+
+
+def test_auto_decides_by_the_values_and_says_so():
+    random = np.random.default_rng(3)
+    y = random.integers(0, 2, 300)
+    X = np.column_stack([y + random.integers(0, 2, 300), y + random.normal(0, 0.5, 300), random.normal(0, 1, 300)])
+    selector = ss.SAOLA().fit(X, y)
+    assert selector.measures_ == {"fisher_z": 1, "su": 1}
+    assert selector.counts_["irrelevant"] == 1
+
+
+def test_a_regression_is_measured_by_correlation():
+    random = np.random.default_rng(4)
+    X = random.normal(0, 1, (200, 30))
+    y = X[:, 3] - 2 * X[:, 7] + random.normal(0, 0.1, 200)
+    selection = ss.SAOLA().fit(X, y).selection()
+    assert {3, 7} <= set(selection.indices.tolist())
+    with pytest.raises(ss.DataError, match="measure='su' needs classes"):
+        ss.SAOLA(measure="su").fit(X, y)
+
+
+def test_columns_can_be_computed_on_the_fly():
+    random = np.random.default_rng(5)
+    raw = random.normal(0, 1, (150, 4))
+    y = np.where(raw[:, 0] * raw[:, 1] > 0, "same", "other")
+    selector = ss.SAOLA(measure="fisher_z")
+    for a in range(4):
+        for b in range(a, 4):
+            selector.partial_fit_columns((raw[:, a] * raw[:, b])[:, None], y, names=[f"{a}x{b}"])
+    assert selector.selection().top(1).names.tolist() == ["0x1"]
+
+
+def test_a_balanced_target_finds_what_a_rare_class_needs():
+    random = np.random.default_rng(6)
+    y = (np.arange(4000) % 100 == 0).astype(int)
+    rare = np.where(y == 1, random.random(4000) < 0.5, random.random(4000) < 0.02)
+    X = np.column_stack([rare, random.random((4000, 5)) < 0.5]).astype(float)
+    plain = ss.SAOLA(measure="su").fit(X, y).selection()
+    balanced = ss.SAOLA(measure="su", class_weight="balanced").fit(X, y).selection()
+    assert balanced.top(1).indices.tolist() == [0]
+    assert balanced.scores.max() > 2 * plain.scores.max()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(5, 60), st.integers(2, 6), st.floats(0.2, 1.0))
+def test_bins_are_of_equal_frequency(seed, n_rows, bins, density):
+    random = np.random.default_rng(seed)
+    x = np.where(random.random(n_rows) < density, random.normal(0, 1, n_rows).round(1), 0.0)
+    y = random.integers(0, 2, n_rows)
+    y[:2] = 0, 1
+    codes = bin_codes(x, y, bins)
+    middle = np.array([((x < v).sum() + 0.5 * (x == v).sum()) / n_rows for v in x])
+    expected = np.minimum(bins - 1, np.floor(bins * middle)).astype(int)
+    same = {(a, b) for a, b in zip(codes.tolist(), expected.tolist(), strict=True)}
+    assert len(same) == len(set(codes.tolist())) == len(set(expected.tolist()))
+
+
+def test_bins_by_description_length_cut_where_the_classes_change():
+    random = np.random.default_rng(9)
+    x = random.permutation(np.linspace(-1, 1, 300))
+    y = np.where(x < -0.4, 0, np.where(x < 0.3, 1, 0))
+    codes = bin_codes(x, y, "mdl")
+    assert len(set(codes.tolist())) == 3
+    for code in set(codes.tolist()):
+        assert len(set(y[codes == code].tolist())) == 1
+    assert len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1  # nothing to describe
+
+
+def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:
+    """The code of every row of a column in bins."""
+    block = columns_of(csc_array(x[:, None]))
+    codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(1, np.int64)
+    code_columns(block.indptr, block.values, 0, 1, codes, n_levels)
+    known = np.ones(y.size), y.astype(np.int32), np.bincount(y).astype(float), np.ones(1, bool)
+    number = MDL if bins == "mdl" else bins
+    bin_columns(block.indptr, block.indices, block.values, *known, number, 0, 1, codes, n_levels)
+    dense = np.zeros(x.size, np.int64)
+    dense[block.indices] = codes
+    assert dense.max() < n_levels[0]
+    return dense
