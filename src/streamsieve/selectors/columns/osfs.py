@@ -162,8 +162,7 @@ class FastOSFSLearner(OSFSLearner):
 @lru_cache(maxsize=8)
 def limits_of_counts(alpha: float) -> NDArray[np.float64]:
     """What G2 must reach at level ``alpha``, by degrees of freedom: quantiles of chi squared."""
-    limits: NDArray[np.float64] = 2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha)
-    return limits
+    return np.asarray(2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64)
 
 
 def with_more_slots(state: IndependenceState) -> IndependenceState:
