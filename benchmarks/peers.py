@@ -87,9 +87,9 @@ def real(name: str, data: Path, quick: bool) -> Problem | None:
 def unpack(name: str, data: Path, train: Path, test: Path, features: int, rows: int | None) -> None:
     """Rows of length 1 in a fixed random order, 70 % to learn from."""
     sys.path.insert(0, str(Path(__file__).parent / "papers"))
-    from data import load
     from sklearn.preprocessing import normalize
 
+    from data import load
     from streamsieve import workflow
 
     X, y = load(data, name, features)

@@ -15,7 +15,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from data import load, parser
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -23,6 +22,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 import streamsieve as ss
+from data import load, parser
 
 GAMMAS = (0.01, 0.1, 1.0)
 SETS: dict[str, tuple[int, tuple[int, ...]]] = {  # training rows; numbers of features

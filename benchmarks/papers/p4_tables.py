@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from data import load, parser, standardized
 from sklearn.preprocessing import normalize
 
 import streamsieve as ss
+from data import load, parser, standardized
 
 Figures = dict[str, tuple[float, float]]
 
