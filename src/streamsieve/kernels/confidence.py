@@ -59,7 +59,7 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     longest = longest_row(indptr)
     before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
-    covariance = np.empty(longest)
+    pull = np.empty(longest)
     scores = np.empty(1)
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     for row in range(rows.codes.size):
@@ -96,7 +96,7 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
         growth = 1.0 / (row_gamma * scale)
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = bias_variance * constant * constant
-        spread += learn_precisions(before, scale, growth, values, begin, end - begin, covariance, grown)
+        spread += learn_precisions(before, scale, growth, values, begin, end - begin, pull, grown)
         step = (1.0 - margin) * sign / (spread + row_gamma)
         bias_weight += step * bias_variance * constant
         bias_excess += constant * constant * growth
@@ -107,7 +107,7 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
             cell = cells[position]
             if cell < 0:
                 slot = unsigned(-1 - cell)
-                weight[slot] += step * covariance[i - begin] * values[i]
+                weight[slot] += step * pull[i - begin]
                 excess[slot] = grown[i - begin]
             else:
                 outside[position] = grown[i - begin]
@@ -115,26 +115,27 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
         if best > threshold:
             for i in range(begin, end):
                 if cells[indices[i]] >= 0:
-                    weight_if_kept = step * covariance[i - begin] * values[i]
+                    weight_if_kept = step * pull[i - begin]
                     offer(state, ids, curve, indices[i], weight_if_kept)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
 
 
 @summing
 def learn_precisions(
-    excess: Array, scale: float, growth: float, values: Array, begin: int, count: int, covariance: Array, grown: Array
+    excess: Array, scale: float, growth: float, values: Array, begin: int, count: int, pull: Array, grown: Array
 ) -> float:
     """What a row does to the precisions of its features; apart, so that it can be vectorised.
 
     Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on.
-    Back     covariance: S before the row; grown: excess + x^2 growth; and the row's x'Sx.
+    Back     pull: S x, with S as it was before the row; grown: excess + x^2 growth; and the row's x'Sx.
     """
     spread = 0.0
     for i in range(count):
         x = np.float64(values[begin + i])
-        covariance[i] = 1.0 / (1.0 + excess[i] * scale)
+        variance = 1.0 / (1.0 + excess[i] * scale)
+        pull[i] = variance * x
         grown[i] = excess[i] + x * x * growth
-        spread += covariance[i] * x * x
+        spread += variance * x * x
     return spread
 
 

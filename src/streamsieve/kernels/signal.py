@@ -64,7 +64,7 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     longest = longest_row(indptr)
     before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
-    covariance = np.empty(longest)
+    pull = np.empty(longest)
     scores = np.empty(1)
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     for row in range(rows.codes.size):
@@ -101,7 +101,7 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
         growth = 1.0 / (row_gamma * scale)
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = bias_variance * constant * constant
-        spread += learn_precisions(before, scale, growth, values, begin, end - begin, covariance, grown)
+        spread += learn_precisions(before, scale, growth, values, begin, end - begin, pull, grown)
         beta = sign / (spread + row_gamma)
         start = 1.0 / scale
         bias_weight += (1.0 - margin) * beta * bias_variance * constant
@@ -111,7 +111,7 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
             x = np.float64(values[i])
             position = unsigned(indices[i])
             flag = flags[position, EXCESS]
-            step = beta * covariance[i - begin] * x
+            step = beta * pull[i - begin]
             if flag < 0:
                 slot = unsigned(-1 - flag)
                 weight[slot] += (1.0 - margin) * step
