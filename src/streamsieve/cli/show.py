@@ -29,7 +29,8 @@ def show_record(record: RunRecord, saved_to: Any) -> None:
         f"  time            {seconds['total']:.2f} s (reading {seconds['read']:.2f}, learning {seconds['learn']:.2f})"
     )
     click.echo(f"  peak memory     {record.peak_memory_bytes / 1e6:,.0f} MB")
-    click.echo(f"best {min(kept, MOST_FEATURES)} by score")
+    if kept:
+        click.echo(f"best {min(kept, MOST_FEATURES)} by score")
     for feature, score, *name in record.selection.ranked()[:MOST_FEATURES]:
         click.echo(f"  {feature:<12} {score:<12.6g} {''.join(name)}".rstrip())
     if saved_to:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...errors import DataError
-from ..rows.labels import place
+from ..rows.labels import place, show
 
 MOST_CLASSES = 0.5  # of the rows: a target of numbers with more different values is a regression's
 
@@ -37,7 +37,7 @@ def target_of(y: Any, class_weight: Any, origin: str = "") -> tuple[Target, NDAr
         raise DataError(f"{place(origin)}the target of row {row + 1} is {y[row]}; drop such rows")
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
-        raise DataError(f"{place(origin)}the target is {classes[0]!r} in all rows; nothing can depend on it")
+        raise DataError(f"{place(origin)}the target is {show(classes[0])} in all rows; nothing can depend on it")
     regression = y.dtype.kind == "f" and classes.size > max(2, MOST_CLASSES * y.size)
     weights = np.ones(y.size)
     if class_weight is not None:
