@@ -167,8 +167,8 @@ def main() -> None:
     found = table(header, lines)
     print(found)
     notes = (
-        f"Best of {options.repeat}, from memory; alpha-investing once. P3 keeps 212, 180 and 51 features of its sets with "
-        "SAOLA."
+        f"Best of {options.repeat}, from memory; alpha-investing once. P3 keeps 212, 180 and 51 features of its sets "
+        "with SAOLA."
     )
     write_section("columns", f"{machine()}\n\n{found}\n\n{notes}")
 
