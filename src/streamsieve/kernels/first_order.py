@@ -25,7 +25,7 @@ class FirstOrderState(NamedTuple):
     slots: Array  # int32, per feature position: its slot + 1, 0 for an outsider
     member: Array  # int64, per slot: the position of the feature
     member_id: Array  # int64
-    key: Array  # float64: largest |weight| over the classes
+    key: Array  # float64: a lower bound of the largest |weight| over the classes, by which the heap is ordered
     heap: Array  # int32
     place: Array  # int32
     weight: Array  # float64, slots x C
@@ -64,8 +64,9 @@ def first_order_update(
     Back     ``state`` and ``curve``, changed in place.
 
     Outside the kept set every weight is exactly 0, so after a step only kept features and those of the row can be
-    non-zero: O(m log B). What multiplies all weights goes into ``scale``; the norm is carried along, and summed anew
-    now and then lest rounding errors add up.
+    non-zero: O(m log B). A member whose weight falls moves in the heap at once, one whose weight rises only when it
+    comes to the root and an outsider wants its place. What multiplies all weights goes into ``scale``; the norm is
+    carried along, and summed anew now and then lest rounding errors add up.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
     indptr, indices, values = rows.indptr, rows.indices, rows.values
@@ -148,8 +149,10 @@ def step(
                 squares -= weight[slot, c] * weight[slot, c]
                 weight[slot, c] += steps[c] * x
                 squares += weight[slot, c] * weight[slot, c]
-            key[slot] = largest(weight, slot)
-            settle(heap, place, key, member_id, counts[KEPT], slot)
+            size = largest(weight, slot)
+            if size < key[slot]:
+                key[slot] = size
+                settle(heap, place, key, member_id, counts[KEPT], slot)
             reach[i - begin] = NO_REACH
         else:
             reach[i - begin] = abs(x) * longest_step
@@ -162,6 +165,10 @@ def step(
     for i in range(begin, end):
         if reach[i - begin] > NO_REACH:
             slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
+            while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != largest(weight, slot):
+                key[slot] = largest(weight, slot)
+                settle(heap, place, key, member_id, counts[KEPT], slot)
+                slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
             if slot != NO_SLOT:
                 if slot < counts[KEPT]:
                     slots[member[slot]] = 0

@@ -62,7 +62,7 @@ def choose(state: Any, random: Any, epsilon: float, n_features: int) -> None:
             asked[i] = drawn
     else:
         for slot in range(state.counts[KEPT]):
-            if state.key[slot] > 0.0:
+            if state.weight[slot, 0] != 0.0:
                 asked[count] = state.member[slot]
                 count += 1
     asked[:count] = np.sort(asked[:count])
@@ -139,7 +139,7 @@ def partial_update(
         for i in range(count):
             if seen_values[i] != 0.0:
                 slot = state.slots[asked[i]] - 1
-                in_use = slot >= 0 and state.key[slot] > 0.0
+                in_use = slot >= 0 and state.weight[slot, 0] != 0.0
                 chance = budget / n_features * epsilon + (1.0 - epsilon if in_use else 0.0)
                 seen_values[present] = seen_values[i] / chance
                 positions[present] = asked[i]

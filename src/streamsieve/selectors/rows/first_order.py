@@ -78,7 +78,8 @@ class FirstOrderLearner(RandomAttributes):
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept, scale = state.counts[KEPT], state.scale[0]
-        return state.member_id[:kept], scale * state.weight[:kept], scale * state.key[:kept]
+        weights = scale * state.weight[:kept]
+        return state.member_id[:kept], weights, np.abs(weights).max(axis=1)
 
     def _bias(self, state: Any) -> NDArray[np.float64]:
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]

@@ -186,9 +186,10 @@ class OFSPartialLearner(RowLearner):
         )
 
     def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        used = np.flatnonzero(state.key[: state.counts[KEPT]])
+        used = np.flatnonzero(state.weight[: state.counts[KEPT], 0])
         scale = state.scale[0]
-        return state.member_id[used], scale * state.weight[used], scale * state.key[used]
+        weights = scale * state.weight[used]
+        return state.member_id[used], weights, np.abs(weights[:, 0])
 
     def _bias(self, state: Any) -> NDArray[np.float64]:
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
