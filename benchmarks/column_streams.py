@@ -104,11 +104,9 @@ def distinct_rows(
 
 def measure(name: str, repeat: int) -> list[list[str]]:
     import streamsieve as ss
-    from streamsieve.machine import peak_memory
 
     shape = SHAPES[name]
     block, y = columns(shape)
-    made = peak_memory()
     grouped = ss.ColumnBlock(
         block.indptr,
         block.indices,
@@ -132,10 +130,8 @@ def measure(name: str, repeat: int) -> list[list[str]]:
             seconds.append(time.perf_counter() - start)
         best, kept = min(seconds), len(selector.selection())
         paper = [f"{theirs:,.0f}", f"{theirs / best:,.0f}"] if theirs else ["-", "-"]
-        extra = max(0, peak_memory() - made) / 1e6
-        found = [f"{kept:,}", f"{extra:,.0f}"]
         size = f"{block.n_rows:,} x {block.n_columns:,}"
-        lines.append([f"{name}, {label}", size, f"{block.n_nonzero / 1e6:.1f}", f"{best:.2f}", *paper, *found])
+        lines.append([f"{name}, {label}", size, f"{block.n_nonzero / 1e6:.1f}", f"{best:.2f}", *paper, f"{kept:,}"])
     return lines
 
 
@@ -154,7 +150,7 @@ def leukemia(repeat: int) -> list[str]:
     best = min(seconds)
     nonzeros = sum(block.n_nonzero for block in blocks) / 1e6
     kept = f"{len(selector.selection()):,}"
-    return ["leukemia, SAOLA", "72 x 7,129", f"{nonzeros:.1f}", f"{best:.4f}", "4.92", f"{4.92 / best:,.0f}", kept, "-"]
+    return ["leukemia, SAOLA", "72 x 7,129", f"{nonzeros:.1f}", f"{best:.4f}", "4.92", f"{4.92 / best:,.0f}", kept]
 
 
 def main() -> None:
@@ -163,7 +159,7 @@ def main() -> None:
     options = parser.parse_args()
     lines = [line for name in SHAPES for line in apart(measure, name, options.repeat)]
     lines.append(apart(leukemia, 20))
-    header = ("", "rows x columns", "M non-zeros", "seconds", "paper's", "times faster", "kept", "MB beside the data")
+    header = ("", "rows x columns", "M non-zeros", "seconds", "paper's", "times faster", "kept")
     found = table(header, lines)
     print(found)
     notes = (

@@ -135,6 +135,13 @@ class ColumnBlock:
         )
 
 
+def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:
+    """Where a part that begins at a line, a row or a column, ends to have no more than this; it has one at least."""
+    limit = int(indptr[start]) + most_nonzeros
+    end = int(np.searchsorted(indptr, limit, side="right")) - 1
+    return min(max(end, start + 1), start + most_lines, indptr.size - 1)
+
+
 def columns_of(matrix: Any, first_id: int = 0, **known: Any) -> ColumnBlock:
     """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on."""
     from scipy.sparse import csc_array

@@ -2,5 +2,5 @@
 
 ``tests/oracles/<method>.py`` offers ``learn(rows, n_classes, weights, constants, **params)``: rows are pairs of a
 dictionary id -> value and the number of a class; ``weights`` tell how much each row counts, ``constants`` are the
-inputs of the intercept.
+inputs of the intercept. Oracles of methods that take columns offer ``select(columns, target, ...)``.
 """

@@ -214,7 +214,7 @@ def convert(data: str, output: Path, target: str | None, zero_based: bool) -> No
 )
 @ZERO_BASED
 def generate(kind: str, output: Path, rows: int | None, features: int | None, seed: int, zero_based: bool) -> None:
-    """Write synthetic rows of KIND (x1, x2) to a file: few informative features, the first ones, among noise."""
+    """Write synthetic rows of KIND (x1, x2, x3) to a file: few informative features, the first ones, among noise."""
     from .. import workflow
     from ..sources.synthetic import SyntheticSource
 

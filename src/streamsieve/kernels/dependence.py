@@ -15,6 +15,7 @@ from .rows import unsigned
 
 Array = Any
 
+EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
 CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .dependence import count_pairs, entropies, uncertainty
+from .dependence import EQUAL, count_pairs, entropies, uncertainty
 from .jit import kernel
 
 Array = Any
-
-EQUAL = 1e-12  # dependences no further apart are equal
 
 
 @kernel

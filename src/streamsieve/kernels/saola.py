@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dependence import correlate_with_kept, standardize_column, uncertainty, uncertainty_from_counts
+from .dependence import EQUAL, correlate_with_kept, standardize_column, uncertainty, uncertainty_from_counts
 from .jit import kernel
 
 Array = Any
 
 CORRELATION, UNCERTAINTY = 0, 1  # columns of ``relevance``: the measures
-EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
 KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts``
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, columns_of
+from ..blocks import ColumnBlock, columns_of, next_cut
 from ..errors import DataError
 from ..machine import available_memory
 from .base import Source
@@ -84,9 +84,7 @@ def blocks_of_columns(matrix: Any, names: NDArray[Any] | None, origin: str) -> I
     start = 0
     while start < n_columns:
         if sparse:
-            limit = int(matrix.indptr[start]) + BLOCK_VALUES
-            stop = int(np.searchsorted(matrix.indptr, limit, side="right")) - 1
-            stop = min(max(stop, start + 1), start + BLOCK_VALUES, n_columns)
+            stop = next_cut(matrix.indptr, start, BLOCK_VALUES, BLOCK_VALUES)
         else:
             stop = min(n_columns, start + max(1, BLOCK_VALUES // max(1, n_rows)))
         known = {} if names is None else {"names": names[start:stop]}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, tidy_rows
+from ..blocks import RowBlock, next_cut, tidy_rows
 from ..errors import DataError
 from ..kernels.checking import check_rows
 from .arrays import refuse_not_finite
@@ -42,13 +42,6 @@ def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[byte
     if names is not None:
         metadata[NAMES_KEY] = json.dumps([str(name) for name in names]).encode()
     return metadata
-
-
-def next_cut(indptr: NDArray[Any], start: int, most_rows: int) -> int:
-    """Where a block that begins at row ``start`` ends, to have a good size; at least one row further."""
-    most = int(indptr[start]) + BLOCK_NONZEROS
-    end = int(np.searchsorted(indptr, most, side="right")) - 1
-    return min(max(end, start + 1), start + most_rows, indptr.size - 1)
 
 
 class SparseSource(BatchSource):
@@ -86,7 +79,7 @@ class SparseSource(BatchSource):
                 raise self._unequal(row)
             start = 0
             while start < batch.num_rows:
-                stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS))
+                stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS), BLOCK_NONZEROS)
                 part = indptr[start : stop + 1] - indptr[start]
                 yield self._block(batch.slice(start, stop - start), part, row + start)
                 start = stop

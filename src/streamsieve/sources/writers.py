@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
+from ..blocks import RowBlock, next_cut
 from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
-from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of, next_cut
+from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of
 from .prefetch import ordered_map
 from .streams import create_packed, split_suffix
 from .tables import BATCH_VALUES, rows_at_once
@@ -168,7 +168,7 @@ def _pieces(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     for block in blocks:
         start = 0
         while start < block.n_rows:
-            stop = next_cut(block.indptr, start, most_rows)
+            stop = next_cut(block.indptr, start, most_rows, BLOCK_NONZEROS)
             yield block.rows(start, stop)
             start = stop
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...kernels.investing import KEPT, InvestingState, invest_in_columns
 from ..base import is_number, require
-from .base import ColumnLearner
+from .base import ColumnLearner, with_more_slots
 from .targets import Target
 
 FIRST_SLOTS = 16
@@ -56,15 +56,10 @@ class AlphaInvestingLearner(ColumnLearner):
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.ids.size:
-                grown = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in _per_slot(state).items()}
-                state = state._replace(**grown)
+                state = with_more_slots(state, "ids", "scores", "basis")
             done = invest_in_columns(state, float(self.payout), *columns, done)
         return state
 
     def _kept(self, state: InvestingState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
         return state.ids[:kept], state.scores[:kept]
-
-
-def _per_slot(state: InvestingState) -> dict[str, Any]:
-    return {"ids": state.ids, "scores": state.scores, "basis": state.basis}

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...blocks import ColumnBlock
+from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError
 from ...selection import Selection
 from ...sources.base import Source
 from ...sources.columns import ColumnSource, by_columns
 from ..base import Learner
+from ..rows.labels import place
 from .targets import Target, target_of
 
 THREADS = 2
@@ -78,10 +79,7 @@ class ColumnLearner(Learner):
         """Take some more features; ``start`` comes before the first."""
         n_rows = self._target.weights.size
         if block.n_rows != n_rows:
-            raise DataError(
-                f"{block.origin + ': ' if block.origin else ''}columns of {block.n_rows:,} rows, but the target has "
-                f"{n_rows:,}"
-            )
+            raise DataError(f"{place(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
         if not block.n_columns:
             return self
         if block.ids.min() < 0:
@@ -90,7 +88,7 @@ class ColumnLearner(Learner):
             at = int(np.flatnonzero(np.isnan(block.values))[0])
             column = int(np.searchsorted(block.indptr, at, side="right")) - 1
             raise DataError(
-                f"{block.origin + ': ' if block.origin else ''}feature {int(block.ids[column])} is missing in row "
+                f"{place(block.origin)}feature {int(block.ids[column])} is missing in row "
                 f"{int(block.indices[at]) + 1}; fill it in or leave the feature out"
             )
         self._state = self._offer(self._state, block)
@@ -188,9 +186,7 @@ def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterato
     """A block in parts of a bounded size, a column at least in each."""
     start = 0
     while start < block.n_columns:
-        limit = int(block.indptr[start]) + most_nonzeros
-        stop = int(np.searchsorted(block.indptr, limit, side="right")) - 1
-        stop = min(max(stop, start + 1), start + most_columns, block.n_columns)
+        stop = next_cut(block.indptr, start, most_columns, most_nonzeros)
         yield block.columns(start, stop)
         start = stop
 
@@ -203,3 +199,12 @@ def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
     cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, (0, cut), (cut, block.n_columns)))
+
+
+def with_more_slots(state: Any, *per_slot: str) -> Any:
+    """The same state with twice the slots in the arrays named; an ``order`` of slots goes on with the new ones."""
+    grown = {name: np.concatenate([part := getattr(state, name), np.zeros_like(part)]) for name in per_slot}
+    if "order" in state._fields:
+        slots = state.order.size
+        grown["order"] = np.concatenate([state.order, np.arange(slots, 2 * slots, dtype=np.int32)])
+    return state._replace(**grown)

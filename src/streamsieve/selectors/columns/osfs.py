@@ -22,13 +22,14 @@ from ...kernels.independence import (
     test_by_counts,
 )
 from ..base import is_number, is_whole, require
-from .base import ColumnLearner, in_parts, pieces
+from .base import ColumnLearner, in_parts, pieces, with_more_slots
 from .coding import coded, have_few_values
 from .targets import Target, least_correlation
 
 MEASURES = ("auto", "fisher_z", "g2")
 MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
 FIRST_SLOTS = 16
+PER_SLOT = ("ids", "relevance", "columns", "codes", "n_levels")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -117,7 +118,8 @@ class OSFSLearner(ColumnLearner):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
-                state = with_more_slots(state)
+                wider = np.pad(state.correlations, (0, state.order.size))
+                state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
             done = offer_to_blanket(
                 state,
                 tests,
@@ -163,16 +165,3 @@ class FastOSFSLearner(OSFSLearner):
 def limits_of_counts(alpha: float) -> NDArray[np.float64]:
     """What G2 must reach at level ``alpha``, by degrees of freedom: quantiles of chi squared."""
     return np.asarray(2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64)
-
-
-def with_more_slots(state: IndependenceState) -> IndependenceState:
-    """The same state with twice the slots."""
-    slots = state.order.size
-    grown: dict[str, Any] = {
-        name: np.concatenate([array, np.zeros_like(array)])
-        for name, array in state._asdict().items()
-        if name in ("ids", "relevance", "columns", "codes", "n_levels")
-    }
-    order = np.concatenate([state.order, np.arange(slots, 2 * slots, dtype=np.int32)])
-    correlations = np.pad(state.correlations, (0, slots))
-    return IndependenceState(order=order, correlations=correlations, counts=state.counts, **grown)

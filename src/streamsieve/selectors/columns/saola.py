@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...kernels.dependence import (
+    EQUAL,
     correlate_with_target,
     uncertainties_of_target,
 )
 from ...kernels.saola import (
     CLOSED,
     CORRELATION,
-    EQUAL,
     IRRELEVANT,
     KEPT,
     UNCERTAINTY,
@@ -29,7 +29,7 @@ from ...kernels.saola import (
 )
 from ...selection import Selection
 from ..base import is_number, is_whole, require
-from .base import ColumnLearner, in_parts, pieces
+from .base import ColumnLearner, in_parts, pieces, with_more_slots
 from .coding import coded, have_few_values, require_bins
 from .targets import Target, least_correlation
 
@@ -39,6 +39,7 @@ VARIANTS = ("paper", "lofs")
 NO_BUDGET = 2**31 - 1
 NO_GROUP = -1
 FIRST_SLOTS = 16
+PER_SLOT = ("ids", "group", "measure", "relevance", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -188,7 +189,7 @@ class SAOLALearner(ColumnLearner):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
-                state = with_more_slots(state)
+                state = with_more_slots(state, *PER_SLOT)
             done = offer_columns(
                 state,
                 self._rule(),
@@ -292,18 +293,6 @@ class GroupSAOLALearner(SAOLALearner):
         slots = self._state.order[: self._state.counts[KEPT]]
         order = np.argsort(self._state.ids[slots])
         return replace(super().selection(), groups=self._state.group[slots][order])
-
-
-def with_more_slots(state: SaolaState) -> SaolaState:
-    """The same state with twice the slots."""
-    slots = state.order.size
-    grown = {
-        name: np.concatenate([array, np.zeros_like(array)])
-        for name, array in state._asdict().items()
-        if name not in ("order", "counts", "current")
-    }
-    order = np.concatenate([state.order, np.arange(slots, 2 * slots, dtype=np.int32)])
-    return SaolaState(order=order, counts=state.counts, current=state.current, **grown)
 
 
 def with_levels(state: SaolaState, levels: int) -> SaolaState:
