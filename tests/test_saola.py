@@ -65,6 +65,79 @@ def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget)
 
 
 @settings(deadline=None)
+@given(
+    problems(),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["su", "fisher_z"]),
+    st.sampled_from([None, "balanced"]),
+    st.sampled_from([1, 4, 12]),
+)
+def test_missing_values_are_left_out_of_every_pair(problem, seed, measure, class_weight, block_size):
+    X, y = problem
+    random = np.random.default_rng(seed)
+    X[random.random(X.shape) < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])] = np.nan
+    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
+    expected = dict(oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked))
+    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y)
+    for start in range(0, X.shape[1], block_size):
+        selector.partial_fit_columns(X[:, start : start + block_size])
+    selection = selector.finish().selection()
+    assert selection.indices.tolist() == sorted(expected)
+    np.testing.assert_allclose(selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9)
+    groups = np.arange(X.shape[1]) // 3
+    by_groups = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), **asked)
+    found = ss.GroupSAOLA(missing="skip", **asked).fit(X, y, groups=groups).selection().indices.tolist()
+    assert found == sorted(number for members in by_groups.values() for number in members)
+
+
+@settings(deadline=None)
+@given(problems(), st.sampled_from([None, 3, "mdl"]))
+def test_auto_and_bins_look_past_missing_values(problem, bins):
+    X, y = problem
+    whole = ss.SAOLA(missing="skip", bins=bins).fit(X, y).selection()
+    padded, target = np.vstack([X, np.full((3, X.shape[1]), np.nan)]), np.append(y, [0, 1, 1])
+    gapped = ss.SAOLA(missing="skip", bins=bins).fit(padded, target).selection()
+    assert gapped.indices.tolist() == whole.indices.tolist()
+    np.testing.assert_allclose(gapped.scores, whole.scores, rtol=1e-9)
+
+
+def test_columns_that_never_vary_are_counted():
+    X, y = np.random.default_rng(0).normal(0, 1, (20, 6)), np.arange(20) % 2
+    X[:, 1], X[:, 3], X[:, 4] = 0, 7.5, np.nan
+    X[3, 3] = np.nan
+    assert ss.SAOLA(missing="skip").fit(X, y).n_constant_ == 3
+
+
+@pytest.mark.parametrize("groups", [[0, 0, -1], [0, 1.5, 2], [0, None, 1], [0, np.nan, 1], ["a", "b", "c"], [0, 1]])
+def test_unknown_groups_are_refused(groups):
+    X, y = np.random.default_rng(0).normal(0, 1, (10, 3)), np.arange(10) % 2
+    with pytest.raises(ss.DataError, match="group"):
+        ss.GroupSAOLA().fit(X, y, groups=groups)
+    with pytest.raises(ss.DataError, match="group"):
+        ss.GroupSAOLA().partial_fit_columns(X, y, groups=groups)
+
+
+def test_the_test_of_balanced_classes_is_no_laxer_than_its_level():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((1000, 2000)), (np.arange(1000) < 20).astype(int)
+    selector = ss.SAOLA(measure="fisher_z", class_weight="balanced").fit(X, y)
+    assert 2000 - selector.counts_["irrelevant"] < 60  # 20 by chance
+    tiny = ss.SAOLA(measure="fisher_z", alpha=1e-20).fit(np.column_stack([y + 0.01 * X[:, 0]]), y)
+    assert len(tiny.selection()) == 1
+
+
+def test_many_different_values_take_no_more_memory_than_rows():
+    random = np.random.default_rng(1)
+    X = random.normal(0, 1, (20_000, 3))
+    X[:, 2] = np.round(X[:, 0], 1)
+    y = (X[:, 0] > 0).astype(int)
+    selector = ss.SAOLA(measure="su").fit(X, y)
+    expected = oracle.select(X.T.tolist(), y.tolist(), "su")
+    assert selector.selection().indices.tolist() == [number for number, _ in expected]
+    np.testing.assert_allclose(selector.selection().scores, [score for _, score in expected], rtol=1e-9)
+
+
+@settings(deadline=None)
 @given(problems(), st.sampled_from([None, "balanced"]))
 def test_the_librarys_rule_agrees_with_the_oracle(problem, class_weight):
     X, y = problem
@@ -180,7 +253,7 @@ def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:
     """The code of every row of a column in bins."""
     block = columns_of(csc_array(x[:, None]))
     codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(1, np.int64)
-    code_columns(block.indptr, block.values, 0, 1, codes, n_levels)
+    code_columns(block.indptr, block.values, np.ones(1, bool), 0, 1, codes, n_levels)
     known = np.ones(y.size), y.astype(np.int32), np.bincount(y).astype(float), np.ones(1, bool)
     number = MDL if bins == "mdl" else bins
     bin_columns(block.indptr, block.indices, block.values, *known, number, 0, 1, codes, n_levels)

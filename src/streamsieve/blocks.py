@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,46 @@ class ColumnBlock:
             None if self.groups is None else self.groups[start:stop],
             self.origin,
         )
+
+    def chosen(self, wanted: NDArray[np.bool_]) -> ColumnBlock:
+        """The columns that are wanted."""
+        lengths = np.diff(self.indptr)
+        entries = np.repeat(wanted, lengths)
+        return ColumnBlock(
+            np.concatenate([[0], np.cumsum(lengths[wanted])]),
+            self.indices[self.indptr[0] : self.indptr[-1]][entries],
+            self.values[self.indptr[0] : self.indptr[-1]][entries],
+            self.ids[wanted],
+            self.n_rows,
+            None if self.names is None else self.names[wanted],
+            None if self.groups is None else self.groups[wanted],
+            self.origin,
+        )
+
+    def without_empty(self) -> ColumnBlock:
+        """The columns that have values."""
+        lengths = np.diff(self.indptr)
+        return self if lengths.all() else self.chosen(lengths > 0)
+
+    def without_zeros(self) -> ColumnBlock:
+        """The same columns, values of 0 left out."""
+        there = self.values != 0
+        indptr = np.concatenate([[0], np.cumsum(there)])[self.indptr]
+        return replace(self, indptr=indptr, indices=self.indices[there], values=self.values[there])
+
+    @staticmethod
+    def joined(blocks: list[ColumnBlock]) -> ColumnBlock:
+        """The columns of several blocks, alike in what they know."""
+        first = blocks[0]
+        if len(blocks) == 1:
+            return first
+
+        def all_of(name: str) -> Any:
+            return None if getattr(first, name) is None else np.concatenate([getattr(block, name) for block in blocks])
+
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
+        names = ("indices", "values", "ids", "names", "groups")
+        return replace(first, indptr=indptr, **{name: all_of(name) for name in names})
 
 
 def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:

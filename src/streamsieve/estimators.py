@@ -28,7 +28,7 @@ from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
 from .selectors.columns import alpha_investing, filters, osfs, saola
-from .selectors.columns.base import ColumnLearner
+from .selectors.columns.base import ColumnLearner, as_groups
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
 from .sources.arrays import ArraySource, as_labels, as_matrix, is_sparse
@@ -190,13 +190,13 @@ class ColumnSelector(Selector, ColumnLearner):
     def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
         """Take the columns of ``X`` in their order, from scratch; ``groups`` has the group of each, if any."""
         self.check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
+        finite = "allow-nan" if self.missing == "skip" else True
+        accepted = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": finite}
+        X, y = validate_data(self, X, y, **accepted, ensure_min_samples=2)
         source = ArraySource(X, y, self._names(), name="")
         blocks = source.column_blocks()
         if groups is not None:
-            known = np.asarray(groups, np.int64)
-            if known.shape != (X.shape[1],):
-                raise ValueError(f"groups has shape {known.shape}, but there are {X.shape[1]} columns")
+            known = as_groups(groups, X.shape[1])
             blocks = (replace(block, groups=known[block.ids]) for block in blocks)
         self.fit_blocks(blocks, y)
         self.n_features_in_ = X.shape[1]
@@ -226,7 +226,7 @@ class ColumnSelector(Selector, ColumnLearner):
         first = self.n_features_in_
         ids = np.arange(first, first + matrix.shape[1]) if feature_ids is None else np.asarray(feature_ids, np.int64)
         titles = known if names is None else np.asarray(names, dtype=object)
-        belong = None if groups is None else np.asarray(groups, np.int64)
+        belong = None if groups is None else as_groups(groups, matrix.shape[1])
         return self.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=belong))
 
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
@@ -240,6 +240,7 @@ class ColumnSelector(Selector, ColumnLearner):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "skip"
         tags.target_tags.required = True
         return tags
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .blocks import RowBlock
 from .errors import DataError, UsageError
@@ -81,12 +86,17 @@ def learn(
 def learn_columns(request: dict[str, Any], selector: Any, source: Source, watch: Watch | None) -> RunRecord:
     """A run of a method for columns: all of them offered, one block after the other."""
     began = time.perf_counter()
+    groups = None if request["groups"] is None else read_groups(Path(request["groups"]))
     columns = by_columns(source)
+    if groups is not None and groups.size < (columns.n_features or 0):
+        raise DataError(
+            f"{request['groups']}: {groups.size:,} groups for {columns.n_features:,} features; give a line for each"
+        )
     selector.start(columns.targets(), columns.name)
     learn = 0.0
     for block in columns.column_blocks():
         start = time.perf_counter()
-        selector.partial_fit_block(block)
+        selector.partial_fit_block(block if groups is None else replace(block, groups=groups[block.ids]))
         learn += time.perf_counter() - start
         if watch:
             watch(Progress(selector.n_features_seen_, columns.n_features, None, None, None, "features"))
@@ -107,6 +117,15 @@ def learn_columns(request: dict[str, Any], selector: Any, source: Source, watch:
         data=request.get("fingerprint", {}),
         open_selector=partial(_estimator, selector),
     )
+
+
+def read_groups(path: Path) -> NDArray[np.int64]:
+    """The group of every feature, a whole number a line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip().isascii() or not line.strip().isdigit():
+            raise DataError(f"{path}:{number}: {line[:40]!r} is no group; groups are whole numbers of 0 or more")
+    return np.array(lines, np.int64)
 
 
 def _curve_of(selector: Any) -> dict[str, list[Any]] | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import RowBlock
 from .errors import DataError, UsageError
+from .files import LONGEST_STEM
 from .kernels.scores import keep_selected
-from .learning import Watch, learn, learn_columns
-from .machine import peak_memory
+from .learning import Progress, Watch, learn, learn_columns
+from .machine import available_memory, peak_memory
 from .persistence import read_model
 from .registry import learner_class, load_learner
 from .runs import REQUEST, RunDirectory, fingerprint, refuse_changed
@@ -22,10 +25,13 @@ from .selectors.base import plain
 from .selectors.columns.base import ColumnLearner
 from .selectors.rows.addresses import table_addresses
 from .sources import Source, open_like, open_source, refuse_target
-from .sources.writers import needs_width, write_rows
+from .sources.columns import ColumnSource
+from .sources.turning import turned
+from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
 
 ASKED = {  # what run.json tells
-    *("method", "params", "data", "test", "classes", "target", "zero_based", "seed", "checkpoint_every", "fingerprint")
+    *("method", "params", "data", "test", "classes", "target", "zero_based", "groups", "seed", "checkpoint_every"),
+    "fingerprint",
 }
 
 
@@ -38,6 +44,7 @@ def select(
     classes: Any = None,
     target: str | None = None,
     zero_based: bool = False,
+    groups: str | Path | None = None,
     seed: int | None = None,
     output: str | Path | None = None,
     checkpoint_every: int | None = None,
@@ -58,6 +65,8 @@ def select(
         Rows to measure the accuracy on afterwards.
     classes, target, zero_based
         As in ``fit_source`` and ``open_source``.
+    groups : path, optional
+        A text file with the group of every feature, a whole number a line, for methods that know groups.
     seed : int, optional
         ``random_state`` for methods that draw.
     output : path, optional
@@ -79,6 +88,7 @@ def select(
         "classes": None if classes is None else np.asarray(classes).tolist(),
         "target": target,
         "zero_based": zero_based,
+        "groups": None if groups is None else str(Path(groups).absolute()),
         "seed": plain(seed),
         "checkpoint_every": plain(checkpoint_every),
     }
@@ -89,6 +99,8 @@ def select(
     selector = _selector(request)
     if isinstance(selector, ColumnLearner):
         refuse_options_of_rows(request, test)
+    if groups is not None and not getattr(selector, "knows_groups", False):
+        raise UsageError(f"{method} knows no groups of features; group-saola does")
     source = open_source(data, target, zero_based)
     test_source = _open_test(test, request, source)
     request["fingerprint"] = _fingerprint(data)
@@ -178,6 +190,53 @@ def convert(data: Any, output: str | Path, target: str | None = None, zero_based
     if width is None and source.rewindable and needs_width(path):
         width = max(block.n_features for block in source.row_blocks())
     return write_rows(path, source.row_blocks(), source.feature_names, width, zero_based)
+
+
+def convert_to_columns(
+    data: Any,
+    output: str | Path,
+    target: str | None = None,
+    zero_based: bool = False,
+    memory: int | str | None = None,
+    watch: Watch | None = None,
+) -> int:
+    """Write ``data`` to a Parquet or Arrow file column by column; the number of features.
+
+    Rows are turned around within ``memory`` bytes, "2GB" or the like, half of what is available if it is not given:
+    through a folder beside the output if they do not fit. What was interrupted goes on there when asked for again.
+    """
+    path = Path(output)
+    refuse_other_than_columns(path)
+    budget = available_memory() // 2 if memory is None else min(read_size(memory), available_memory())
+    source = open_source(data, target, zero_based)
+
+    def report(unit: str, done: int, total: int | None) -> None:
+        if watch:
+            watch(
+                Progress(done, total, getattr(source, "bytes_read", None), getattr(source, "n_bytes", None), None, unit)
+            )
+
+    if isinstance(source, ColumnSource):
+        return write_columns(path, source)
+    stamp = {"data": _fingerprint(data), "target": target, "zero_based": zero_based, "memory": memory}
+    if _place(data) is None:
+        stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
+    with turned(source, budget, work_folder(path), stamp, report) as columns:
+        return write_columns(path, columns)
+
+
+def work_folder(output: Path) -> Path:
+    """Where rows are turned around on their way to a file of columns."""
+    return output.with_name(f".{output.name[:LONGEST_STEM]}.columns")
+
+
+def read_size(size: int | str) -> int:
+    """A number of bytes, or a text such as 2GB, 500 MB or 1.5GiB."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?\s*", str(size), re.IGNORECASE)
+    if not found or float(found[1]) == 0:
+        raise UsageError(f"memory {size!r}: expected a size such as 2GB or 500MB")
+    power = " kmgt".index(found[2].lower() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
 
 
 def describe(source: Source) -> dict[str, Any]:

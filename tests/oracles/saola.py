@@ -1,7 +1,7 @@
 """SAOLA (P3 algorithm 1), pair by pair, as the paper writes it and as the authors' library decides ties.
 
-A column is a list of numbers; the target a list of labels. Dependences that differ by no more than 1e-12 are equal: the
-order in which sums are taken must not decide ties.
+A column is a list of numbers, NaN where one is missing; the target a list of labels. Dependences that differ by no more
+than 1e-12 are equal: the order in which sums are taken must not decide ties.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def correlation(a, b, weights):
     ab = sum(w * (x - mean_a) * (y - mean_b) for w, x, y in zip(weights, a, b, strict=True))
     aa = sum(w * (x - mean_a) ** 2 for w, x in zip(weights, a, strict=True))
     bb = sum(w * (y - mean_b) ** 2 for w, y in zip(weights, b, strict=True))
-    scale = sum(w * x * x for w, x in zip(weights, a, strict=True))
-    if aa <= 1e-12 * scale or bb <= 0:
+    scale_a = sum(w * x * x for w, x in zip(weights, a, strict=True))
+    scale_b = sum(w * y * y for w, y in zip(weights, b, strict=True))
+    if aa <= 1e-12 * scale_a or bb <= 1e-12 * scale_b:
         return 0.0
     return abs(ab) / math.sqrt(aa * bb)
 
@@ -63,24 +64,32 @@ class Judge:
         self.weights = [n / (len(sizes) * sizes[label]) if balanced else 1.0 for label in target]
 
     def depends(self, a, b):
-        return (uncertainty if self.measure == "su" else correlation)(a, b, self.weights)
+        """Over the rows that have both."""
+        rows = [(x, y, w) for x, y, w in zip(a, b, self.weights, strict=True) if x == x and y == y]
+        if not rows:
+            return 0.0
+        return (uncertainty if self.measure == "su" else correlation)(*map(list, zip(*rows, strict=True)))
 
     def relevance(self, number):
         return self.depends(self.columns[number], self.target)
 
-    def counts(self, dependence):
+    def counts(self, dependence, column):
+        """Whether a dependence is more than chance; of weighted rows only so many count as say as much."""
         if self.measure == "su":
             return dependence > self.delta + EQUAL
-        return significant(dependence + EQUAL, len(self.target), self.alpha)
+        weights = [w for x, w in zip(column, self.weights, strict=True) if x == x]
+        rows = sum(weights) ** 2 / sum(w * w for w in weights) if weights else 0
+        return significant(dependence + EQUAL, rows, self.alpha)
 
     def relevant(self, number):
-        return self.counts(self.relevance(number)) and not (self.variant == "lofs" and sum(self.columns[number]) == 0)
+        column = self.columns[number]
+        return self.counts(self.relevance(number), column) and not (self.variant == "lofs" and sum(column) == 0)
 
     def gives_way(self, new, old):
         """ "new", "old" or None."""
         mine, its = self.relevance(new), self.relevance(old)
         pair = self.depends(self.columns[new], self.columns[old])
-        if self.variant == "lofs" and not self.counts(pair):
+        if self.variant == "lofs" and not self.counts(pair, self.target):
             return None
         limit = max(mine, its) if self.bound == "max" else min(mine, its)
         if not (pair > limit + EQUAL if self.variant == "lofs" else pair >= limit - EQUAL):

@@ -124,12 +124,16 @@ def check_useless_columns(make: Maker) -> None:
 def check_refusals(make: Maker) -> None:
     """Bad input raises, and says what is wrong."""
     X, y = wide_data()
-    bad = X.copy()
-    bad[17, 4] = np.nan
+    bad, endless = X.copy(), X.copy()
+    bad[17, 4], endless[17, 4] = np.nan, np.inf
     other = columns_of(X[1:, :1])
     _refuses(lambda: make().start(y).partial_fit_block(other), f"{ROWS - 1} rows")
     _refuses(lambda: make().start(np.ones(ROWS)), "in all rows")
-    _refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
+    if make.params.get("missing") == "skip":
+        make().start(y).partial_fit_block(columns_of(bad))
+    else:
+        _refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
+    _refuses(lambda: make().start(y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
     started = make().start(y)
     _refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
 

@@ -62,6 +62,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 )
 @click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
 @click.option("--classes", metavar="A,B", help="The labels; without it the first two that turn up.")
+@click.option("--groups", metavar="FILE", help="The group of every feature, a whole number a line, for group-saola.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
 @TARGET
 @ZERO_BASED
@@ -76,6 +77,7 @@ def select(
     checkpoint_every: int | None,
     resume: str | None,
     classes: str | None,
+    groups: str | None,
     seed: int | None,
     target: str | None,
     zero_based: bool,
@@ -91,7 +93,7 @@ def select(
     if (train is None) == (resume is None):
         raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
     if resume is not None and (
-        any(given for given in (budget, params, test, output, checkpoint_every, classes, target, zero_based))
+        any(given for given in (budget, params, test, output, checkpoint_every, classes, groups, target, zero_based))
         or seed is not None
     ):
         raise UsageError("--resume goes on with what the run was asked; it takes no other option but --json")
@@ -107,6 +109,7 @@ def select(
                 classes=None if classes is None else classes.split(","),
                 target=target,
                 zero_based=zero_based,
+                groups=groups,
                 seed=seed,
                 output=output,
                 checkpoint_every=checkpoint_every,
@@ -129,6 +132,17 @@ def hint_at_resume(folder: str | Path | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if folder and RunDirectory(folder).checkpoint:
             click.echo(f"go on from the last checkpoint with: streamsieve select --resume {folder}", err=True)
+        raise
+
+
+@contextmanager
+def hint_at_going_on(folder: Path) -> Iterator[None]:
+    """After an interruption, say that the work so far is kept, if it is."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError):
+        if folder.exists():
+            click.echo(f"the same command goes on from here; to give up instead, remove {folder}", err=True)
         raise
 
 
@@ -194,10 +208,27 @@ def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Itera
 @click.argument("output", type=click.Path(path_type=Path))
 @TARGET
 @ZERO_BASED
-def convert(data: str, output: Path, target: str | None, zero_based: bool) -> None:
-    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv."""
+@click.option(
+    "--columns", is_flag=True, help="Write column by column, to .parquet or .arrow, for methods that need that."
+)
+@click.option(
+    "--memory", metavar="SIZE", help="With --columns: work in this much memory, such as 2GB.  [default: half]"
+)
+def convert(data: str, output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None) -> None:
+    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv.
+
+    With --columns, rows that do not fit in memory are turned around through a folder beside OUTPUT. After an
+    interruption the same command goes on where it was.
+    """
     from .. import workflow
 
+    if columns:
+        with progress_bar() as watch, hint_at_going_on(workflow.work_folder(output)):
+            features = workflow.convert_to_columns(data, output, target, zero_based, memory, watch)
+        click.echo(f"{features:,} columns written to {output}", err=True)
+        return
+    if memory is not None:
+        raise UsageError("--memory is for --columns: rows are converted a block at a time")
     rows = workflow.convert(data, output, target, zero_based)
     click.echo(f"{rows:,} rows written to {output}", err=True)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .dependence import entropy
+from .dependence import MISSING, entropy
 from .jit import kernel
 
 Array = Any
@@ -50,10 +50,11 @@ def bin_columns(
         counts = np.zeros((levels, n_classes))  # in ascending order of the values, 0 among them
         counts[negative] = class_counts
         for i in range(begin, end):
-            place = codes[i] - 1 if codes[i] <= negative else codes[i]
             row = indices[i]
-            counts[place, classes[row]] += weights[row]
             counts[negative, classes[row]] -= weights[row]
+            if codes[i] != MISSING:
+                place = codes[i] - 1 if codes[i] <= negative else codes[i]
+                counts[place, classes[row]] += weights[row]
         bin_of = np.zeros(levels, np.int64)
         if bins == MDL:
             cut_by_description_length(counts, bin_of)
@@ -64,6 +65,8 @@ def bin_columns(
         for place in range(levels):
             used = max(used, bin_of[place] + 1)
         for i in range(begin, end):
+            if codes[i] == MISSING:
+                continue
             mine = bin_of[codes[i] - 1 if codes[i] <= negative else codes[i]]
             codes[i] = 0 if mine == zero else mine + 1 if mine < zero else mine
         n_levels[column] = used

@@ -17,6 +17,8 @@ Array = Any
 
 EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
 CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
+MISSING = -1  # the code of a missing value
+CELLS_PER_ROW = 8  # of a table of pairs
 
 
 @kernel
@@ -84,26 +86,26 @@ def standardize_column(
 
 
 @kernel
-def code_columns(indptr: Array, values: Array, start: int, stop: int, codes: Array, n_levels: Array) -> None:
+def code_columns(
+    indptr: Array, values: Array, wanted: Array, start: int, stop: int, codes: Array, n_levels: Array
+) -> None:
     """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
 
-    ``n_levels`` gets the number of different values of each column, 0 among them whether it occurs or not.
+    A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
+    among them whether it occurs or not.
     """
-    longest = 0
     for column in range(start, stop):
-        longest = max(longest, indptr[column + 1] - indptr[column])
-    levels = np.empty(longest)
-    for column in range(start, stop):
+        if not wanted[column]:
+            continue
+        begin, end = indptr[column], indptr[column + 1]
+        levels = np.sort(values[begin:end])  # NaN last
         known = 0
-        for i in range(indptr[column], indptr[column + 1]):
-            at = place_of(levels, known, values[i])
-            if at == known or levels[at] != values[i]:
-                for j in range(known, at, -1):
-                    levels[j] = levels[j - 1]
-                levels[at] = values[i]
+        for i in range(levels.size):
+            if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
+                levels[known] = levels[i]
                 known += 1
-        for i in range(indptr[column], indptr[column + 1]):
-            codes[i] = place_of(levels, known, values[i]) + 1
+        for i in range(begin, end):
+            codes[i] = MISSING if values[i] != values[i] else place_of(levels, known, values[i]) + 1
         n_levels[column] = known + 1
 
 
@@ -148,12 +150,17 @@ def entropies(joint: Array, n_first: int, n_second: int, total: float, margin: A
 
 
 @kernel
-def uncertainty_from_counts(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> float:
-    """Symmetrical uncertainty 2 I / (H + H) of two variables from their joint counts; 0 if neither varies."""
-    first, second, together = entropies(joint, n_first, n_second, total, margin)
+def uncertainty_of(first: float, second: float, together: float) -> float:
+    """Symmetrical uncertainty 2 I / (H + H) of two variables from their entropies; 0 if neither varies."""
     if first + second <= 0.0:
         return 0.0
     return float(max(0.0, 2.0 * (first + second - together) / (first + second)))
+
+
+@kernel
+def scratch_cells(n_first: int, n_second: int, n_rows: int) -> int:
+    """How many cells a table of pairs gets; pairs of variables that need more are sorted instead."""
+    return int(min(n_first * n_second, CELLS_PER_ROW * n_rows))
 
 
 @kernel
@@ -187,6 +194,32 @@ def count_pairs(
 
 
 @kernel
+def pair_entropies(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+    other: Array,
+    other_counts: Array,
+    n_other: int,
+    joint: Array,
+    margin: Array,
+) -> tuple[float, float, float]:
+    """Entropies of a coded column and a variable as in ``count_pairs``, each alone and together.
+
+    Given    joint, margin: scratch, as ``scratch_cells`` tells and for as many numbers as either has levels.
+    """
+    if n_levels * n_other > joint.size:
+        dense = np.empty(weights.size, np.int32)
+        spread_codes(indptr, indices, codes, column, dense)
+        return entropies_present(dense, n_levels, other, n_other, weights, joint, margin)
+    count_pairs(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint)
+    return entropies(joint, n_levels, n_other, float(weights.size), margin)
+
+
+@kernel
 def uncertainty(
     indptr: Array,
     indices: Array,
@@ -200,12 +233,11 @@ def uncertainty(
     joint: Array,
     margin: Array,
 ) -> float:
-    """Symmetrical uncertainty of a coded column and a variable as in ``count_pairs``.
-
-    Given    joint, margin: scratch for as many numbers as there are pairs of levels, and levels of either.
-    """
-    count_pairs(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint)
-    return uncertainty_from_counts(joint, n_levels, n_other, float(weights.size), margin)
+    """Symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
+    bits = pair_entropies(
+        indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint, margin
+    )
+    return uncertainty_of(bits[0], bits[1], bits[2])
 
 
 @kernel
@@ -228,6 +260,9 @@ def uncertainties_of_target(
     joint = np.empty(largest * class_counts.size)
     margin = np.empty(max(largest, class_counts.size))
     for column in range(start, stop):
+        relevance[column] = 0.0
+        if n_levels[column] < 2:
+            continue
         relevance[column] = uncertainty(
             indptr,
             indices,
@@ -244,11 +279,151 @@ def uncertainties_of_target(
 
 
 @kernel
-def are_whole(indptr: Array, values: Array, start: int, stop: int, whole: Array) -> None:
-    """Which columns from ``start`` to ``stop`` hold whole numbers alone."""
+def find_discrete(indptr: Array, values: Array, most: int, start: int, stop: int, discrete: Array) -> None:
+    """Which columns from ``start`` to ``stop`` hold whole numbers alone, ``most`` different ones with 0 at most."""
+    levels = np.empty(most + 1)
     for column in range(start, stop):
-        whole[column] = True
+        known = 1
+        discrete[column] = True
         for i in range(indptr[column], indptr[column + 1]):
-            if values[i] != np.floor(values[i]):
-                whole[column] = False
+            value = values[i]
+            if value != value:
+                continue
+            if value != np.floor(value):
+                discrete[column] = False
                 break
+            at = place_of(levels, known - 1, value)
+            if at == known - 1 or levels[at] != value:
+                if known == most:
+                    discrete[column] = False
+                    break
+                for j in range(known - 1, at, -1):
+                    levels[j] = levels[j - 1]
+                levels[at] = value
+                known += 1
+
+
+@kernel
+def find_gaps(indptr: Array, values: Array, start: int, stop: int, gaps: Array) -> None:
+    """Which columns from ``start`` to ``stop`` have missing values."""
+    for column in range(start, stop):
+        gaps[column] = False
+        for i in range(indptr[column], indptr[column + 1]):
+            if values[i] != values[i]:
+                gaps[column] = True
+                break
+
+
+@kernel
+def count_constant(indptr: Array, values: Array, n_rows: int) -> int:
+    """How many columns never vary, as far as their values are there."""
+    constant = 0
+    for column in range(indptr.size - 1):
+        begin, end = indptr[column], indptr[column + 1]
+        zeros = end - begin < n_rows
+        first = np.nan
+        varies = False
+        for i in range(begin, end):
+            if values[i] == values[i]:
+                if zeros or (first == first and values[i] != first):
+                    varies = True
+                    break
+                first = values[i]
+        constant += not varies
+    return constant
+
+
+@kernel
+def correlate_present(one: Array, other: Array, weights: Array) -> float:
+    """Correlation over the rows where neither variable is missing; 0 if one of them does not vary there.
+
+    Given    one, other: a value for every row, times its weight; NaN is missing.
+    """
+    total = first = second = 0.0
+    for row in range(weights.size):
+        if one[row] == one[row] and other[row] == other[row]:
+            total += weights[row]
+            first += one[row]
+            second += other[row]
+    if total <= 0.0:
+        return 0.0
+    first, second = first / total, second / total
+    squares, other_squares, product = 0.0, 0.0, 0.0
+    size, other_size = 0.0, 0.0
+    for row in range(weights.size):
+        if one[row] == one[row] and other[row] == other[row] and weights[row] > 0.0:
+            a, b = one[row] / weights[row], other[row] / weights[row]
+            size += weights[row] * a * a
+            other_size += weights[row] * b * b
+            squares += weights[row] * (a - first) ** 2
+            other_squares += weights[row] * (b - second) ** 2
+            product += weights[row] * (a - first) * (b - second)
+    if squares <= CONSTANT * size or other_squares <= CONSTANT * other_size:
+        return 0.0
+    return float(product / np.sqrt(squares * other_squares))
+
+
+@kernel
+def spread_values(indptr: Array, indices: Array, values: Array, weights: Array, column: int, out: Array) -> None:
+    """Write a column as ``correlate_present`` wants it."""
+    out[:] = 0.0
+    for i in range(indptr[column], indptr[column + 1]):
+        out[indices[i]] = values[i] * weights[indices[i]]
+
+
+@kernel
+def spread_codes(indptr: Array, indices: Array, codes: Array, column: int, out: Array) -> None:
+    """Write the code of every row of a column."""
+    out[:] = 0
+    for i in range(indptr[column], indptr[column + 1]):
+        out[indices[i]] = codes[i]
+
+
+@kernel
+def entropies_present(
+    one: Array, n_one: int, other: Array, n_other: int, weights: Array, joint: Array, margin: Array
+) -> tuple[float, float, float]:
+    """Of two coded variables, each alone and together, over the rows where neither is missing.
+
+    Given    joint, margin: scratch. Where a table of all pairs is larger than ``joint``, those that occur are sorted.
+    """
+    total = 0.0
+    if n_one * n_other <= joint.size:
+        for i in range(n_one * n_other):
+            joint[i] = 0.0
+        for row in range(weights.size):
+            if one[row] != MISSING and other[row] != MISSING:
+                joint[one[row] * n_other + other[row]] += weights[row]
+                total += weights[row]
+        return entropies(joint, n_one, n_other, total, margin)
+    pairs, rows, known = np.empty(weights.size, np.int64), np.empty(weights.size, np.int64), 0
+    for row in range(weights.size):
+        if one[row] != MISSING and other[row] != MISSING:
+            pairs[known] = np.int64(one[row]) * n_other + other[row]
+            rows[known] = row
+            total += weights[row]
+            known += 1
+    order = np.argsort(pairs[:known])
+    counts, last = np.zeros(known), -1
+    for i in range(known):
+        if i == 0 or pairs[order[i]] != pairs[order[i - 1]]:
+            last += 1
+        counts[last] += weights[rows[order[i]]]
+    together = entropy(counts, last + 1, total)
+    return (
+        margin_entropy(one, n_one, rows, known, weights, total, margin),
+        margin_entropy(other, n_other, rows, known, weights, total, margin),
+        together,
+    )
+
+
+@kernel
+def margin_entropy(
+    codes: Array, n_levels: int, rows: Array, known: int, weights: Array, total: float, margin: Array
+) -> float:
+    """The entropy of a coded variable over some rows."""
+    for a in range(n_levels):
+        margin[a] = 0.0
+    for i in range(known):
+        margin[codes[rows[i]]] += weights[rows[i]]
+    return entropy(margin, n_levels, total)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dependence import EQUAL, count_pairs, entropies, uncertainty
+from .dependence import EQUAL, pair_entropies, scratch_cells, spread_codes, uncertainty
 from .jit import kernel
 
 Array = Any
@@ -17,9 +17,7 @@ def spread_out(
     indptr: Array, indices: Array, codes: Array, column: int, weights: Array, dense: Array, counts: Array
 ) -> None:
     """Write a column's code for every row, and the weight of each code."""
-    dense[:] = 0
-    for i in range(indptr[column], indptr[column + 1]):
-        dense[indices[i]] = codes[i]
+    spread_codes(indptr, indices, codes, column, dense)
     counts[:] = 0.0
     for row in range(weights.size):
         counts[dense[row]] += weights[row]
@@ -37,7 +35,7 @@ def filter_by_correlation(
     stays = np.ones(order.size, np.bool_)
     widest = n_levels.max()
     dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
-    joint, margin = np.empty(widest * widest), np.empty(widest)
+    joint, margin = np.empty(scratch_cells(widest, widest, weights.size)), np.empty(widest)
     for place in range(order.size):
         column = order[place]
         if not stays[column]:
@@ -78,11 +76,12 @@ def informations(
 ) -> None:
     """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``count_pairs``."""
     widest = max(n_levels.max(), n_other)
-    joint, margin = np.empty(n_levels.max() * n_other), np.empty(widest)
+    joint, margin = np.empty(scratch_cells(n_levels.max(), n_other, weights.size)), np.empty(widest)
     for column in range(n_levels.size):
         if wanted[column]:
-            count_pairs(indptr, indices, codes, column, n_levels[column], weights, dense, counts, n_other, joint)
-            first, second, together = entropies(joint, n_levels[column], n_other, float(weights.size), margin)
+            first, second, together = pair_entropies(
+                indptr, indices, codes, column, n_levels[column], weights, dense, counts, n_other, joint, margin
+            )
             out[column] += max(0.0, first + second - together)
 
 

@@ -6,7 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dependence import EQUAL, correlate_with_kept, standardize_column, uncertainty, uncertainty_from_counts
+from .dependence import (
+    EQUAL,
+    correlate_present,
+    correlate_with_kept,
+    entropies_present,
+    scratch_cells,
+    spread_codes,
+    spread_values,
+    standardize_column,
+    uncertainty,
+    uncertainty_of,
+)
 from .jit import kernel
 
 Array = Any
@@ -23,7 +34,8 @@ class SaolaState(NamedTuple):
     group: Array  # int64, per slot
     measure: Array  # int8, per slot: what its relevance is measured by
     relevance: Array  # float64, slots x 2: by both measures, where they were taken
-    columns: Array  # float64, slots x rows: centred, of length 1, times the weights of rows
+    gaps: Array  # bool, per slot: whether values are missing
+    columns: Array  # float64, slots x rows: times the weights of rows; centred, of length 1 where nothing is missing
     codes: Array  # int32, slots x rows
     n_levels: Array  # int64, per slot
     level_counts: Array  # float64, slots x levels: the weight of rows with each code
@@ -54,6 +66,7 @@ def offer_columns(
     measure: Array,
     relevance: Array,
     norms: Array,
+    gaps: Array,
     weights: Array,
     candidates: Array,
     start: int,
@@ -66,18 +79,22 @@ def offer_columns(
              What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the last to arrive. A
              member of a group meets the kept ones of its own group alone.
     Given    measure: of each column; a pair is measured by uncertainty if both columns are, else by correlation.
+             gaps: which columns have missing values; a pair with some is measured over the rows that have both.
     Back     ``state``, changed in place. It stops early when there is no free slot for the next one.
     """
     counts, order = state.counts, state.order
     largest = 1
     for c in candidates:
         largest = max(largest, n_levels[c])
-    joint = np.empty(largest * state.level_counts.shape[1])
-    margin = np.empty(max(largest, state.level_counts.shape[1]))
+    levels = state.level_counts.shape[1]
+    joint = np.empty(scratch_cells(max(largest, levels), levels, weights.size))
+    margin = np.empty(max(largest, levels))
     for number in range(start, candidates.size):
         if counts[KEPT] == order.size:
             return number
         column = candidates[number]
+        free = order[counts[KEPT]]
+        spread = False  # whether this column is in the free slot already
         redundant = False
         at = counts[CLOSED]
         while at < counts[KEPT]:
@@ -86,7 +103,12 @@ def offer_columns(
             mine, its = relevance[column, pair], state.relevance[slot, pair]
             loses, wins = compared(rule, mine, its)
             if loses or wins:
-                if pair == UNCERTAINTY:
+                if gaps[column] or state.gaps[slot]:
+                    if not spread:
+                        keep_values(state, free, indptr, indices, values, codes, column, n_levels[column], weights)
+                        spread = True
+                    depends = dependence_of_kept(state, free, slot, pair, weights, joint, margin)
+                elif pair == UNCERTAINTY:
                     depends = uncertainty(
                         indptr,
                         indices,
@@ -120,9 +142,12 @@ def offer_columns(
         state.measure[slot] = measure[column]
         state.relevance[slot, CORRELATION] = relevance[column, CORRELATION]
         state.relevance[slot, UNCERTAINTY] = relevance[column, UNCERTAINTY]
-        if state.columns.shape[1]:
+        state.gaps[slot] = gaps[column]
+        if gaps[column]:
+            keep_values(state, slot, indptr, indices, values, codes, column, n_levels[column], weights)
+        elif state.columns.shape[1]:
             standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
-        if measure[column] == UNCERTAINTY:
+        if measure[column] == UNCERTAINTY and not gaps[column]:
             keep_codes(state, slot, indptr, indices, codes, column, n_levels[column], weights)
         if counts[KEPT] > budget:  # a group is cut when it closes: then the budget here is out of reach
             remove(state, least_relevant(state))
@@ -151,8 +176,9 @@ def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
     What has been removed removes nothing any more.
     """
     counts, order = state.counts, state.order
-    joint = np.empty(state.level_counts.shape[1] ** 2)
-    margin = np.empty(state.level_counts.shape[1])
+    levels = state.level_counts.shape[1]
+    joint = np.empty(scratch_cells(levels, levels, weights.size))
+    margin = np.empty(levels)
     old = 0
     while old < counts[CLOSED] < counts[KEPT]:
         gone = False
@@ -187,18 +213,38 @@ def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
 def dependence_of_kept(
     state: Any, one: int, other: int, pair: int, weights: Array, joint: Array, margin: Array
 ) -> float:
-    """The dependence of the columns in two slots."""
+    """The dependence of the columns in two slots, over the rows that have both values."""
     if pair == CORRELATION:
+        if state.gaps[one] or state.gaps[other]:
+            return abs(correlate_present(state.columns[one], state.columns[other], weights))
         product = 0.0
         for row in range(weights.size):
             product += state.columns[one, row] * state.columns[other, row] / weights[row]
         return abs(product)
     n_one, n_other = state.n_levels[one], state.n_levels[other]
-    for i in range(n_one * n_other):
-        joint[i] = 0.0
-    for row in range(weights.size):
-        joint[state.codes[one, row] * n_other + state.codes[other, row]] += weights[row]
-    return uncertainty_from_counts(joint, n_one, n_other, float(weights.size), margin)
+    bits = entropies_present(state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin)
+    return uncertainty_of(bits[0], bits[1], bits[2])
+
+
+@kernel
+def keep_values(
+    state: Any,
+    slot: int,
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+) -> None:
+    """Write a column to a slot as it is, missing values and all."""
+    state.gaps[slot] = True
+    state.n_levels[slot] = n_levels
+    if state.columns.shape[1]:
+        spread_values(indptr, indices, values, weights, column, state.columns[slot])
+    if codes.size:
+        spread_codes(indptr, indices, codes, column, state.codes[slot])
 
 
 @kernel
@@ -208,9 +254,7 @@ def keep_codes(
     """Write a coded column, and the weight of each level, to a slot."""
     mine, level_counts = state.codes[slot], state.level_counts[slot]
     state.n_levels[slot] = n_levels
-    mine[:] = 0
-    for i in range(indptr[column], indptr[column + 1]):
-        mine[indices[i]] = codes[i]
+    spread_codes(indptr, indices, codes, column, mine)
     level_counts[:] = 0.0
     for row in range(weights.size):
         level_counts[mine[row]] += weights[row]
@@ -235,3 +279,49 @@ def least_relevant(state: Any) -> int:
         if state.relevance[slot, state.measure[slot]] <= state.relevance[other, state.measure[other]] + EQUAL:
             worst = at
     return worst
+
+
+@kernel
+def measure_present(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    codes: Array,
+    n_levels: Array,
+    gaps: Array,
+    weights: Array,
+    target: Array,
+    classes: Array,
+    n_classes: int,
+    start: int,
+    stop: int,
+    relevance: Array,
+    norms: Array,
+    present: Array,
+) -> None:
+    """The relevance of columns with missing values, from ``start`` to ``stop``, by both measures.
+
+    ``norms`` gets 1 where a column varies, 0 where it does not; ``present`` how many rows of equal
+    weight say as much as those that have a value.
+    """
+    largest = n_classes
+    for column in range(start, stop):
+        largest = max(largest, n_levels[column])
+    dense, coded = np.empty(weights.size), np.empty(weights.size, np.int32)
+    joint, margin = np.empty(scratch_cells(largest, n_classes, weights.size)), np.empty(largest)
+    for column in range(start, stop):
+        if not gaps[column]:
+            continue
+        spread_values(indptr, indices, values, weights, column, dense)
+        total = squares = 0.0
+        for row in range(weights.size):
+            if dense[row] == dense[row]:
+                total += weights[row]
+                squares += weights[row] * weights[row]
+        present[column] = total * total / squares if squares > 0.0 else 0.0
+        relevance[column, CORRELATION] = abs(correlate_present(dense, target, weights))
+        norms[column] = 1.0 if correlate_present(dense, dense, weights) > 0.0 else 0.0
+        if codes.size and classes.size:
+            spread_codes(indptr, indices, codes, column, coded)
+            bits = entropies_present(coded, n_levels[column], classes, n_classes, weights, joint, margin)
+            relevance[column, UNCERTAINTY] = uncertainty_of(bits[0], bits[1], bits[2])

@@ -44,6 +44,7 @@ class ArraySource(BaseSource):
         self.block_rows = block_rows
         self.sample_weight = sample_weight
         self.allow_nan = allow_nan
+        self.value_type = np.float32 if X.dtype == np.float32 else np.float64
 
     def row_blocks(self) -> Iterator[RowBlock]:
         n_rows = self.n_rows or 0
@@ -64,8 +65,7 @@ class ArraySource(BaseSource):
                 block = block_of(self.matrix[start:stop], labels, self.name)
             if self.sample_weight is not None:
                 block = replace(block, sample_weight=self.sample_weight[start:stop])
-            if not self.allow_nan:
-                refuse_not_finite(block, start, self.feature_names)
+            refuse_not_finite(block, start, self.feature_names, self.allow_nan)
             yield block
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -153,9 +153,9 @@ def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBl
     return RowBlock(indptr, indices, values, y, matrix.shape[1], origin)
 
 
-def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None) -> None:
-    """Refuse NaN, infinity and values beyond float32, naming the row (from 1) and the column."""
-    finite = np.isfinite(block.values)
+def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None, allow_nan: bool = False) -> None:
+    """Refuse NaN, unless it is let in, infinity and values beyond float32, naming the row (from 1) and the column."""
+    finite = ~np.isinf(block.values) if allow_nan else np.isfinite(block.values)
     if finite.all():
         return
     at = int(np.flatnonzero(~finite)[0])

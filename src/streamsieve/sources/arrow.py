@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DataError
 from .base import BaseSource, file_size
+from .column_lists import ColumnListSource, is_columns
 from .lists import LABEL, SparseSource, is_sparse
 from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
 
@@ -27,9 +28,11 @@ OTHERS = {  # how files begin that are Arrow's too
 
 
 def open_arrow(path: Path, target: str | None, columns: list[str] | None) -> BaseSource:
-    """The source for an Arrow file: sparse rows if it has the columns of those."""
+    """The source for an Arrow file: columns or sparse rows if it has the fields of those."""
     with arrow_file(path) as file:
-        sparse = is_sparse(file.schema)
+        by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
+    if by_columns:
+        return ColumnArrowSource(path)
     return SparseArrowSource(path) if sparse else ArrowSource(path, target, columns)
 
 
@@ -120,3 +123,15 @@ class SparseArrowSource(SparseSource):
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         return batches(self.path, self.n_bytes, LABEL if self.has_target else None)
+
+
+class ColumnArrowSource(ColumnListSource):
+    """Columns in an Arrow file."""
+
+    def __init__(self, path: str | Path) -> None:
+        with arrow_file(Path(path)) as file:
+            super().__init__(Path(path), file.schema)
+        self.n_bytes = file_size(self.path)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        return batches(self.path, self.n_bytes, None)

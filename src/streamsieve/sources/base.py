@@ -42,6 +42,7 @@ class BaseSource:
     feature_names: NDArray[Any] | None = None
     rewindable = True
     n_bytes: int | None = None
+    allow_nan = False  # whether a missing value comes as NaN instead of being refused
     bytes_read = 0
 
     def __init__(self, name: str) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of, next_cut
-from ..errors import DataError
-from ..machine import available_memory
 from .base import Source
 
 BLOCK_VALUES = 1 << 20
-SHARE_OF_MEMORY = 0.4  # of what is available, for rows to turn around: turning takes as much again
+WIDEST_FILLED = 1 << 32  # features: in data that is wider, columns without a value are not offered
 
 
 @runtime_checkable
@@ -25,6 +24,7 @@ class ColumnSource(Protocol):
     n_rows: int | None
     n_features: int | None
     feature_names: NDArray[Any] | None
+    value_type: type[np.floating[Any]]  # what holds every value exactly
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """The columns in order of their ids, in blocks of a size the source prefers."""
@@ -36,69 +36,81 @@ class ColumnSource(Protocol):
 
 
 def by_columns(source: Source | ColumnSource) -> ColumnSource:
-    """The columns of a source."""
-    return source if isinstance(source, ColumnSource) else TransposedSource(source)
+    """The columns of a source; rows are turned around in memory, if they fit."""
+    from .turning import turned_in_memory
 
-
-class TransposedSource:
-    """All rows of a source, read once and turned around in memory."""
-
-    def __init__(self, source: Source) -> None:
-        from scipy.sparse import csr_array
-
-        self.name, self.feature_names = source.name, source.feature_names
-        self.n_rows: int | None
-        self.n_features: int | None
-        limit = SHARE_OF_MEMORY * available_memory()
-        blocks, held = [], 0
-        for block in source.row_blocks():
-            held += block.values.nbytes + block.indices.nbytes + block.indptr.nbytes
-            if held > limit:
-                raise DataError(
-                    f"{source.name}: its rows do not fit in {limit / 1e9:.1f} GB, and this method needs them column by "
-                    "column; use a method for rows, or a machine with more memory"
-                )
-            blocks.append(block)
-        if any(block.y is None for block in blocks):
-            raise DataError(f"{self.name}: the rows have no labels, and columns are measured against them")
-        self.y = np.concatenate([np.asarray(block.y) for block in blocks])
-        self.n_rows = self.y.size
-        self.n_features = max(source.n_features or 0, max(block.n_features for block in blocks))
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
-        indices = np.concatenate([block.indices for block in blocks])
-        values = np.concatenate([block.values for block in blocks])
-        blocks.clear()
-        self.matrix = csr_array((values, indices, indptr), shape=(self.n_rows, self.n_features)).tocsc()
-
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        return blocks_of_columns(self.matrix, self.feature_names, self.name)
-
-    def targets(self) -> NDArray[Any]:
-        return self.y
+    return source if isinstance(source, ColumnSource) else turned_in_memory(source)
 
 
 def blocks_of_columns(matrix: Any, names: NDArray[Any] | None, origin: str) -> Iterator[ColumnBlock]:
     """The columns of a matrix in memory, dense or CSC."""
     n_rows, n_columns = matrix.shape
-    sparse = hasattr(matrix, "indptr")
-    start = 0
+    if hasattr(matrix, "indptr"):
+        yield from cut_columns(matrix.indptr, matrix.indices, matrix.data, None, n_rows, names, origin)
+        return
+    at_once = max(1, BLOCK_VALUES // max(1, n_rows))
+    for start in range(0, n_columns, at_once):
+        known = {} if names is None else {"names": names[start : start + at_once]}
+        yield columns_of(matrix[:, start : start + at_once], start, origin=origin, **known)
+
+
+def cut_columns(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    ids: NDArray[np.int64] | None,
+    n_rows: int,
+    names: NDArray[Any] | None,
+    origin: str,
+) -> Iterator[ColumnBlock]:
+    """CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
+    start, n_columns = 0, indptr.size - 1
     while start < n_columns:
-        if sparse:
-            stop = next_cut(matrix.indptr, start, BLOCK_VALUES, BLOCK_VALUES)
-        else:
-            stop = min(n_columns, start + max(1, BLOCK_VALUES // max(1, n_rows)))
-        known = {} if names is None else {"names": names[start:stop]}
-        if sparse:
-            begin, end = matrix.indptr[start], matrix.indptr[stop]
-            yield ColumnBlock(
-                matrix.indptr[start : stop + 1] - begin,
-                matrix.indices[begin:end],
-                matrix.data[begin:end],
-                np.arange(start, stop),
-                n_rows,
-                origin=origin,
-                **known,
-            )
-        else:
-            yield columns_of(matrix[:, start:stop], start, origin=origin, **known)
+        stop = next_cut(indptr, start, BLOCK_VALUES, BLOCK_VALUES)
+        begin, end = indptr[start], indptr[stop]
+        yield ColumnBlock(
+            indptr[start : stop + 1] - begin,
+            indices[begin:end],
+            values[begin:end],
+            np.arange(start, stop) if ids is None else ids[start:stop],
+            n_rows,
+            None if names is None else names[start:stop],
+            origin=origin,
+        )
         start = stop
+
+
+def with_empty_columns(blocks: Iterable[ColumnBlock], n_features: int, n_rows: int) -> Iterator[ColumnBlock]:
+    """The same columns, of ascending ids, and those that have no value between and behind them, up to a width."""
+    if n_features > WIDEST_FILLED:
+        yield from blocks
+        return
+    first = 0
+    origin = ""
+    for block in blocks:
+        last, origin = int(block.ids[-1]), block.origin
+        if last + 1 - first == block.n_columns:
+            yield block
+        else:
+            yield from _filled(block, first, last + 1)
+        first = last + 1
+    none = np.empty(0, np.int64)
+    nothing = ColumnBlock(
+        np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.float64), none, n_rows, origin=origin
+    )
+    yield from _filled(nothing, first, n_features)
+
+
+def _filled(block: ColumnBlock, first: int, behind: int) -> Iterator[ColumnBlock]:
+    """The columns of a block and empty ones, for all ids from ``first`` to before ``behind``."""
+    for start in range(first, behind, BLOCK_VALUES):
+        ids = np.arange(start, min(behind, start + BLOCK_VALUES))
+        places = np.searchsorted(block.ids, np.append(ids, ids[-1] + 1))
+        begin, end = block.indptr[places[0]], block.indptr[places[-1]]
+        yield replace(
+            block,
+            indptr=block.indptr[places] - begin,
+            indices=block.indices[begin:end],
+            values=block.values[begin:end],
+            ids=ids,
+        )

@@ -44,7 +44,52 @@ def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[byte
     return metadata
 
 
-class SparseSource(BatchSource):
+class ListSource(BatchSource):
+    """Records with lists of whole numbers and lists of values, checked."""
+
+    unit = "row"  # what a record is
+
+    def _unequal(self, first: int) -> DataError:
+        return DataError(
+            f"{self.name}: from {self.unit} {first + 1} on, indices and values differ in length; write the file again"
+        )
+
+    def _offsets(self, lists: pa.Array, first: int) -> NDArray[np.int64]:
+        """Where the lists of records begin, counted from 0."""
+        if lists.null_count:
+            raise self._unequal(first)
+        offsets: NDArray[np.int64] = plain_numbers(lists.offsets).astype(np.int64)
+        if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
+            raise DataError(
+                f"{self.name}: from {self.unit} {first + 1} on, the lists are damaged; write the file again"
+            )
+        offsets -= offsets[0]
+        return offsets
+
+    def _shared_offsets(self, batch: pa.RecordBatch, first: int) -> NDArray[np.int64]:
+        """Where the lists of records begin, the same for both."""
+        indptr = self._offsets(batch.column(INDICES), first)
+        if not np.array_equal(indptr, self._offsets(batch.column(VALUES), first)):
+            raise self._unequal(first)
+        return indptr
+
+    def _entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int) -> NDArray[Any]:
+        entries = lists.flatten()
+        if entries.null_count or not fits(entries.type):
+            found = "missing entries" if entries.null_count else f"{entries.type} values"
+            raise DataError(
+                f"{self.name}: from {self.unit} {first + 1} on, a list of {what} holds {found}; write the file again"
+            )
+        return plain_numbers(entries)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
+
+
+class SparseSource(ListSource):
     """Sparse rows: columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if they have one."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -74,9 +119,7 @@ class SparseSource(BatchSource):
     def _blocks(self) -> Iterator[RowBlock]:
         row = 0
         for batch in self._batches():
-            indptr = self._offsets(batch.column(INDICES), row)
-            if not np.array_equal(indptr, self._offsets(batch.column(VALUES), row)):
-                raise self._unequal(row)
+            indptr = self._shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
                 stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS), BLOCK_NONZEROS)
@@ -85,35 +128,8 @@ class SparseSource(BatchSource):
                 start = stop
             row += batch.num_rows
 
-    def _unequal(self, first_row: int) -> DataError:
-        return DataError(
-            f"{self.name}: from row {first_row + 1} on, indices and values differ in length; write the file again"
-        )
-
-    def _offsets(self, lists: pa.Array, first_row: int) -> NDArray[np.int64]:
-        """Where the lists of rows begin, counted from 0."""
-        if lists.null_count:
-            raise self._unequal(first_row)
-        offsets: NDArray[np.int64] = plain_numbers(lists.offsets).astype(np.int64)
-        if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
-            raise DataError(f"{self.name}: from row {first_row + 1} on, the lists are damaged; write the file again")
-        offsets -= offsets[0]
-        return offsets
-
-    def _entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first_row: int) -> NDArray[Any]:
-        entries = lists.flatten()
-        if entries.null_count or not fits(entries.type):
-            found = "missing entries" if entries.null_count else f"{entries.type} values"
-            raise DataError(
-                f"{self.name}: from row {first_row + 1} on, a list of {what} holds {found}; write the file again"
-            )
-        return plain_numbers(entries)
-
     def _block(self, batch: pa.RecordBatch, indptr: NDArray[np.int64], first_row: int) -> RowBlock:
         import pyarrow.types as kind
-
-        def is_number(type_: pa.DataType) -> bool:
-            return bool(kind.is_integer(type_) or kind.is_floating(type_))
 
         indices = self._entries(batch.column(INDICES), kind.is_integer, "whole numbers", first_row)
         if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
@@ -141,7 +157,7 @@ class SparseSource(BatchSource):
         y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_target else None
         block = RowBlock(indptr, indices, values, y, width, self.name)
         if not finite:
-            refuse_not_finite(block, first_row, self.feature_names)
+            refuse_not_finite(block, first_row, self.feature_names, self.allow_nan)
         return block
 
     def _too_large(self, index: int) -> DataError:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .base import BaseSource, file_size
+from .column_lists import ColumnListSource, is_columns
 from .lists import BLOCK_NONZEROS, VALUES, SparseSource, is_sparse
 from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
 
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
+
 
 def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> BaseSource:
-    """The source for a Parquet file: sparse rows if it has the columns of those."""
+    """The source for a Parquet file: columns or sparse rows if it has the fields of those."""
     with parquet_file(path) as file:
-        sparse = is_sparse(file.schema_arrow)
+        by_columns, sparse = is_columns(file.schema_arrow), is_sparse(file.schema_arrow)
+    if by_columns:
+        return ColumnParquetSource(path)
     return SparseParquetSource(path) if sparse else ParquetSource(path, target, columns)
 
 
@@ -29,7 +34,8 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
     file_size(path)
-    with damage_named(path, "a Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
+    limits = {"thrift_string_size_limit": MOST_METADATA, "thrift_container_size_limit": MOST_METADATA}
+    with damage_named(path, "a Parquet file"), pq.ParquetFile(path, pre_buffer=False, **limits) as file:
         yield file
 
 
@@ -71,13 +77,29 @@ class SparseParquetSource(SparseSource):
             yield from file.iter_batches(rows, columns=self.used)
 
 
+class ColumnParquetSource(ColumnListSource):
+    """Columns in a Parquet file."""
+
+    def __init__(self, path: str | Path) -> None:
+        with parquet_file(Path(path)) as file:
+            super().__init__(Path(path), file.schema_arrow)
+        self.n_bytes = file_size(self.path)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with parquet_file(self.path) as file:
+            for number in range(file.num_row_groups):  # each by itself: some columns are a thousand times longer
+                group = file.metadata.row_group(number)
+                columns = max(1, int(BLOCK_NONZEROS * group.num_rows / max(1, entries_of(group))))
+                yield from file.iter_batches(columns, row_groups=[number], columns=self.used)
+
+
 def entries_per_row(metadata: pq.FileMetaData) -> float:
     """The mean length of a list of values, so that a batch of long rows has few of them."""
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-    entries = sum(
-        group.column(column).num_values
-        for group in groups
-        for column in range(group.num_columns)
-        if group.column(column).path_in_schema.split(".")[0] == VALUES
-    )
-    return float(entries / max(1, metadata.num_rows))
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    return float(sum(map(entries_of, groups)) / max(1, metadata.num_rows))
+
+
+def entries_of(group: pq.RowGroupMetaData) -> int:
+    """The entries of all lists of values in a part of a file."""
+    columns = (group.column(number) for number in range(group.num_columns))
+    return sum(column.num_values for column in columns if column.path_in_schema.split(".")[0] == VALUES)

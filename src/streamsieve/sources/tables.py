@@ -107,17 +107,20 @@ class TableSource(BatchSource):
                 continue
             matrix = np.empty((batch.num_rows, len(self.columns)))
             for position, column in enumerate(self.columns):
-                matrix[:, position] = numbers(batch.column(column), column, self.name, row)
+                found = gaps_as_nan(batch.column(column)) if self.allow_nan else batch.column(column)
+                matrix[:, position] = numbers(found, column, self.name, row)
             y = labels(batch.column(self.target), str(self.target), self.name, row) if self.has_target else None
             with np.errstate(over="ignore"):
                 block = dense_block(matrix, y, self.name)
-            refuse_not_finite(block, row, self.feature_names)
+            refuse_not_finite(block, row, self.feature_names, self.allow_nan)
             yield block
             row += batch.num_rows
 
 
 class ColumnTableSource(TableSource):
     """A table in a file that can be read column by column."""
+
+    value_type = np.float64
 
     def _read(self, columns: list[str]) -> pa.Table:
         """These columns alone, all rows of them."""

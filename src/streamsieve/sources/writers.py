@@ -16,6 +16,8 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
+from .column_lists import batches_of_columns
+from .columns import ColumnSource
 from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of
 from .prefetch import ordered_map
 from .streams import create_packed, split_suffix
@@ -71,6 +73,22 @@ def write_rows(
             delimiter = "," if suffix == ".csv" else "\t"
             return _write_delimited(partial, blocks, titles, target or "label", packing, delimiter)
         return _write_svmlight(partial, blocks, packing, 0 if zero_based else 1)
+
+
+def write_columns(path: Path, source: ColumnSource) -> int:
+    """Write columns to a file as ``column_lists`` describes; the number of features."""
+    refuse_other_than_columns(path)
+    create = _create_arrow if split_suffix(path)[0] in ARROW_SUFFIXES else _create_parquet
+    with replacing(path) as partial:
+        _write_batches(batches_of_columns(source), lambda schema: create(partial, schema))
+    return source.n_features or 0
+
+
+def refuse_other_than_columns(path: Path) -> None:
+    """Refuse a file whose format has no columns."""
+    suffix, packing = split_suffix(path)
+    if packing or suffix not in COLUMN_SUFFIXES:
+        raise UsageError(f"{path}: columns are written to .parquet or .arrow files")
 
 
 def label_text(label: Any) -> str:
@@ -193,7 +211,11 @@ Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
 def _create_parquet(path: Path, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
-    return pq.ParquetWriter(path, schema, compression="zstd")
+    # ids are hardly ever worth a dictionary: differences of ascending ones pack better
+    lists = {f"{INDICES}.list.element": "DELTA_BINARY_PACKED"} if INDICES in schema.names else None
+    plain = [field.name for field in schema if field.name not in (INDICES, VALUES)]
+    dictionaries = [*plain, f"{VALUES}.list.element"] if lists else True
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionaries, column_encoding=lists)
 
 
 def _create_arrow(path: Path, schema: pa.Schema) -> Any:
@@ -202,20 +224,17 @@ def _create_arrow(path: Path, schema: pa.Schema) -> Any:
     return pa.ipc.new_file(str(path), schema)
 
 
-def _write_batches(
-    blocks: Iterable[RowBlock], most_rows: int, batch_of: Callable[[RowBlock], pa.RecordBatch], create: Create
-) -> int:
-    """Write blocks as batches of a good size; the first one decides the schema, so it must be there."""
+def _write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
+    """Write batches; the first one decides the schema, so it must be there."""
     writer = None
     n_rows = 0
     try:
-        for block in regrouped(blocks, most_rows):
-            batch = batch_of(block)
+        for batch in batches:
             if writer is None:
                 writer = create(batch.schema)
                 schema = batch.schema
             writer.write(batch.cast(schema) if batch.schema != schema else batch)
-            n_rows += block.n_rows
+            n_rows += batch.num_rows
     finally:
         if writer is not None:
             writer.close()
@@ -240,7 +259,7 @@ def _write_sparse(create: Create, blocks: Iterable[RowBlock], names: Names, n_fe
         }
         return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
 
-    return _write_batches(blocks, rows_at_once(1, BLOCK_NONZEROS), batch_of, create)
+    return _write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, BLOCK_NONZEROS))), create)
 
 
 def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBatch:
@@ -258,7 +277,7 @@ def _table_batch(block: RowBlock, names: list[str], target: str) -> pa.RecordBat
 
 def _write_table(create: Create, blocks: Iterable[RowBlock], names: list[str], target: str) -> int:
     most_rows = rows_at_once(len(names), BATCH_VALUES)
-    return _write_batches(blocks, most_rows, lambda block: _table_batch(block, names, target), create)
+    return _write_batches((_table_batch(block, names, target) for block in regrouped(blocks, most_rows)), create)
 
 
 def _write_delimited(

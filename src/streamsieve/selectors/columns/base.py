@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError
+from ...kernels.dependence import count_constant
 from ...selection import Selection
 from ...sources.base import Source
 from ...sources.columns import ColumnSource, by_columns
-from ..base import Learner
+from ..base import Learner, is_number, is_whole
 from ..rows.labels import place
 from .targets import Target, target_of
 
@@ -33,8 +34,11 @@ class ColumnLearner(Learner):
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
+    knows_groups: ClassVar[bool] = False
+
     n_features_to_select: int | None
     class_weight: Any = None
+    missing: str = "error"
 
     # ---- what an author writes
 
@@ -64,7 +68,7 @@ class ColumnLearner(Learner):
         """Forget everything and be ready for the first feature; ``y`` has the target of every row."""
         self.check_parameters()
         self._target, self._classes = target_of(y, self.class_weight, origin)
-        self._counts = np.zeros(2, np.int64)  # features, non-zeros
+        self._counts = np.zeros(3, np.int64)  # features, non-zeros, features that never vary
         self._kept_names: dict[int, Any] = {}
         self._state = self._start(self._target)
         self.n_features_in_ = 0
@@ -84,18 +88,28 @@ class ColumnLearner(Learner):
             return self
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
-        if np.isnan(block.values).any():
-            at = int(np.flatnonzero(np.isnan(block.values))[0])
-            column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-            raise DataError(
-                f"{place(block.origin)}feature {int(block.ids[column])} is missing in row "
-                f"{int(block.indices[at]) + 1}; fill it in or leave the feature out"
-            )
+        self._refuse_not_finite(block)
         self._state = self._offer(self._state, block)
-        self._counts += (block.n_columns, block.n_nonzero)
+        self._counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
         self._note_names(block)
         return self
+
+    def _refuse_not_finite(self, block: ColumnBlock) -> None:
+        """Refuse infinite values, and missing ones unless the method skips them."""
+        fine = np.isfinite(block.values)
+        if self.missing == "skip":
+            fine |= np.isnan(block.values)
+        if fine.all():
+            return
+        at = int(np.flatnonzero(~fine)[0])
+        column = int(np.searchsorted(block.indptr, at, side="right")) - 1
+        skips = ", or let missing='skip' leave such rows out" if "missing" in self.parameter_names() else ""
+        what = "is missing" if np.isnan(block.values[at]) else "is infinite"
+        cure = f"fill it in{skips} or leave the feature out" if np.isnan(block.values[at]) else "replace it"
+        raise DataError(
+            f"{place(block.origin)}feature {int(block.ids[column])} {what} in row {int(block.indices[at]) + 1}; {cure}"
+        )
 
     def _note_names(self, block: ColumnBlock) -> None:
         """Remember the names of features that are or may be kept, and of no others."""
@@ -145,6 +159,11 @@ class ColumnLearner(Learner):
         return int(self._counts[1])
 
     @property
+    def n_constant_(self) -> int:
+        """Features that never vary, or have no value at all: none of them is ever selected."""
+        return int(self._counts[2])
+
+    @property
     def n_rows_(self) -> int:
         """Rows of every column."""
         return int(self._target.weights.size)
@@ -180,6 +199,20 @@ class ColumnLearner(Learner):
         self._kept_names = {int(feature): name for feature, name in header["names"]}
         fresh = self._start(self._target)
         self._state = type(fresh)(*(arrays[STATE + name] for name in fresh._fields))
+
+
+def as_groups(groups: Any, n_columns: int) -> NDArray[np.int64]:
+    """The group of every column: whole numbers of 0 or more."""
+    known = np.asarray(groups)
+    if known.shape != (n_columns,):
+        raise DataError(f"groups has shape {known.shape}, but there are {n_columns:,} columns: one group for each")
+    wrong = np.array([not (is_whole(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
+    if wrong.any():
+        column = int(np.flatnonzero(wrong)[0])
+        raise DataError(
+            f"the group of column {column} is {known.tolist()[column]!r}; groups are whole numbers of 0 or more"
+        )
+    return known.astype(np.int64)
 
 
 def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterator[ColumnBlock]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.binning import MDL, bin_columns
-from ...kernels.dependence import are_whole, code_columns
+from ...kernels.dependence import code_columns, find_discrete
 from ..base import is_whole, require
 from .base import in_parts
 from .targets import Target
@@ -22,22 +22,27 @@ def require_bins(bins: Any) -> None:
     require(fits, "bins", bins, "None, 'mdl' or a whole number of 2 or more")
 
 
-def coded(block: ColumnBlock, target: Target, bins: int | str | None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """A code for every non-zero, and the number of codes of every column; those of many values in bins, if asked."""
+def coded(
+    block: ColumnBlock, target: Target, bins: int | str | None, wanted: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """A code for every non-zero, and the number of codes of every column; those of many values in bins, if asked.
+
+    Columns that are not ``wanted``, if that is said, have one code.
+    """
     codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(block.n_columns, np.int64)
-    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, a, b, codes, n_levels))
+    chosen = np.ones(block.n_columns, bool) if wanted is None else wanted
+    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, chosen, a, b, codes, n_levels))
     if bins is not None:
-        wanted = ~have_few_values(block, n_levels)
+        many = chosen & ~are_discrete(block)
         number = MDL if bins == "mdl" else int(bins)
         columns = block.indptr, block.indices, block.values
         known = target.weights, target.codes, target.class_counts
-        in_parts(block, lambda a, b: bin_columns(*columns, *known, wanted, number, a, b, codes, n_levels))
+        in_parts(block, lambda a, b: bin_columns(*columns, *known, many, number, a, b, codes, n_levels))
     return codes, n_levels
 
 
-def have_few_values(block: ColumnBlock, n_levels: NDArray[np.int64]) -> NDArray[np.bool_]:
+def are_discrete(block: ColumnBlock) -> NDArray[np.bool_]:
     """Which columns hold whole numbers alone, and few different ones."""
-    whole = np.zeros(block.n_columns, bool)
-    are_whole(block.indptr, block.values, 0, block.n_columns, whole)
-    few: NDArray[np.bool_] = whole & (n_levels <= DISCRETE_LEVELS)
-    return few
+    discrete = np.zeros(block.n_columns, bool)
+    in_parts(block, lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete))
+    return discrete

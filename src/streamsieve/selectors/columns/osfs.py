@@ -23,7 +23,7 @@ from ...kernels.independence import (
 )
 from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces, with_more_slots
-from .coding import coded, have_few_values
+from .coding import are_discrete, coded
 from .targets import Target, least_correlation
 
 MEASURES = ("auto", "fisher_z", "g2")
@@ -89,7 +89,7 @@ class OSFSLearner(ColumnLearner):
         target = self._target
         n_classes = target.class_counts.size
         cells = min(MOST_CELLS, max(1, n_classes) * most_levels ** (self.max_condition + 1))
-        critical = float(ndtri(1.0 - self.alpha / 2.0))
+        critical = float(-ndtri(self.alpha / 2.0))
         return Tests(critical, limits_of_counts(self.alpha), target.codes, n_classes, np.empty(cells))
 
     def _offer(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
@@ -106,9 +106,9 @@ class OSFSLearner(ColumnLearner):
         codes, n_levels = np.zeros(0, np.int32), np.zeros(block.n_columns, np.int64)
         counting = self.measure != "fisher_z" and target.codes.size > 0
         if counting:
-            codes, n_levels = coded(block, target, None)
-            if self.measure == "auto":
-                n_levels = np.where(have_few_values(block, n_levels), n_levels, 0)
+            discrete = are_discrete(block) if self.measure == "auto" else np.ones(block.n_columns, bool)
+            codes, n_levels = coded(block, target, None, discrete)
+            n_levels[~discrete] = 0
         tests = self._tests(int(max(1, n_levels.max(), state.n_levels.max())))
         if counting:
             columns_coded = block.indptr, block.indices, codes, n_levels

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.dependence import (
-    EQUAL,
-    correlate_with_target,
-    uncertainties_of_target,
-)
+from ...kernels.dependence import EQUAL, correlate_with_target, find_gaps, uncertainties_of_target
 from ...kernels.saola import (
     CLOSED,
     CORRELATION,
@@ -25,21 +21,23 @@ from ...kernels.saola import (
     Rule,
     SaolaState,
     close_group,
+    measure_present,
     offer_columns,
 )
 from ...selection import Selection
 from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces, with_more_slots
-from .coding import coded, have_few_values, require_bins
-from .targets import Target, least_correlation
+from .coding import are_discrete, coded, require_bins
+from .targets import Target, effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
 VARIANTS = ("paper", "lofs")
+MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 NO_GROUP = -1
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "measure", "relevance", "columns", "codes", "n_levels", "level_counts")
+PER_SLOT = ("ids", "group", "measure", "relevance", "gaps", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -72,7 +70,11 @@ class SAOLALearner(ColumnLearner):
         Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
         describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
     class_weight : None or "balanced", default=None
-        "balanced" lets all classes count alike in every measure.
+        "balanced" lets all classes count alike in every measure. Fisher's Z then tests with the number of rows of equal
+        weight that say as much.
+    missing : {"error", "skip"}, default="error"
+        What to do with values that are missing (NaN): refuse them, or leave out, from each comparison of two variables,
+        the rows where one of the two is missing. Not with ``variant="lofs"``.
     """
 
     method: ClassVar[str] = "saola"
@@ -81,7 +83,7 @@ class SAOLALearner(ColumnLearner):
         {"measure": "su", "bound": "max"},
         {"measure": "fisher_z", "variant": "lofs"},
         {"measure": "su", "variant": "lofs", "n_features_to_select": 2},
-        {"bins": "mdl"},
+        {"bins": "mdl", "missing": "skip"},
         {"bins": 3},
     )
 
@@ -96,6 +98,7 @@ class SAOLALearner(ColumnLearner):
         variant: str = "paper",
         bins: int | str | None = None,
         class_weight: Any = None,
+        missing: str = "error",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.measure = measure
@@ -105,6 +108,7 @@ class SAOLALearner(ColumnLearner):
         self.variant = variant
         self.bins = bins
         self.class_weight = class_weight
+        self.missing = missing
 
     def check_parameters(self) -> None:
         wanted: Any = self.n_features_to_select
@@ -118,6 +122,9 @@ class SAOLALearner(ColumnLearner):
         require_bins(self.bins)
         require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
         require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+        require(self.missing in MISSING, "missing", self.missing, " or ".join(map(repr, MISSING)))
+        fits = self.missing == "error" or self.variant == "paper"
+        require(fits, "missing", self.missing, "'error' where variant='lofs'")
 
     def _start(self, target: Target) -> SaolaState:
         if self.measure == "su" and not target.codes.size:
@@ -130,6 +137,7 @@ class SAOLALearner(ColumnLearner):
             group=np.zeros(FIRST_SLOTS, np.int64),
             measure=np.zeros(FIRST_SLOTS, np.int8),
             relevance=np.zeros((FIRST_SLOTS, 2)),
+            gaps=np.zeros(FIRST_SLOTS, bool),
             columns=np.zeros((FIRST_SLOTS, 0 if self.measure == "su" else n_rows)),
             codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
             n_levels=np.zeros(FIRST_SLOTS, np.int64),
@@ -140,7 +148,11 @@ class SAOLALearner(ColumnLearner):
 
     def _rule(self) -> Rule:
         lofs = self.variant == "lofs"
-        least = (least_correlation(self.alpha, self.n_rows_), self.delta + 2 * EQUAL) if lofs else (-1.0, -1.0)
+        least = (
+            (float(least_correlation(self.alpha, effective_rows(self._target.weights))), self.delta + 2 * EQUAL)
+            if lofs
+            else (-1.0, -1.0)
+        )
         return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least)
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
@@ -162,7 +174,8 @@ class SAOLALearner(ColumnLearner):
             )
             relevance[:, CORRELATION] = np.abs(strengths)
         if self.measure != "fisher_z" and target.codes.size:
-            codes, n_levels = coded(block, target, self.bins)
+            discrete = self._discrete(block)
+            codes, n_levels = coded(block, target, self.bins, discrete)
             shares = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
             in_parts(
@@ -172,8 +185,15 @@ class SAOLALearner(ColumnLearner):
                 ),
             )
             relevance[:, UNCERTAINTY] = shares
-            measure[self._discrete(block, n_levels)] = UNCERTAINTY
-        by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, self.n_rows_) - EQUAL
+            measure[discrete] = UNCERTAINTY
+        gaps, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        if self.missing == "skip":
+            in_parts(block, lambda a, b: find_gaps(block.indptr, block.values, a, b, gaps))
+        if gaps.any():
+            coded_columns = *columns, codes, n_levels, gaps
+            against = target.weights, target.numbers, target.codes, target.class_counts.size
+            in_parts(block, lambda a, b: measure_present(*coded_columns, *against, a, b, relevance, norms, present))
+        by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, present) - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
         if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
             relevant &= norms > 0
@@ -201,6 +221,7 @@ class SAOLALearner(ColumnLearner):
                 measure,
                 relevance,
                 norms,
+                gaps,
                 target.weights,
                 candidates,
                 done,
@@ -214,11 +235,11 @@ class SAOLALearner(ColumnLearner):
         """How many features can be kept while they walk in one by one."""
         return self._budget()
 
-    def _discrete(self, block: ColumnBlock, n_levels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _discrete(self, block: ColumnBlock) -> NDArray[np.bool_]:
         """Which columns are measured by uncertainty."""
         if self.measure == "su" or self.bins is not None:
             return np.ones(block.n_columns, bool)
-        return have_few_values(block, n_levels)
+        return are_discrete(block)
 
     def _kept(self, state: SaolaState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         slots = state.order[: state.counts[KEPT]]
@@ -255,7 +276,7 @@ class GroupSAOLALearner(SAOLALearner):
     ----------
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
-    measure, alpha, delta, bound, bins, class_weight
+    measure, alpha, delta, bound, bins, class_weight, missing
         As in SAOLA.
     variant : {"paper", "lofs"}, default="paper"
         How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
@@ -263,6 +284,7 @@ class GroupSAOLALearner(SAOLALearner):
     """
 
     method: ClassVar[str] = "group-saola"
+    knows_groups: ClassVar[bool] = True
 
     def _budget_of_walks(self) -> int:
         return NO_BUDGET

@@ -53,6 +53,12 @@ def target_of(y: Any, class_weight: Any, origin: str = "") -> tuple[Target, NDAr
     return Target(numbers, codes.astype(np.int32), counts, weights), classes
 
 
-def least_correlation(alpha: float, n_rows: int) -> float:
-    """The |correlation| from which on Fisher's Z test at level ``alpha`` finds dependence."""
-    return float(np.tanh(ndtri(1.0 - alpha / 2.0) / np.sqrt(n_rows - 3))) if n_rows > 3 else np.inf
+def least_correlation(alpha: float, n_rows: Any) -> NDArray[np.float64]:
+    """The |correlation| from which on Fisher's Z test at level ``alpha`` finds dependence, over that many rows."""
+    freedom = np.asarray(n_rows, np.float64) - 3.0
+    return np.where(freedom > 0, np.tanh(-ndtri(alpha / 2.0) / np.sqrt(np.maximum(freedom, 1e-9))), np.inf)
+
+
+def effective_rows(weights: NDArray[np.float64]) -> float:
+    """How many rows of equal weight say as much (Kish): with unequal ones chance correlates more."""
+    return float(weights.sum() ** 2 / (weights**2).sum())

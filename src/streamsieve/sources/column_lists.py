@@ -1,0 +1,177 @@
+"""Columns as lists of row numbers and values, a record each, in Parquet and Arrow files.
+
+The records have ``feature`` (its id), ``indices`` (row numbers, from 0, ascending) and ``values``; where known,
+``name`` and ``group``. Ids ascend from record to record. A feature without a record has no values; in a file with names
+or groups it is not offered to a method at all. The schema's metadata tells the numbers of rows and features, and the
+target of every row as a JSON list. NaN is a value that is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock, RowBlock
+from ..errors import DataError
+from ..machine import available_memory
+from .arrays import ArraySource
+from .columns import ColumnSource, with_empty_columns
+from .lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
+from .prefetch import read_ahead
+from .tables import BATCHES_AHEAD, plain_numbers
+from .turning import SHARE_OF_MEMORY
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEATURE, NAME, GROUP = "feature", "name", "group"
+ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
+MOST_COLUMNS, MOST_VALUES = 1 << 20, 1 << 20  # of a batch in a file
+
+
+def is_columns(schema: pa.Schema) -> bool:
+    """Whether records are columns."""
+    return FEATURE in schema.names and ROWS_KEY in (schema.metadata or {})
+
+
+class ColumnListSource(ListSource):
+    """Columns of a file; rows are what is left after turning them around in memory."""
+
+    unit = "column"
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        super().__init__(str(path))
+        self.path = path
+        self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
+        self.value_type: type[np.floating[Any]] = np.float64
+        metadata = schema.metadata
+        try:
+            self.n_rows, self.n_features = int(metadata[ROWS_KEY]), int(metadata[WIDTH_KEY])
+            self.y = np.array(json.loads(metadata[TARGET_KEY]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
+        if self.y.shape != (self.n_rows,):
+            raise DataError(
+                f"{path}: its metadata has {self.y.size:,} labels for {self.n_rows:,} rows; write the file again"
+            )
+
+    def targets(self) -> NDArray[Any]:
+        return self.y
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """The records in order, with the columns in ``used``."""
+        raise NotImplementedError
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        """All columns in order, those without values too."""
+        blocks = read_ahead(self._column_blocks(), BATCHES_AHEAD)
+        if NAME in self.used or GROUP in self.used:
+            return blocks
+        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0)
+
+    def _column_blocks(self) -> Iterator[ColumnBlock]:
+        column, last = 0, -1
+        for batch in self._batches():
+            if not batch.num_rows:
+                continue
+            block = self._column_block(batch, column)
+            if block.ids[0] <= last or (np.diff(block.ids) <= 0).any() or block.ids[-1] >= (self.n_features or 0):
+                raise DataError(
+                    f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below "
+                    f"{self.n_features:,}; write the file again"
+                )
+            column, last = column + batch.num_rows, int(block.ids[-1])
+            yield block
+
+    def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
+        import pyarrow.types as kind
+
+        indptr = self._shared_offsets(batch, first)
+        rows = self._entries(batch.column(INDICES), kind.is_integer, "row numbers", first)
+        values = self._entries(batch.column(VALUES), is_number, "numbers", first)
+        falls = np.diff(rows) <= 0
+        starts = indptr[1:-1]
+        falls[starts[(starts > 0) & (starts < rows.size)] - 1] = False
+        if falls.any() or (rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < (self.n_rows or 0)):
+            raise DataError(
+                f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to below {self.n_rows:,}; "
+                "write the file again"
+            )
+        ids = plain_numbers(batch.column(FEATURE))
+        known: dict[str, Any] = {}
+        if NAME in self.used:
+            known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
+        if GROUP in self.used:
+            known["groups"] = plain_numbers(batch.column(GROUP))
+        block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
+        return block if block.values.all() else block.without_zeros()
+
+    def row_blocks(self) -> Iterator[RowBlock]:
+        """The rows, if they fit in memory."""
+        from scipy.sparse import csc_array
+
+        limit = SHARE_OF_MEMORY * available_memory()
+        parts: list[ColumnBlock] = []
+        held = 0
+        for block in self._column_blocks():
+            held += 2 * block.values.nbytes
+            if held > limit:
+                raise DataError(
+                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, and rows are wanted; use the file "
+                    "of rows that it was made from"
+                )
+            parts.append(block)
+        ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
+        rows, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
+        names = np.concatenate([part.names for part in parts if part.names is not None]) if NAME in self.used else None
+        parts.clear()
+        matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
+        return ArraySource(matrix, self.y, names, self.name).row_blocks()
+
+
+def batches_of_columns(source: ColumnSource) -> Iterator[pa.RecordBatch]:
+    """The columns of a source as records of a file, in batches of a good size.
+
+    Columns without values are left out, unless they have names or groups.
+    """
+    import pyarrow as pa
+
+    y = source.targets()
+    metadata = {
+        ROWS_KEY: str(y.size).encode(),
+        WIDTH_KEY: str(source.n_features).encode(),
+        TARGET_KEY: json.dumps(y.tolist()).encode(),
+    }
+    for block in joined(source.column_blocks()):
+        offsets = pa.array(block.indptr.astype(np.int32))
+        columns = {
+            FEATURE: pa.array(block.ids),
+            INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices)),
+            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values.astype(source.value_type))),
+        }
+        if block.names is not None:
+            columns[NAME] = pa.array(block.names.tolist(), pa.string())
+        if block.groups is not None:
+            columns[GROUP] = pa.array(block.groups)
+        yield pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
+
+
+def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
+    """The columns worth a record, small blocks joined."""
+    waiting: list[ColumnBlock] = []
+    columns = values = 0
+    for whole in blocks:
+        block = whole if whole.names is not None or whole.groups is not None else whole.without_empty()
+        if waiting and (columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > MOST_VALUES):
+            yield ColumnBlock.joined(waiting)
+            waiting, columns, values = [], 0, 0
+        if block.n_columns or not waiting:
+            waiting.append(block)
+            columns, values = columns + block.n_columns, values + block.n_nonzero
+    if waiting:
+        yield ColumnBlock.joined(waiting)

@@ -1,0 +1,376 @@
+"""Rows turned into columns: in memory while they fit, otherwise through a file of buckets.
+
+One pass over the rows counts how many entries each range of ids has, and keeps the rows while they fit. If they do
+not, ranges are joined to buckets that fit in memory one at a time, a second pass scatters the entries into them, in
+one file where every bucket has its place, and then one bucket after the other is read and sorted. How far the second
+pass has come is noted on the way: what was interrupted goes on there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock, RowBlock
+from ..errors import DataError, UsageError
+from ..files import replacing
+from ..kernels.turning import COLUMN, count_ranges, scatter_entries, sort_entries
+from ..machine import available_memory
+from .base import Source
+from .columns import ColumnSource, blocks_of_columns, cut_columns, with_empty_columns
+
+SHARE_OF_MEMORY = 0.4  # for rows to turn around: turning takes as much again
+RANGES = 1 << 20
+MOST_ROWS = 2**31 - 1
+WIDEST_BUCKET = 1 << 32  # ids
+ENTRY_BYTES = 12  # in the file of buckets
+BYTES_TO_SORT = 40  # of memory for an entry of a bucket, while it is read and sorted
+NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
+SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
+
+Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
+
+
+class Survey(NamedTuple):
+    """What the first pass tells."""
+
+    y: NDArray[Any]
+    n_features: int
+    memory: int  # bytes for the work
+    shift: int  # of ids, for their range
+    counts: NDArray[np.int64]  # entries by range
+
+
+class TurnedSource:
+    """Columns of rows that were turned around in memory: a CSC matrix, of all ids or of those that occur."""
+
+    value_type = np.float32
+
+    def __init__(self, source: Source, survey: Survey, blocks: list[RowBlock]) -> None:
+        from scipy.sparse import csr_array
+
+        self.name, self.feature_names = source.name, source.feature_names
+        self.y = survey.y
+        self.n_rows: int | None = survey.y.size
+        self.n_features: int | None = survey.n_features
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
+        indices = np.concatenate([block.indices for block in blocks])
+        values = np.concatenate([block.values for block in blocks])
+        blocks.clear()
+        self.ids: NDArray[np.int64] | None = None
+        width = survey.n_features
+        if source.feature_names is None and width > RANGES and width > 4 * indices.size:
+            present, indices = np.unique(indices, return_inverse=True)
+            self.ids, width = present.astype(np.int64), present.size
+        self.matrix = csr_array((values, indices, indptr), shape=(survey.y.size, width)).tocsc()
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        if self.ids is None:
+            return blocks_of_columns(self.matrix, self.feature_names, self.name)
+        n_rows, csc = self.y.size, self.matrix
+        present = cut_columns(csc.indptr, csc.indices, csc.data, self.ids, n_rows, None, self.name)
+        return with_empty_columns(present, self.n_features or 0, n_rows)
+
+    def targets(self) -> NDArray[Any]:
+        return self.y
+
+
+def turned_in_memory(source: Source) -> TurnedSource:
+    """The columns of rows that fit in the memory there is."""
+    survey, held = survey_rows(source, available_memory(), stop=True)
+    return TurnedSource(source, survey, held or [])
+
+
+@contextmanager
+def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report) -> Iterator[ColumnSource]:
+    """The columns of rows, within a budget of ``memory`` bytes for the work.
+
+    Rows that do not fit go through a file in ``folder``, which is removed in the end and also if the data is bad;
+    whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
+    """
+    work = WorkFolder(folder, stamp)
+    survey, held = (work.survey(), None) if work.exists() else survey_rows(source, memory, report)
+    if held is not None:
+        yield TurnedSource(source, survey, held)
+        return
+    if not source.rewindable:
+        raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
+    with work.at_work():
+        plan = plan_buckets(survey)
+        work.keep(survey)
+        with work.buckets() as file:
+            scatter(source, survey, plan, work, file, report)
+            yield BucketSource(source, survey, plan, file)
+
+
+def survey_rows(
+    source: Source, memory: int, report: Report | None = None, stop: bool = False
+) -> tuple[Survey, list[RowBlock] | None]:
+    """Read all rows once: what there is, and the rows themselves if they can be turned around in ``memory`` bytes.
+
+    With ``stop``, rows that do not fit are refused.
+    """
+    limit = SHARE_OF_MEMORY * memory
+    blocks: list[RowBlock] | None = []
+    held = n_rows = width = shift = 0
+    counts, labels = np.zeros(RANGES, np.int64), []
+    for block in gaps_let_in(source):
+        if block.y is None:
+            raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
+        labels.append(np.asarray(block.y))
+        n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
+        while width > counts.size << shift:
+            counts = np.append(counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
+            shift += 1
+        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], shift, counts)
+        held += block.values.nbytes + block.indices.nbytes + block.indptr.nbytes
+        if blocks is not None and held <= limit:
+            blocks.append(block)
+        elif stop:
+            raise DataError(
+                f"{source.name}: its rows do not fit in {limit / 1e9:.1f} GB, and this method needs them column by "
+                f"column; turn them around once: streamsieve convert {source.name} columns.parquet --columns"
+            )
+        else:
+            blocks = None
+        if report:
+            report("rows counted", n_rows, source.n_rows)
+    if n_rows > MOST_ROWS:
+        raise DataError(f"{source.name}: {n_rows:,} rows; columns may have {MOST_ROWS:,} at most")
+    y = np.concatenate(labels)
+    y = y.astype(str) if y.dtype == object else y
+    return Survey(y, max(width, source.n_features or 0), memory, shift, counts), blocks
+
+
+def gaps_let_in(source: Source) -> Iterator[RowBlock]:
+    """The rows of a source, with NaN for values that are missing: what columns make of them is for the method."""
+    before = getattr(source, "allow_nan", None)
+    if before is None:
+        yield from source.row_blocks()
+        return
+    source.allow_nan = True  # type: ignore[attr-defined]
+    try:
+        yield from source.row_blocks()
+    finally:
+        source.allow_nan = before  # type: ignore[attr-defined]
+
+
+class Plan(NamedTuple):
+    """Buckets of ids."""
+
+    starts: NDArray[np.int64]  # the first id of each
+    bucket_of: NDArray[np.int32]  # by range
+    sizes: NDArray[np.int64]  # entries of each
+
+
+def plan_buckets(survey: Survey) -> Plan:
+    """Join ranges to buckets that can be sorted in memory."""
+    most = survey.memory // BYTES_TO_SORT
+    widest = max(1, WIDEST_BUCKET >> survey.shift)
+    largest = int(survey.counts.max(initial=0))
+    if largest > most:
+        what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
+        raise UsageError(
+            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB to sort; allow "
+            "that much --memory at least"
+        )
+    bucket_of = np.zeros(survey.counts.size, np.int32)
+    starts, sizes, first = [0], [0], 0
+    for place in np.flatnonzero(survey.counts).tolist():
+        count = int(survey.counts[place])
+        if sizes[-1] + count > most or place - first >= widest:
+            starts.append(place << survey.shift)
+            sizes.append(0)
+            first = place
+        sizes[-1] += count
+        bucket_of[place] = len(starts) - 1
+    return Plan(np.array(starts), bucket_of, np.array(sizes))
+
+
+def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, report: Report) -> None:
+    """Write every entry to its bucket, from where a run before this one was interrupted."""
+    done, filled = work.note(plan)
+    places = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
+    entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
+    row = since = 0
+    for block in gaps_let_in(source) if done < survey.y.size else ():
+        if row + block.n_rows > done:
+            part = block.rows(max(0, done - row), block.n_rows)
+            if entries.shape[0] < part.n_nonzero:
+                entries = np.empty((part.n_nonzero, 3), np.uint32)
+            bits = part.values.view(np.uint32)
+            known = survey.shift, plan.bucket_of, plan.starts
+            scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
+            if (filled + np.diff(ends, prepend=0) > plan.sizes).any():
+                raise DataError(f"{source.name}: has changed while it was read; begin again")
+            begin = 0
+            for bucket in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+                begin = int(ends[bucket - 1]) if bucket else 0
+                chunk = entries[begin : ends[bucket]]
+                write_all(file, chunk, ENTRY_BYTES * int(places[bucket] + filled[bucket]))
+                filled[bucket] += len(chunk)
+            since += part.n_nonzero
+        row += block.n_rows
+        if since >= NOTE_EVERY:
+            work.take_note(file, row, filled)
+            since = 0
+        report("rows sorted", row, survey.y.size)
+    if (filled != plan.sizes).any():
+        raise DataError(f"{source.name}: has changed while it was read; begin again")
+    work.take_note(file, survey.y.size, filled)
+
+
+def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
+    rest = memoryview(data.tobytes())
+    while rest:
+        written = os.pwrite(file, rest, offset)
+        rest, offset = rest[written:], offset + written
+
+
+class BucketSource:
+    """Columns from a file of buckets, one bucket after the other."""
+
+    value_type = np.float32
+
+    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int) -> None:
+        self.name, self.feature_names = source.name, source.feature_names
+        self.n_rows: int | None = survey.y.size
+        self.n_features: int | None = survey.n_features
+        self.y, self.plan, self.file = survey.y, plan, file
+
+    def targets(self) -> NDArray[Any]:
+        return self.y
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        filled = with_empty_columns(self._columns(), self.n_features or 0, self.y.size)
+        for block in filled:
+            names = None if self.feature_names is None else self.feature_names[block.ids]
+            yield replace(block, names=names)
+
+    def _columns(self) -> Iterator[ColumnBlock]:
+        offset = 0
+        for start, size in zip(self.plan.starts.tolist(), self.plan.sizes.tolist(), strict=True):
+            entries = read_entries(self.file, size, offset)
+            offset += ENTRY_BYTES * size
+            yield from cut_columns(*sorted_columns(entries, start), self.y.size, None, self.name)
+
+
+def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
+    entries = np.empty((size, 3), np.uint32)
+    rest = entries.view(np.uint8).reshape(-1).data
+    while rest:
+        count = os.preadv(file, [rest], offset)
+        if not count:
+            raise DataError("the file of buckets is shorter than it was; begin again")
+        rest, offset = rest[count:], offset + count
+    return entries
+
+
+def sorted_columns(
+    entries: NDArray[np.uint32], first_id: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+    """The columns of a bucket that have values, as CSC arrays, and their ids."""
+    places: NDArray[Any] = entries[:, COLUMN]
+    width = int(places.max(initial=0)) + 1
+    if width > entries.shape[0] + RANGES:
+        present, places = np.unique(places, return_inverse=True)
+        width = present.size
+    else:
+        present = np.arange(width)
+    indptr = np.zeros(width + 1, np.int64)
+    rows, bits = np.empty(entries.shape[0], np.int32), np.empty(entries.shape[0], np.uint32)
+    sort_entries(entries, places, indptr, rows, bits)
+    used = np.flatnonzero(np.diff(indptr))
+    return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
+
+
+class WorkFolder:
+    """Where rows are turned around that do not fit in memory, and what is needed to go on there."""
+
+    def __init__(self, path: Path, stamp: dict[str, Any]) -> None:
+        self.path = path
+        self.stamp = json.dumps(stamp, sort_keys=True)
+
+    def exists(self) -> bool:
+        """Whether there is work to go on with, of the same rows in the same memory."""
+        try:
+            with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
+                return str(arrays["stamp"]) == self.stamp
+        except (OSError, ValueError, KeyError, EOFError):
+            return False
+
+    def survey(self) -> Survey:
+        with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
+            width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
+            return Survey(arrays["y"], width, memory, shift, arrays["counts"])
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Keep other processes off; clear up in the end, unless there is something to go on with."""
+        self.path.mkdir(exist_ok=True)
+        lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise UsageError(f"{self.path}: another process is at work here; wait until it has ended") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        except (DataError, UsageError):
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+    def keep(self, survey: Survey) -> None:
+        """Note the survey, and make sure that there is room for the buckets."""
+        if self.exists():
+            return
+        for old in self.path.iterdir():
+            old.unlink()
+        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free
+        if needed > free:
+            raise UsageError(
+                f"{self.path}: turning these rows around takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
+                "are free; make room, or name an output on another disk"
+            )
+        with replacing(self.path / SURVEY) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, stamp=np.array(self.stamp), **survey._asdict())
+
+    @contextmanager
+    def buckets(self) -> Iterator[int]:
+        file = os.open(self.path / BUCKETS, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def note(self, plan: Plan) -> tuple[int, NDArray[np.int64]]:
+        """How many rows have been scattered, and how many entries each bucket has of them."""
+        try:
+            note = json.loads((self.path / NOTE).read_text())
+            filled = np.array(note["filled"], np.int64)
+            if filled.size == plan.sizes.size:
+                return int(note["rows"]), filled
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return 0, np.zeros(plan.sizes.size, np.int64)
+
+    def take_note(self, file: int, rows: int, filled: NDArray[np.int64]) -> None:
+        os.fsync(file)
+        with replacing(self.path / NOTE) as partial:
+            partial.write_text(json.dumps({"rows": rows, "filled": filled.tolist()}))
