@@ -1,4 +1,4 @@
-"""Tables III to XIX and XXI to XXIII of Yu, Wu, Ding, Pei (2016), as far as their sets are here, beside its figures.
+"""Tables III to VIII, X to XIX and XXI to XXIII of Yu, Wu, Ding, Pei (2016), for the sets at hand, beside its figures.
 
     python benchmarks/papers/p3_tables.py [--sets dexter ...] [--runs 10]
 
