@@ -25,6 +25,7 @@ from .selectors.base import plain
 from .selectors.columns.base import ColumnLearner
 from .selectors.rows.addresses import table_addresses
 from .sources import Source, open_like, open_source, refuse_target
+from .sources.column_lists import FEATURES_WRITTEN
 from .sources.columns import ColumnSource
 from .sources.turning import turned
 from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
@@ -211,18 +212,20 @@ def convert_to_columns(
     source = open_source(data, target, zero_based)
 
     def report(unit: str, done: int, total: int | None) -> None:
-        if watch:
+        if watch and unit == FEATURES_WRITTEN:
+            watch(Progress(done, total, None, None, None, unit))
+        elif watch:
             watch(
                 Progress(done, total, getattr(source, "bytes_read", None), getattr(source, "n_bytes", None), None, unit)
             )
 
     if isinstance(source, ColumnSource):
-        return write_columns(path, source)
+        return write_columns(path, source, report)
     stamp = {"data": _fingerprint(data), "target": target, "zero_based": zero_based, "memory": memory}
     if _place(data) is None:
         stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
     with turned(source, budget, work_folder(path), stamp, report) as columns:
-        return write_columns(path, columns)
+        return write_columns(path, columns, report)
 
 
 def work_folder(output: Path) -> Path:

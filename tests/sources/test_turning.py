@@ -130,6 +130,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=seen.append)
     np.testing.assert_array_equal(gathered(ss.open_source(path))[1], rows.toarray())
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "rows.svm"]
+    assert (seen[-1].unit, seen[-1].rows, seen[-1].n_rows) == ("features written", 60, 60)
     if stage == "rows sorted":
         assert "rows counted" not in {now.unit for now in seen}
         assert not scattered or (scattered[0] > 0) == (at > 3)

@@ -24,12 +24,13 @@ from .columns import ColumnSource, with_empty_columns
 from .lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
 from .prefetch import read_ahead
 from .tables import BATCHES_AHEAD, plain_numbers
-from .turning import SHARE_OF_MEMORY
+from .turning import SHARE_OF_MEMORY, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
+FEATURES_WRITTEN = "features written"  # what is being counted
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
 MOST_COLUMNS, MOST_VALUES = 1 << 20, 1 << 20  # of a batch in a file
 
@@ -134,7 +135,7 @@ class ColumnListSource(ListSource):
         return ArraySource(matrix, self.y, names, self.name).row_blocks()
 
 
-def batches_of_columns(source: ColumnSource) -> Iterator[pa.RecordBatch]:
+def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:
     """The columns of a source as records of a file, in batches of a good size.
 
     Columns without values are left out, unless they have names or groups.
@@ -159,6 +160,8 @@ def batches_of_columns(source: ColumnSource) -> Iterator[pa.RecordBatch]:
         if block.groups is not None:
             columns[GROUP] = pa.array(block.groups)
         yield pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
+        if report and block.n_columns:
+            report(FEATURES_WRITTEN, int(block.ids[-1]) + 1, source.n_features)
 
 
 def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:

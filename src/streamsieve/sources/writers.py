@@ -22,6 +22,7 @@ from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of
 from .prefetch import ordered_map
 from .streams import create_packed, split_suffix
 from .tables import BATCH_VALUES, rows_at_once
+from .turning import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,12 +76,12 @@ def write_rows(
         return _write_svmlight(partial, blocks, packing, 0 if zero_based else 1)
 
 
-def write_columns(path: Path, source: ColumnSource) -> int:
+def write_columns(path: Path, source: ColumnSource, report: Report | None = None) -> int:
     """Write columns to a file as ``column_lists`` describes; the number of features."""
     refuse_other_than_columns(path)
     create = _create_arrow if split_suffix(path)[0] in ARROW_SUFFIXES else _create_parquet
     with replacing(path) as partial:
-        _write_batches(batches_of_columns(source), lambda schema: create(partial, schema))
+        _write_batches(batches_of_columns(source, report), lambda schema: create(partial, schema))
     return source.n_features or 0
 
 
