@@ -664,3 +664,48 @@ def test_array_of_one_dimension_is_refused():
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array])
 def test_array_without_rows_is_refused(make):
     assert "mine: holds no rows" in array_refusal(make(np.ones((0, 3))))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("quoted", [None, 0, 3])
+@pytest.mark.parametrize("classes", [["yes", "no"], ["1", "0"], ["0.5", "2"], ["true", "false"]])
+def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends, quoted, classes):
+    fields = np.random.default_rng(1).normal(0, 1, (6, 9)).round(3).astype("U40")
+    fields[2, 4:] = ["", "1e-320", "0.12345678901234567890123", "+7", "NA"]
+    path, comma = tmp_path / f"wide{suffix}", "\t" if "tsv" in suffix else ","
+    lines = [[f"c{i}" for i in range(9)] + ["y"], *([*row, classes[i % 2]] for i, row in enumerate(fields.tolist()))]
+    if quoted is not None:
+        lines[1 + quoted][1] = '"1.5"'
+    text = ends.join([comma.join(line) for line in lines] + [""])
+    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    for columns in (None, ["c5", "c0"]):
+        found = []
+        for wide, block_bytes in ((10**6, 1 << 20), (2, 150)):
+            monkeypatch.setattr(delimited, "WIDE", wide)
+            monkeypatch.setattr(delimited, "BLOCK_BYTES", block_bytes)
+            source = open_source(path, "y", columns=columns)
+            source.allow_nan = True
+            blocks = list(source.row_blocks())
+            labels = [label for block in blocks for label in block.y.tolist()]
+            found.append((np.concatenate([block.to_dense() for block in blocks]), labels))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        assert found[0][1] == found[1][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1,2", "wide.csv:3: 2 values for 4 columns"),
+        ("1,2,3,no,5", "wide.csv:3: 5 values for 4 columns"),
+        ("1,b,3,no", "wide.csv:3: column 'b' is 'b', not a number"),
+        ("1,,3,no", "row 2: the value of column 'b' is missing"),
+        ("1,inf,3,no", "row 2: the value of column 'b' is infinite"),
+        ("1,2,3,", "row 2: the target 'y' has no value"),
+    ],
+)
+def test_faults_of_wide_tables_are_named(tmp_path, monkeypatch, line, message):
+    monkeypatch.setattr("streamsieve.sources.delimited.WIDE", 2)
+    (tmp_path / "wide.csv").write_text(f"a,b,c,y\n1,2,3,yes\n{line}\n")
+    with pytest.raises(DataError, match=message):
+        list(open_source(tmp_path / "wide.csv", "y").row_blocks())

@@ -8,15 +8,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock, dense_block
 from ..errors import DataError
+from ..kernels.delimited import LABEL, LEFT_OUT, parse_table
+from .arrays import refuse_not_finite
 from .base import file_size
-from .streams import open_packed, split_suffix, unpacking_errors
-from .tables import TableSource
+from .streams import open_packed, split_suffix, unpacking_errors, whole_lines
+from .tables import TableSource, labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 16 << 20  # wide tables have few rows to a block, and every column of a block costs time
+WIDE = 2048  # columns
+MOST_HARD = 1 << 16  # fields that are no plain numbers, at first
 TAB_SUFFIXES = (".tsv", ".tab")
 
 
@@ -26,6 +34,8 @@ class DelimitedSource(TableSource):
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
         self.path = Path(path)
         suffix, self.packing = split_suffix(self.path)
+        self._has_quotes = True  # only of a wide table it is to be found out
+        self._label_type: pa.DataType | None = None
         self.delimiter = "\t" if suffix in TAB_SUFFIXES else ","
         self.n_bytes = file_size(self.path)
         super().__init__(str(path), target, columns)
@@ -50,6 +60,7 @@ class DelimitedSource(TableSource):
 
     def _column_names(self) -> list[str]:
         for _, header in self._lines():
+            self._header = header
             return header
         raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
 
@@ -81,6 +92,81 @@ class DelimitedSource(TableSource):
                 if "Empty CSV file" in str(error):
                     return
                 raise self._located(error) from error
+
+    def _blocks(self) -> Iterator[RowBlock]:
+        row = 0
+        if len(self._header) >= WIDE:
+            for block in self._wide_blocks():
+                yield block
+                row += block.n_rows
+        seen = 0
+        for block in super()._blocks() if self._has_quotes else ():
+            if seen + block.n_rows > row:
+                yield block.rows(max(0, row - seen), block.n_rows)
+            seen += block.n_rows
+
+    def _wide_blocks(self) -> Iterator[RowBlock]:
+        """The rows up to the first quote, of a table so wide that an array of Arrow's for every column costs more."""
+        row = 0
+        with self.path.open("rb") as raw, unpacking_errors(self.name, self.packing):
+            stream = self._open(raw)
+            self._has_quotes = b'"' in stream.readline()
+            for text in whole_lines(stream.read, BLOCK_BYTES, self.name):
+                self._has_quotes = self._has_quotes or b'"' in text
+                if self._has_quotes:
+                    return
+                self.bytes_read = raw.tell()
+                block = self._wide_block(text, row)
+                if block.n_rows:
+                    yield block
+                row += block.n_rows
+
+    def _wide_block(self, text: bytes, first_row: int) -> RowBlock:
+        """The rows of some lines."""
+        place = {column: number for number, column in enumerate(self.columns)}
+        places = np.array([place.get(name, LEFT_OUT) for name in self._header], np.int64)
+        if self.has_target:
+            places[self._header.index(str(self.target))] = LABEL
+        lines, most_hard = text.count(b"\n"), len(text) // 2
+        matrix, spans = np.empty((lines, len(self.columns))), np.zeros((lines, 2), np.int64)
+        hard = np.empty((min(most_hard, MOST_HARD), 4), np.int64)
+        letters = np.frombuffer(text, np.uint8)
+        rows, doubtful = parse_table(letters, ord(self.delimiter), places, matrix, spans, hard)
+        if doubtful < 0:
+            hard = np.empty((most_hard, 4), np.int64)
+            rows, doubtful = parse_table(letters, ord(self.delimiter), places, matrix, spans, hard)
+        if rows < 0:
+            raise self._located(ValueError("a line of another number of columns"))
+        for line, column, start, end in hard[:doubtful].tolist():
+            word = text[start:end].decode(errors="replace")
+            if not is_number(word):
+                raise self._located(ValueError(f"{word!r} is not a number"))
+            matrix[line, column] = np.nan if is_gap(word) else float(word)
+        y = None
+        if self.has_target:
+            y = self._wide_labels([text[start:end] for start, end in spans[:rows].tolist()], first_row)
+        with np.errstate(over="ignore"):
+            block = dense_block(matrix[:rows], y, self.name)
+        refuse_not_finite(block, first_row, self.feature_names, self.allow_nan)
+        return block
+
+    def _wide_labels(self, words: list[bytes], first_row: int) -> NDArray[Any]:
+        """The target of some rows, of the kind that Arrow finds in the first of them."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        known = {} if not first_row else {"y": self._label_type}
+        try:
+            table = arrow_csv.read_csv(
+                io.BytesIO(b"\n".join([b"y", *(word or b'""' for word in words), b""])),
+                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
+                convert_options=arrow_csv.ConvertOptions(column_types=known, strings_can_be_null=True),
+            )
+        except pa.ArrowInvalid as error:
+            raise self._located(error) from error
+        column = table.column(0).combine_chunks()
+        self._label_type = column.type
+        return labels(column, str(self.target), self.name, first_row)
 
     def _located(self, error: Exception) -> DataError:
         """What Arrow could not read, found again with its line."""
@@ -115,5 +201,10 @@ def is_number(text: str) -> bool:
     try:
         float(text.replace("_", "?"))
     except ValueError:
-        return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")
+        return is_gap(text)
     return True
+
+
+def is_gap(text: str) -> bool:
+    """Whether a field says that there is no value."""
+    return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")

@@ -13,9 +13,11 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from ..errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
+
+LONGEST_LINE = 1 << 30
 
 SIGNATURES = {  # how files of other kinds begin, for the message when one turns up as text
     b"\x1f\x8b": "a gzip file: give it the suffix .gz",
@@ -79,3 +81,23 @@ def unpacking_errors(name: str, packing: str) -> Iterator[None]:
         raise DataError(
             f"{name}: the {PACKED[packing]} archive is damaged or cut short ({reason}); fetch or pack it again"
         ) from error
+
+
+def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
+    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    rest = b""
+    while data := read(chunk_bytes):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+            refuse_endless_line(len(rest), name)
+    if rest:
+        yield rest + b"\n"
+
+
+def refuse_endless_line(length: int, name: str) -> None:
+    if length > LONGEST_LINE:
+        raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is no text with lines")

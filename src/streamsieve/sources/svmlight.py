@@ -20,11 +20,10 @@ from ..errors import DataError, UsageError
 from ..kernels import svmlight as text_kernel
 from .base import LARGEST_INDEX, BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
-from .streams import SIGNATURES, open_packed, split_suffix, unpacking_errors
+from .streams import SIGNATURES, open_packed, refuse_endless_line, split_suffix, unpacking_errors, whole_lines
 
 CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
-LONGEST_LINE = 1 << 30
 PAGE = mmap.PAGESIZE
 PARSERS = 2
 BLOCKS_AHEAD = 3
@@ -160,26 +159,6 @@ def read_at(descriptor: int, buffer: mmap.mmap, begin: int, end: int, offset: in
         while at < end and (more := os.preadv(descriptor, [view[at:end]], offset + at - begin)):
             at += more
     return at
-
-
-def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
-    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
-    rest = b""
-    while data := read(chunk_bytes):
-        end = data.rfind(b"\n") + 1
-        if end:
-            yield rest + data[:end]
-            rest = data[end:]
-        else:
-            rest += data
-            refuse_endless_line(len(rest), name)
-    if rest:
-        yield rest + b"\n"
-
-
-def refuse_endless_line(length: int, name: str) -> None:
-    if length > LONGEST_LINE:
-        raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not svmlight text")
 
 
 class Scratch:
