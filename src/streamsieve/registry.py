@@ -25,6 +25,8 @@ METHODS = {
     "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
     "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",
     "mrmr": "streamsieve.selectors.columns.filters:MRMRLearner",
+    "iamb": "streamsieve.selectors.columns.blankets:IAMBLearner",
+    "mmmb": "streamsieve.selectors.columns.blankets:MMMBLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
 }
 

@@ -11,9 +11,10 @@ from scipy.special import gammainccinv, ndtri
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
+from ...kernels.dependence import are_whole
 from ...kernels.independence import Tests
 from ..base import is_number, is_whole, require
-from .coding import coded, have_few_values
+from .coding import DISCRETE_LEVELS, coded
 from .targets import Target
 
 MEASURES = ("auto", "fisher_z", "g2", "chi2")
@@ -41,9 +42,17 @@ def coded_for(measure: str, block: ColumnBlock, target: Target) -> tuple[NDArray
     """A code for every non-zero, and the number of codes of every column; 0 for one that is not discrete."""
     if not levels_of_target(target, measure):
         return np.zeros(0, np.int32), np.zeros(block.n_columns, np.int64)
-    codes, n_levels = coded(block, target, None)
-    if measure == "auto":
-        n_levels = np.where(have_few_values(block, n_levels), n_levels, 0)
+    if measure != "auto":
+        return coded(block, target, None)
+    whole = np.zeros(block.n_columns, bool)
+    are_whole(block.indptr, block.values, 0, block.n_columns, whole)
+    lengths = np.diff(block.indptr)
+    mine = np.repeat(whole, lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths[whole])])
+    part = ColumnBlock(indptr, block.indices[mine], block.values[mine], block.ids[whole], block.n_rows)
+    codes, n_levels = np.zeros(block.n_nonzero, np.int32), np.zeros(block.n_columns, np.int64)
+    codes[mine], counted = coded(part, target, None)
+    n_levels[whole] = np.where(counted <= DISCRETE_LEVELS, counted, 0)
     return codes, n_levels
 
 
