@@ -21,6 +21,7 @@ METHODS = {
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
     "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
     "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
+    "ogfs": "streamsieve.selectors.columns.ogfs:OGFSLearner",
     "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
     "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
     "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",

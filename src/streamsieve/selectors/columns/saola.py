@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -27,17 +26,16 @@ from ...kernels.saola import (
     close_group,
     offer_columns,
 )
-from ...selection import Selection
 from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces, with_more_slots
 from .coding import coded, have_few_values, require_bins
+from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
 from .targets import Target, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
 VARIANTS = ("paper", "lofs")
 NO_BUDGET = 2**31 - 1
-NO_GROUP = -1
 FIRST_SLOTS = 16
 PER_SLOT = ("ids", "group", "measure", "relevance", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
@@ -243,7 +241,7 @@ class SAOLALearner(ColumnLearner):
         self._measured = arrays["measured"]
 
 
-class GroupSAOLALearner(SAOLALearner):
+class GroupSAOLALearner(GroupLearner, SAOLALearner):
     """SAOLA for features that arrive in groups (P3 section 4, algorithm 2).
 
     A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
@@ -268,16 +266,14 @@ class GroupSAOLALearner(SAOLALearner):
         return NO_BUDGET
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
-        groups = block.ids if block.groups is None else block.groups
-        if groups.min() < 0:
-            raise DataError(f"group {int(groups.min())} is negative; groups are whole numbers of 0 or more")
+        groups = groups_of(block)
         cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), block.n_columns]
         for start, stop in pairwise(cuts):
             group = int(groups[start])
             if group != state.current[0]:
                 self._finish(state)
                 if group in state.group[state.order[: state.counts[KEPT]]]:
-                    raise DataError(f"group {group} comes in two parts; the features of a group must come together")
+                    raise in_two_parts(group)
                 state.current[0] = group
             state = super()._offer(state, block.columns(start, stop))
         return state
@@ -287,12 +283,6 @@ class GroupSAOLALearner(SAOLALearner):
             close_group(state, self._rule(), self._budget(), self._target.weights)
         state.current[0] = NO_GROUP
         return state
-
-    def selection(self) -> Selection:
-        """The selected features, with scores, names and groups; its size is that of the selection."""
-        slots = self._state.order[: self._state.counts[KEPT]]
-        order = np.argsort(self._state.ids[slots])
-        return replace(super().selection(), groups=self._state.group[slots][order])
 
 
 def with_levels(state: SaolaState, levels: int) -> SaolaState:
