@@ -18,7 +18,7 @@ from ...kernels.blankets import (
 from ...kernels.dependence import correlate_with_target
 from ...kernels.independence import Tests
 from .base import in_parts
-from .batch import Arrays, BatchLearner
+from .batch import BatchLearner
 from .targets import Target
 from .testing import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 
@@ -32,6 +32,7 @@ class GatheredState(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
+    used: NDArray[np.int64]  # columns, non-zeros
     chosen: NDArray[np.int64]  # places
     scores: NDArray[np.float64]
 
@@ -39,13 +40,17 @@ class GatheredState(NamedTuple):
 class BlanketLearner(BatchLearner):
     """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
 
+    per_column: ClassVar[tuple[str, ...]] = ("ids",)
+    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "values")
+
     measure: str
     alpha: float
 
     def _start(self, target: Target) -> GatheredState:
         levels_of_target(target, self.measure)
         none = np.zeros(0, np.int64)
-        return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), none, np.zeros(0))
+        used = np.zeros(2, np.int64)
+        return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), used, none, np.zeros(0))
 
     def _norms(self, block: ColumnBlock) -> NDArray[np.float64]:
         """Lengths of the centred columns, 0 for constant ones."""
@@ -54,8 +59,8 @@ class BlanketLearner(BatchLearner):
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         return norms
 
-    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], Arrays, Arrays]:
-        return self._norms(block) > 0, {}, {"values": block.values}
+    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        return self._norms(block) > 0, {"ids": block.ids, "indices": block.indices, "values": block.values}
 
     def _columns(self, state: GatheredState) -> Columns:
         target = self._target

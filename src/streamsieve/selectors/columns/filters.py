@@ -13,7 +13,7 @@ from ...kernels.dependence import EQUAL, uncertainties_of_target
 from ...kernels.filters import choose_relevant_and_new, filter_by_correlation, informations
 from ..base import is_number, is_whole, require
 from .base import in_parts
-from .batch import Arrays, BatchLearner
+from .batch import BatchLearner
 from .coding import coded, require_bins
 from .targets import Target
 
@@ -29,12 +29,16 @@ class CodedState(NamedTuple):
     indices: NDArray[np.int32]
     codes: NDArray[np.int32]
     n_levels: NDArray[np.int64]
+    used: NDArray[np.int64]  # columns, non-zeros
     chosen: NDArray[np.int64]  # places
     scores: NDArray[np.float64]
 
 
 class BatchFilter(BatchLearner):
     """What the filters share: the relevant columns, as codes."""
+
+    per_column: ClassVar[tuple[str, ...]] = ("ids", "relevance", "n_levels")
+    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "codes")
 
     bins: int | str | None
 
@@ -55,14 +59,16 @@ class BatchFilter(BatchLearner):
             np.zeros(0, np.int32),
             np.zeros(0, np.int32),
             none,
+            np.zeros(2, np.int64),
             none,
             np.zeros(0),
         )
 
-    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], Arrays, Arrays]:
+    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
         codes, n_levels = coded(block, self._target, self.bins)
         relevance = self._relevance(block, codes, n_levels)
-        return relevance > EQUAL, {"relevance": relevance, "n_levels": n_levels}, {"codes": codes}
+        arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
+        return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
 
 class FCBFLearner(BatchFilter):
