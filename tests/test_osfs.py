@@ -9,9 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
+from scipy.stats import chi2
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
+from streamsieve.kernels.independence import log_tail
 
 from .oracles import osfs as oracle
 from .paths import DATA
@@ -45,22 +47,33 @@ def test_agrees_with_the_oracle(method, seed, n_rows, n_columns, density, most):
 
 
 @pytest.mark.parametrize("method", FACES)
+@pytest.mark.parametrize("measure", ["g2", "chi2"])
 @settings(deadline=None)
 @given(problem=problems(), most=st.integers(1, 3))
-def test_counts_agree_with_the_oracle(method, problem, most):
+def test_counts_agree_with_the_oracle(method, measure, problem, most):
     X, y = problem
-    expected, closest = oracle.select(X.T.tolist(), y.tolist(), 0.1, most, fast=method == "FastOSFS", by_counts=True)
+    fast = method == "FastOSFS"
+    expected, closest = oracle.select(X.T.tolist(), y.tolist(), 0.1, most, fast=fast, measure=measure)
     assume(closest > 1e-9)
-    for measure in ("auto", "g2"):
-        selector = FACES[method](measure=measure, alpha=0.1, max_condition=most)
+    for same in ("auto", "g2") if measure == "g2" else ("chi2",):
+        selector = FACES[method](measure=same, alpha=0.1, max_condition=most)
         selector.fit_blocks([columns_of(csc_array(X))], y)
         assert selector.selection().indices.tolist() == sorted(expected)
 
 
-def test_counts_need_classes():
+@pytest.mark.parametrize("measure", ["g2", "chi2"])
+def test_counts_need_classes(measure):
     random = np.random.default_rng(0)
-    with pytest.raises(ss.DataError, match="measure='g2' needs classes"):
-        ss.OSFS(measure="g2").fit(random.normal(0, 1, (30, 2)), random.normal(0, 1, 30))
+    with pytest.raises(ss.DataError, match=f"measure='{measure}' needs classes"):
+        ss.OSFS(measure=measure).fit(random.normal(0, 1, (30, 2)), random.normal(0, 1, 30))
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 40, 3000])
+def test_tails_of_chi_squared(freedom):
+    values = freedom * np.array([0.0, 0.01, 0.5, 0.9, 1.0, 1.1, 2.0])
+    found = [log_tail(value, freedom) for value in values.tolist()]
+    np.testing.assert_allclose(found, chi2.logsf(values, freedom), rtol=1e-9, atol=1e-14)
+    assert log_tail(1e6, freedom) < -400_000  # far beyond the smallest number there is
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=[case["method"] for case in GOLDEN])

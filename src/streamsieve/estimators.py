@@ -27,7 +27,7 @@ from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
 from .selectors.base import Learner
-from .selectors.columns import alpha_investing, filters, osfs, saola
+from .selectors.columns import alpha_investing, blankets, filters, ogfs, osfs, saola
 from .selectors.columns.base import ColumnLearner, as_groups
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
@@ -269,8 +269,20 @@ class MRMR(ColumnSelector, filters.MRMRLearner):
     __doc__ = filters.MRMRLearner.__doc__
 
 
+class IAMB(ColumnSelector, blankets.IAMBLearner):
+    __doc__ = blankets.IAMBLearner.__doc__
+
+
+class MMMB(ColumnSelector, blankets.MMMBLearner):
+    __doc__ = blankets.MMMBLearner.__doc__
+
+
 class GroupSAOLA(ColumnSelector, saola.GroupSAOLALearner):
     __doc__ = saola.GroupSAOLALearner.__doc__
+
+
+class OGFS(ColumnSelector, ogfs.OGFSLearner):
+    __doc__ = ogfs.OGFSLearner.__doc__
 
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:

@@ -21,10 +21,13 @@ METHODS = {
     "random-selection": "streamsieve.selectors.rows.baselines:RandomSelectionLearner",
     "saola": "streamsieve.selectors.columns.saola:SAOLALearner",
     "group-saola": "streamsieve.selectors.columns.saola:GroupSAOLALearner",
+    "ogfs": "streamsieve.selectors.columns.ogfs:OGFSLearner",
     "osfs": "streamsieve.selectors.columns.osfs:OSFSLearner",
     "fast-osfs": "streamsieve.selectors.columns.osfs:FastOSFSLearner",
     "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",
     "mrmr": "streamsieve.selectors.columns.filters:MRMRLearner",
+    "iamb": "streamsieve.selectors.columns.blankets:IAMBLearner",
+    "mmmb": "streamsieve.selectors.columns.blankets:MMMBLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
 }
 

@@ -101,7 +101,7 @@ def select(
     if isinstance(selector, ColumnLearner):
         refuse_options_of_rows(request, test)
     if groups is not None and not getattr(selector, "knows_groups", False):
-        raise UsageError(f"{method} knows no groups of features; group-saola does")
+        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
     source = open_source(data, target, zero_based)
     test_source = _open_test(test, request, source)
     request["fingerprint"] = _fingerprint(data)

@@ -1,4 +1,4 @@
-"""OSFS and Fast-OSFS: with Fisher's Z test, every partial correlation from residuals; and with G2, from counts."""
+"""OSFS and Fast-OSFS: Fisher's Z, every partial correlation from residuals; G2 and chi squared, from counts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def statistic(x, target, given):
     return np.inf if abs(r) >= 1 else float(np.sqrt(freedom) * abs(0.5 * np.log((1 + r) / (1 - r))))
 
 
-def g_squared(x, target, given):
-    """G2 of x and the target within the strata of the given columns, and its degrees of freedom."""
+def from_counts(x, target, given, measure):
+    """G2 or chi squared of x and the target within the strata of the given columns, and its degrees of freedom."""
     strata = {}
     for row in range(len(target)):
         strata.setdefault(tuple(g[row] for g in given), []).append(row)
@@ -34,13 +34,16 @@ def g_squared(x, target, given):
         for a in set(mine):
             for c in set(classes):
                 count = sum(1 for m, k in zip(mine, classes, strict=True) if m == a and k == c)
-                if count:
-                    total += 2 * count * np.log(count * len(rows) / (mine.count(a) * classes.count(c)))
+                expected = mine.count(a) * classes.count(c) / len(rows)
+                if measure == "chi2":
+                    total += (count - expected) ** 2 / expected
+                elif count:
+                    total += 2 * count * np.log(count / expected)
         freedom += (len(set(mine)) - 1) * (len(set(classes)) - 1)
     return total, freedom
 
 
-def select(columns, target, alpha, most, fast, by_counts=False):
+def select(columns, target, alpha, most, fast, measure="fisher_z"):
     """The kept columns in order of arrival, and how close the closest test was to its limit."""
     closest = np.inf
     kept = []
@@ -48,8 +51,8 @@ def select(columns, target, alpha, most, fast, by_counts=False):
     def independent(number, given):
         nonlocal closest
         others = [columns[g] for g in given]
-        if by_counts:
-            value, freedom = g_squared(columns[number], target, others)
+        if measure != "fisher_z":
+            value, freedom = from_counts(columns[number], target, others, measure)
             if freedom == 0:
                 return True
             limit = chi2.isf(alpha, freedom)

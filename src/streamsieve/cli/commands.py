@@ -62,7 +62,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 )
 @click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
 @click.option("--classes", metavar="A,B", help="The labels; without it the first two that turn up.")
-@click.option("--groups", metavar="FILE", help="The group of every feature, a whole number a line, for group-saola.")
+@click.option("--groups", metavar="FILE", help="The group of every feature, a whole number a line.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
 @TARGET
 @ZERO_BASED

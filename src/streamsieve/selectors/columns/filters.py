@@ -12,7 +12,8 @@ from ...errors import DataError
 from ...kernels.dependence import EQUAL, uncertainties_of_target
 from ...kernels.filters import choose_relevant_and_new, filter_by_correlation, informations
 from ..base import is_number, is_whole, require
-from .base import ColumnLearner, in_parts
+from .base import in_parts
+from .batch import BatchLearner
 from .coding import coded, require_bins
 from .targets import Target
 
@@ -28,16 +29,16 @@ class CodedState(NamedTuple):
     indices: NDArray[np.int32]
     codes: NDArray[np.int32]
     n_levels: NDArray[np.int64]
+    used: NDArray[np.int64]  # columns, non-zeros
     chosen: NDArray[np.int64]  # places
     scores: NDArray[np.float64]
 
 
-class BatchFilter(ColumnLearner):
-    """What the filters share: coded columns, gathered; chosen from when the last is there."""
+class BatchFilter(BatchLearner):
+    """What the filters share: the relevant columns, as codes."""
 
-    exempt_from_checks: ClassVar[dict[str, str]] = {
-        "check_memory_is_that_of_the_kept": "a batch method: all relevant columns are held until the last has come"
-    }
+    per_column: ClassVar[tuple[str, ...]] = ("ids", "relevance", "n_levels")
+    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "codes")
 
     bins: int | str | None
 
@@ -45,10 +46,6 @@ class BatchFilter(ColumnLearner):
         self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """How much each column says about the target; what says nothing is not remembered."""
-        raise NotImplementedError
-
-    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places and scores of the chosen columns."""
         raise NotImplementedError
 
     def _start(self, target: Target) -> CodedState:
@@ -62,38 +59,16 @@ class BatchFilter(ColumnLearner):
             np.zeros(0, np.int32),
             np.zeros(0, np.int32),
             none,
+            np.zeros(2, np.int64),
             none,
             np.zeros(0),
         )
 
-    def _offer(self, state: CodedState, block: ColumnBlock) -> CodedState:
+    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
         codes, n_levels = coded(block, self._target, self.bins)
         relevance = self._relevance(block, codes, n_levels)
-        relevant = np.flatnonzero(relevance > EQUAL)
-        lengths = np.diff(block.indptr)
-        mine = np.repeat(relevance > EQUAL, lengths)
-        return CodedState(
-            np.concatenate([state.ids, block.ids[relevant]]),
-            np.concatenate([state.relevance, relevance[relevant]]),
-            np.concatenate([state.indptr, state.indptr[-1] + np.cumsum(lengths[relevant])]),
-            np.concatenate([state.indices, block.indices[mine]]),
-            np.concatenate([state.codes, codes[mine]]),
-            np.concatenate([state.n_levels, n_levels[relevant]]),
-            state.chosen,
-            state.scores,
-        )
-
-    def _finish(self, state: CodedState) -> CodedState:
-        if not state.ids.size:
-            return state
-        chosen, scores = self._choose(state)
-        return state._replace(chosen=chosen, scores=scores)
-
-    def _kept(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        return state.ids[state.chosen], state.scores
-
-    def _remembered(self, state: CodedState) -> NDArray[np.int64]:
-        return state.ids
+        arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
+        return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
 
 class FCBFLearner(BatchFilter):

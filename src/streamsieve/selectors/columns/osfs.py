@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainccinv, ndtri
 
 from ...blocks import ColumnBlock
-from ...errors import DataError
 from ...kernels.dependence import correlate_with_target
-from ...kernels.independence import (
+from ...kernels.independence import Tests
+from ...kernels.osfs import (
     IRRELEVANT,
     KEPT,
-    MOST_CELLS,
+    TARGET,
     IndependenceState,
-    Tests,
     offer_to_blanket,
-    test_by_counts,
+    test_columns_by_counts,
 )
-from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces, with_more_slots
-from .coding import are_discrete, coded
 from .targets import Target, least_correlation
+from .testing import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 
-MEASURES = ("auto", "fisher_z", "g2")
-MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
+MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "relevance", "columns", "codes", "n_levels")
+PER_SLOT = ("ids", "columns", "codes", "n_levels")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -41,10 +36,10 @@ class OSFSLearner(ColumnLearner):
 
     Parameters
     ----------
-    measure : {"auto", "fisher_z", "g2"}, default="auto"
-        The test: partial correlation with Fisher's Z, where labels count as numbers, or G2, from counts. "auto" takes
-        G2 where all features of a test are discrete, whole numbers with at most 32 different values, and the target has
-        classes.
+    measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
+        The test: partial correlation with Fisher's Z, where labels count as numbers, or from counts G2 or Pearson's
+        chi squared. "auto" takes G2 where all features of a test are discrete, whole numbers with at most 32 different
+        values, and the target has classes.
     alpha : float, default=0.01
         The level of the tests.
     max_condition : int, default=3
@@ -56,6 +51,7 @@ class OSFSLearner(ColumnLearner):
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
         {"measure": "fisher_z"},
         {"measure": "g2", "max_condition": 2, "alpha": 0.1},
+        {"measure": "chi2", "max_condition": 2},
     )
 
     def __init__(self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3) -> None:
@@ -64,33 +60,29 @@ class OSFSLearner(ColumnLearner):
         self.max_condition = max_condition
 
     def check_parameters(self) -> None:
-        require(self.measure in MEASURES, "measure", self.measure, " or ".join(map(repr, MEASURES)))
-        require(is_number(self.alpha) and 0 < self.alpha < 1, "alpha", self.alpha, "a number between 0 and 1")
-        fits = is_whole(self.max_condition) and 1 <= self.max_condition <= 10
-        require(fits, "max_condition", self.max_condition, "a whole number from 1 to 10")
+        require_test(self.measure, self.alpha)
+        require_condition(self.max_condition)
 
     def _start(self, target: Target) -> IndependenceState:
-        if self.measure == "g2" and not target.codes.size:
-            raise DataError("measure='g2' needs classes, and this target is a regression's; use 'fisher_z'")
-        n_rows = target.weights.size
-        return IndependenceState(
+        n_rows, n_classes = target.weights.size, levels_of_target(target, self.measure)
+        state = IndependenceState(
             order=np.arange(FIRST_SLOTS, dtype=np.int32),
             ids=np.zeros(FIRST_SLOTS, np.int64),
-            relevance=np.zeros(FIRST_SLOTS),
             columns=np.zeros((FIRST_SLOTS, n_rows)),
             correlations=np.zeros((FIRST_SLOTS, FIRST_SLOTS)),
-            codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
+            codes=np.zeros((FIRST_SLOTS, n_rows if n_classes else 0), np.int32),
             n_levels=np.zeros(FIRST_SLOTS, np.int64),
             counts=np.zeros(4, np.int64),
         )
+        if n_classes:
+            state.codes[TARGET], state.n_levels[TARGET] = target.codes, n_classes
+        return state
 
     def _tests(self, most_levels: int) -> Tests:
-        """What the tests need, for columns of no more levels than that."""
-        target = self._target
-        n_classes = target.class_counts.size
-        cells = min(MOST_CELLS, max(1, n_classes) * most_levels ** (self.max_condition + 1))
-        critical = float(-ndtri(self.alpha / 2.0))
-        return Tests(critical, limits_of_counts(self.alpha), target.codes, n_classes, np.empty(cells))
+        """The tests, for columns of no more levels than that."""
+        n_classes = max(1, self._target.class_counts.size)
+        cells = min(MOST_CELLS, n_classes * most_levels ** (self.max_condition + 1))
+        return prepared_tests(self.alpha, self.measure, self.n_rows_, self.max_condition + 2, cells)
 
     def _offer(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
         for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
@@ -103,21 +95,16 @@ class OSFSLearner(ColumnLearner):
         known = target.weights, target.numbers
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         related = np.abs(relevance) >= least_correlation(self.alpha, self.n_rows_)
-        codes, n_levels = np.zeros(0, np.int32), np.zeros(block.n_columns, np.int64)
-        counting = self.measure != "fisher_z" and target.codes.size > 0
-        if counting:
-            discrete = are_discrete(block) if self.measure == "auto" else np.ones(block.n_columns, bool)
-            codes, n_levels = coded(block, target, None, discrete)
-            n_levels[~discrete] = 0
-        tests = self._tests(int(max(1, n_levels.max(), state.n_levels.max())))
-        if counting:
+        codes, n_levels = coded_for(self.measure, block, target)
+        tests = self._tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
+        if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
-            in_parts(block, lambda a, b: test_by_counts(state, tests, *columns_coded, self.n_rows_, a, b, related))
+            in_parts(block, lambda a, b: test_columns_by_counts(state, tests, *columns_coded, a, b, related))
         candidates = np.flatnonzero(related & (norms > 0))
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
         done = 0
         while done < candidates.size:
-            if state.counts[KEPT] == state.order.size:
+            if state.counts[KEPT] + 1 == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
             done = offer_to_blanket(
@@ -138,8 +125,8 @@ class OSFSLearner(ColumnLearner):
         return state
 
     def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        slots = state.order[: state.counts[KEPT]]
-        return state.ids[slots], np.abs(state.relevance[slots])
+        slots = state.order[1 : state.counts[KEPT] + 1]
+        return state.ids[slots], np.abs(state.correlations[TARGET, slots])
 
     @property
     def counts_(self) -> dict[str, int]:
@@ -159,9 +146,3 @@ class FastOSFSLearner(OSFSLearner):
 
     method: ClassVar[str] = "fast-osfs"
     fast: ClassVar[bool] = True
-
-
-@lru_cache(maxsize=8)
-def limits_of_counts(alpha: float) -> NDArray[np.float64]:
-    """What G2 must reach at level ``alpha``, by degrees of freedom: quantiles of chi squared."""
-    return np.asarray(2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64)

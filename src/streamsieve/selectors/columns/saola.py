@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -24,10 +23,10 @@ from ...kernels.saola import (
     measure_present,
     offer_columns,
 )
-from ...selection import Selection
 from ..base import is_number, is_whole, require
 from .base import ColumnLearner, in_parts, pieces, with_more_slots
 from .coding import are_discrete, coded, require_bins
+from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
 from .targets import Target, effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
@@ -35,7 +34,6 @@ BOUNDS = ("min", "max")
 VARIANTS = ("paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
-NO_GROUP = -1
 FIRST_SLOTS = 16
 PER_SLOT = ("ids", "group", "measure", "relevance", "gaps", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
@@ -264,7 +262,7 @@ class SAOLALearner(ColumnLearner):
         self._measured = arrays["measured"]
 
 
-class GroupSAOLALearner(SAOLALearner):
+class GroupSAOLALearner(GroupLearner, SAOLALearner):
     """SAOLA for features that arrive in groups (P3 section 4, algorithm 2).
 
     A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
@@ -284,22 +282,19 @@ class GroupSAOLALearner(SAOLALearner):
     """
 
     method: ClassVar[str] = "group-saola"
-    knows_groups: ClassVar[bool] = True
 
     def _budget_of_walks(self) -> int:
         return NO_BUDGET
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
-        groups = block.ids if block.groups is None else block.groups
-        if groups.min() < 0:
-            raise DataError(f"group {int(groups.min())} is negative; groups are whole numbers of 0 or more")
+        groups = groups_of(block)
         cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), block.n_columns]
         for start, stop in pairwise(cuts):
             group = int(groups[start])
             if group != state.current[0]:
                 self._finish(state)
                 if group in state.group[state.order[: state.counts[KEPT]]]:
-                    raise DataError(f"group {group} comes in two parts; the features of a group must come together")
+                    raise in_two_parts(group)
                 state.current[0] = group
             state = super()._offer(state, block.columns(start, stop))
         return state
@@ -309,12 +304,6 @@ class GroupSAOLALearner(SAOLALearner):
             close_group(state, self._rule(), self._budget(), self._target.weights)
         state.current[0] = NO_GROUP
         return state
-
-    def selection(self) -> Selection:
-        """The selected features, with scores, names and groups; its size is that of the selection."""
-        slots = self._state.order[: self._state.counts[KEPT]]
-        order = np.argsort(self._state.ids[slots])
-        return replace(super().selection(), groups=self._state.group[slots][order])
 
 
 def with_levels(state: SaolaState, levels: int) -> SaolaState:

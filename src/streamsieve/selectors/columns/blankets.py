@@ -1,0 +1,178 @@
+"""Markov blankets of the target, rivals of SAOLA in P3: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.blankets import (
+    Columns,
+    association_of_columns,
+    grow_blanket,
+    parents_and_children,
+    shrink_blanket,
+)
+from ...kernels.dependence import correlate_with_target
+from ...kernels.independence import Tests
+from .base import in_parts
+from .batch import BatchLearner
+from .targets import Target
+from .testing import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+
+ROWS_EACH = 5  # rows that a test needs for each degree of freedom, or each variable: P3 section 5.4
+
+
+class GatheredState(NamedTuple):
+    """The columns that are not constant, CSC, and what was chosen of them."""
+
+    ids: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+    used: NDArray[np.int64]  # columns, non-zeros
+    chosen: NDArray[np.int64]  # places
+    scores: NDArray[np.float64]
+
+
+class BlanketLearner(BatchLearner):
+    """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
+
+    per_column: ClassVar[tuple[str, ...]] = ("ids",)
+    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "values")
+
+    measure: str
+    alpha: float
+
+    def _start(self, target: Target) -> GatheredState:
+        levels_of_target(target, self.measure)
+        none = np.zeros(0, np.int64)
+        used = np.zeros(2, np.int64)
+        return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), used, none, np.zeros(0))
+
+    def _norms(self, block: ColumnBlock) -> NDArray[np.float64]:
+        """Lengths of the centred columns, 0 for constant ones."""
+        relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
+        columns, known = (block.indptr, block.indices, block.values), (self._target.weights, self._target.numbers)
+        in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
+        return norms
+
+    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        return self._norms(block) > 0, {"ids": block.ids, "indices": block.indices, "values": block.values}
+
+    def _columns(self, state: GatheredState) -> Columns:
+        target = self._target
+        n_rows, n_classes = self.n_rows_, levels_of_target(target, self.measure)
+        block = ColumnBlock(state.indptr, state.indices, state.values, state.ids, n_rows)
+        codes, n_levels = coded_for(self.measure, block, target)
+        if n_classes:
+            lengths = np.diff(block.indptr)
+            full = lengths == n_rows  # no row has the level 0
+            codes = np.concatenate([codes - np.repeat(full, lengths), target.codes], dtype=np.int32)
+            n_levels = np.where(n_levels > 0, n_levels - full, 0)
+        return Columns(
+            np.append(block.indptr, block.indptr[-1] + n_rows),
+            np.concatenate([block.indices, np.arange(n_rows, dtype=np.int32)]),
+            np.concatenate([block.values, target.numbers]),
+            np.append(self._norms(block), 1.0),
+            codes,
+            np.append(n_levels, n_classes),
+        )
+
+    def _tests(self, most_variables: int) -> Tests:
+        """The tests; one by counts that is taken has fewer cells than there are rows."""
+        return prepared_tests(self.alpha, self.measure, self.n_rows_, most_variables, self.n_rows_, ROWS_EACH)
+
+
+class IAMBLearner(BlanketLearner):
+    """The incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
+
+    The feature most associated with the target given all that joined before joins, while there is one. Then those go,
+    in order, that are independent of the target given all others. A batch method: the columns are held until the last
+    has come. Scores are -ln p of the test that let a feature in.
+
+    Parameters
+    ----------
+    measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
+        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by counts, or for each
+        variable by correlation, is not taken: then nothing joins, and nothing goes.
+    alpha : float, default=0.01
+        The level of the tests.
+    """
+
+    method: ClassVar[str] = "iamb"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"measure": "fisher_z"},
+        {"measure": "chi2", "alpha": 0.05},
+    )
+
+    def __init__(self, *, measure: str = "auto", alpha: float = 0.01) -> None:
+        self.measure = measure
+        self.alpha = alpha
+
+    def check_parameters(self) -> None:
+        require_test(self.measure, self.alpha)
+
+    def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        tests = self._tests(2)
+        joined, strengths, variables = grow_blanket(self._columns(state), tests, self._target.weights)
+        stays = shrink_blanket(variables, tests, joined.size)
+        return joined[stays], strengths[stays]
+
+
+class MMMBLearner(BlanketLearner):
+    """The max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003): parents and children, then spouses.
+
+    Next among the parents and children is the feature whose least association with the target, given sets of those
+    found, is largest; what some set makes independent of the target goes. Each of them has parents and children of its
+    own: one that the target depends on given the child and the set that made the two independent is a spouse. A batch
+    method: the columns are held until the last has come. Scores are -ln p, the least of a parent's or child's tests.
+
+    Parameters
+    ----------
+    measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
+        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by counts, or for each
+        variable by correlation, is not taken: it lets nothing in and makes nothing go.
+    alpha : float, default=0.01
+        The level of the tests.
+    max_condition : int, default=3
+        The largest set of features to condition on, but for the child; time grows with what is found to that power.
+    """
+
+    method: ClassVar[str] = "mmmb"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"measure": "fisher_z", "max_condition": 2},
+        {"measure": "chi2", "alpha": 0.05},
+    )
+
+    def __init__(self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3) -> None:
+        self.measure = measure
+        self.alpha = alpha
+        self.max_condition = max_condition
+
+    def check_parameters(self) -> None:
+        require_test(self.measure, self.alpha)
+        require_condition(self.max_condition)
+
+    def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        columns, weights = self._columns(state), self._target.weights
+        tests = self._tests(self.max_condition + 3)
+        target = state.ids.size
+        near, least, separators, n_separators = parents_and_children(
+            columns, tests, target, self.max_condition, weights
+        )
+        scores = {int(column): float(least[column]) for column in near}
+        spouses: dict[int, float] = {}
+        for child in near.tolist():
+            family, *_ = parents_and_children(columns, tests, child, self.max_condition, weights)
+            for column in set(family.tolist()) - {target, *scores}:
+                given = separators[column, : n_separators[column]]
+                if child not in given:
+                    given = np.append(given, child)
+                    strength = association_of_columns(columns, tests, column, target, given, weights)
+                    if strength > spouses.get(column, 0.0):
+                        spouses[column] = strength
+        found = scores | spouses
+        return np.array(list(found), np.int64), np.array(list(found.values()))

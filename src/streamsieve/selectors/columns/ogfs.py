@@ -1,0 +1,155 @@
+"""OGFS: online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013), a rival of group-SAOLA in P3."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from ...blocks import ColumnBlock
+from ...errors import DataError
+from ...kernels.group_selection import (
+    KEPT,
+    GroupRule,
+    GroupState,
+    close_group,
+    offer_in_groups,
+    scatter_of_classes,
+)
+from ..base import is_number, is_whole, require
+from .base import in_parts, with_more_slots
+from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
+from .targets import Target
+
+NO_BUDGET = 2**31 - 1
+MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
+FIRST_SLOTS = 16
+PER_SLOT = ("ids", "group", "between", "columns", "classes", "weights")
+
+
+class OGFSLearner(GroupLearner):
+    """Online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): class scatter, then sparse regression.
+
+    Within a group a feature stays if it raises the ratio of scatter between and within classes, taken over all kept
+    features, or if its own ratio differs significantly from the mean of theirs. When the group is complete, a sparse
+    regression, the Lasso, decides which of all kept features stay. A group is complete when the next one begins;
+    columns that come without groups are a group each. ``selection().groups`` has the group of each feature. Scores are
+    weights in the regression.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=None
+        None keeps what the rule keeps; a number keeps that many at most, of the largest weights, cut when a group
+        closes.
+    epsilon : float, default=0.001
+        By how much a feature must raise the ratio.
+    alpha : float, default=0.05
+        The level of the test of a feature's own ratio.
+    regularization : float, default=None
+        The penalty of the regression, between 0 and 1: the correlation with what other features leave of the target up
+        to which a feature is worth nothing. None takes sqrt(2 ln(1 + p) / n), the largest that p features of noise, as
+        many as have come so far, would show in n rows.
+    """
+
+    method: ClassVar[str] = "ogfs"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"n_features_to_select": 2, "regularization": 0.1},
+        {"epsilon": 0.1, "alpha": 0.5, "regularization": 0.2},
+    )
+
+    def __init__(
+        self,
+        n_features_to_select: int | None = None,
+        *,
+        epsilon: float = 0.001,
+        alpha: float = 0.05,
+        regularization: float | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.regularization = regularization
+
+    def check_parameters(self) -> None:
+        wanted: Any = self.n_features_to_select
+        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
+        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
+        require(is_number(self.epsilon) and self.epsilon >= 0, "epsilon", self.epsilon, "a number of 0 or more")
+        require(is_number(self.alpha) and 0 < self.alpha < 1, "alpha", self.alpha, "a number between 0 and 1")
+        penalty: Any = self.regularization
+        fits = penalty is None or (is_number(penalty) and 0 < penalty < 1)
+        require(fits, "regularization", penalty, "None or a number between 0 and 1")
+
+    def _start(self, target: Target) -> GroupState:
+        if not target.codes.size:
+            raise DataError("ogfs tells classes apart, and this target is a regression's")
+        n_rows, n_classes = target.weights.size, target.class_counts.size
+        n_regressions = 1 if n_classes == 2 else n_classes
+        return GroupState(
+            order=np.arange(FIRST_SLOTS, dtype=np.int32),
+            ids=np.zeros(FIRST_SLOTS, np.int64),
+            group=np.zeros(FIRST_SLOTS, np.int64),
+            between=np.zeros(FIRST_SLOTS),
+            columns=np.zeros((FIRST_SLOTS, n_rows)),
+            correlations=np.zeros((FIRST_SLOTS, FIRST_SLOTS)),
+            classes=np.zeros((FIRST_SLOTS, n_regressions)),
+            weights=np.zeros((FIRST_SLOTS, n_regressions)),
+            counts=np.zeros(5, np.int64),
+            current=np.full(1, NO_GROUP),
+        )
+
+    def _rule(self) -> GroupRule:
+        penalty = 0.0 if self.regularization is None else float(self.regularization)
+        budget = NO_BUDGET if self.n_features_to_select is None else int(self.n_features_to_select)
+        return GroupRule(float(self.epsilon), limits_of_t(float(self.alpha)), penalty, budget)
+
+    def _offer(self, state: GroupState, block: ColumnBlock) -> GroupState:
+        target, columns = self._target, (block.indptr, block.indices, block.values)
+        groups = groups_of(block)
+        between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
+        known = target.codes, target.class_counts
+        in_parts(block, lambda a, b: scatter_of_classes(*columns, *known, a, b, between, norms))
+        done = 0
+        while done < block.n_columns:
+            if state.counts[KEPT] == state.order.size:
+                wider = np.pad(state.correlations, (0, state.order.size))
+                state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
+            done = offer_in_groups(
+                state,
+                self._rule(),
+                *columns,
+                block.ids,
+                groups,
+                between,
+                norms,
+                *known,
+                target.weights,
+                done,
+            )
+            if done < 0:
+                raise in_two_parts(int(groups[-1 - done]))
+        return state
+
+    def _finish(self, state: GroupState) -> GroupState:
+        close_group(state, self._rule(), self.n_rows_)
+        state.current[0] = NO_GROUP
+        return state
+
+    def _kept(self, state: GroupState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        slots = state.order[: state.counts[KEPT]]
+        return state.ids[slots], np.abs(state.weights[slots]).max(axis=1)
+
+    @property
+    def counts_(self) -> dict[str, int]:
+        """What became of the features: kept, irrelevant within their group, redundant by the regressions or copies."""
+        kept, _, irrelevant, redundant, _ = self._state.counts.tolist()
+        return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}
+
+
+@lru_cache(maxsize=8)
+def limits_of_t(alpha: float) -> NDArray[np.float64]:
+    """What the size of Student's t must reach at level ``alpha``, by degrees of freedom."""
+    return np.asarray(stdtrit(np.maximum(np.arange(MOST_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64)
