@@ -34,7 +34,7 @@ RANGES = 1 << 20
 MOST_ROWS = 2**31 - 1
 WIDEST_BUCKET = 1 << 32  # ids
 ENTRY_BYTES = 12  # in the file of buckets
-BYTES_TO_SORT = 40  # of memory for an entry of a bucket, while it is read and sorted
+BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
 NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
 SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
 
@@ -260,9 +260,9 @@ class BucketSource:
     def _columns(self) -> Iterator[ColumnBlock]:
         offset = 0
         for start, size in zip(self.plan.starts.tolist(), self.plan.sizes.tolist(), strict=True):
-            entries = read_entries(self.file, size, offset)
+            columns = sorted_columns(read_entries(self.file, size, offset), start)
             offset += ENTRY_BYTES * size
-            yield from cut_columns(*sorted_columns(entries, start), self.y.size, None, self.name)
+            yield from cut_columns(*columns, self.y.size, None, self.name)
 
 
 def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
