@@ -212,7 +212,9 @@ def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Itera
     "--columns", is_flag=True, help="Write column by column, to .parquet or .arrow, for methods that need that."
 )
 @click.option(
-    "--memory", metavar="SIZE", help="With --columns: hold this much of the data, such as 2GB.  [default: half]"
+    "--memory",
+    metavar="SIZE",
+    help="With --columns: hold this much of the data, such as 2GB; if not given, half of what is free.",
 )
 def convert(data: str, output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None) -> None:
     """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv.
