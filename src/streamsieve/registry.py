@@ -26,6 +26,9 @@ METHODS = {
     "fcbf": "streamsieve.selectors.columns.filters:FCBFLearner",
     "mrmr": "streamsieve.selectors.columns.filters:MRMRLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
+    "local-learning": "streamsieve.selectors.matrix.local_learning:LocalLearningLearner",
+    "relieff": "streamsieve.selectors.matrix.relief:ReliefFLearner",
+    "irelief": "streamsieve.selectors.matrix.relief:IReliefLearner",
 }
 
 
