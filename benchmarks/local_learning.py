@@ -126,7 +126,7 @@ def main() -> None:
         import matplotlib
 
         matplotlib.use("svg")
-        matplotlib.rcParams["svg.hashsalt"] = "streamsieve"
+        matplotlib.rcParams.update({"svg.hashsalt": "streamsieve", "svg.fonttype": "none"})
         from matplotlib import pyplot
 
         draw_weights(pyplot)

@@ -4,8 +4,8 @@
 
 Local learning, ReliefF and I-RELIEF, scikit-rebate's ReliefF and MultiSURF, scikit-learn's mutual information, on the
 same data from memory: P5's spiral (460 rows) and XOR of the signs of two features (400 rows, a margin of 0.2 around
-the axes), with 10 to 5,000 standard normal features. Three seeds; found: in how many of them the two relevant features
-have the two largest scores. A run writes its section of docs/performance.md.
+the axes), with 10 to 5,000 standard normal features. Three seeds; found: in how many of them both relevant features
+have a larger score than every other. A run writes its section of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from local_learning import spiral
 from report import apart, machine, table, write_section
 
 SIZES = (10, 100, 1_000, 5_000)
-SEEDS = 3
-SLOW = {"scikit-rebate ReliefF": 5_000, "scikit-rebate MultiSURF": 1_000}  # no more features than that
+SEEDS = range(100, 103)  # others than those that sigma was tried out on
+SLOW = {"scikit-rebate ReliefF": 1_000, "scikit-rebate MultiSURF": 1_000}  # no more features than that
 
 Data = tuple[NDArray[np.float32], NDArray[np.int64]]
 Score = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float64]]
@@ -52,6 +52,7 @@ def contestants() -> dict[str, Score]:
     return {
         "LocalLearning": ours(ss.LocalLearning()),
         "LocalLearning, sigma auto": ours(ss.LocalLearning("auto")),
+        "LocalLearning, sigma 0.1": ours(ss.LocalLearning(0.1)),
         "ReliefF": ours(ss.ReliefF()),
         "IRelief": ours(ss.IRelief()),
         "scikit-rebate ReliefF": theirs(skrebate.ReliefF(n_features_to_select=2, n_neighbors=10)),
@@ -73,13 +74,13 @@ def measure(name: str, most: int) -> list[list[str]]:
                 cells += ["-", "-"]
                 continue
             found, seconds = 0, []
-            for seed in range(SEEDS):
+            for seed in SEEDS:
                 X, y = make(irrelevant, seed)
                 start = time.perf_counter()
                 scores = score(X, y)
                 seconds.append(time.perf_counter() - start)
-                found += set(np.argsort(-scores, kind="stable")[:2].tolist()) == {0, 1}
-            cells += [f"{found} of {SEEDS}", f"{min(seconds):.3f}"]
+                found += bool(scores[:2].min() > scores[2:].max())  # strictly: no scores at all find nothing
+            cells += [f"{found} of {len(SEEDS)}", f"{min(seconds):.3f}"]
         lines.append([f"{kind}, {name}", *cells])
     return lines
 
@@ -94,7 +95,10 @@ def main() -> None:
     found = table(header, lines)
     print(found)
     if options.most >= SIZES[-1]:
-        notes = "Best time of three. scikit-rebate runs on one core, as its default is; MultiSURF up to 1,000 features."
+        notes = (
+            "Best time of three. scikit-rebate runs on one core, as its default is, up to 1,000 features. The "
+            "sigma of 0.1 was picked by trial on other seeds of XOR, what auto does on other seeds of the spiral."
+        )
         write_section("nonlinear", f"{machine('scikit-learn', 'skrebate')}\n\n{found}\n\n{notes}")
 
 

@@ -1,6 +1,6 @@
 """Table 2 of Sun, Todorovic, Goodison (2008): local learning on UCI sets among 5,000 irrelevant features.
 
-    python benchmarks/papers/p5_table2.py [--data FOLDER] [--sets NAME ...] [--runs N]
+    python benchmarks/papers/p5_table2.py [--data FOLDER] [--sets NAME ...] [--runs N] [--scale KIND]
 
 Rows are split at random as in table 1 (banana as in the IDA benchmark: 400 and 4,900), 5,000 standard normal features
 are added, local learning (sigma 2, lambda 1) selects on the training rows, and an RBF-SVM (C and gamma by
@@ -55,7 +55,7 @@ def error(train: NDArray[Any], labels: NDArray[Any], test: NDArray[Any], truth: 
     return 100.0 * float(np.mean(search.predict(test) != truth))
 
 
-def run(X: NDArray[Any], y: NDArray[Any], paper: Paper, seed: int) -> tuple[float, float, float, float]:
+def run(X: NDArray[Any], y: NDArray[Any], paper: Paper, seed: int, scale: str) -> tuple[float, float, float, float]:
     """Errors with selected and original features, FDR, seconds."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(y))
@@ -63,7 +63,7 @@ def run(X: NDArray[Any], y: NDArray[Any], paper: Paper, seed: int) -> tuple[floa
     noise = random.standard_normal((len(y), IRRELEVANT), dtype=np.float32)
     wide = np.concatenate([X.astype(np.float32), noise], axis=1)
     start = time.perf_counter()
-    selector = ss.LocalLearning(sigma=2, regularization=1).fit(wide[train], y[train])
+    selector = ss.LocalLearning(sigma=2, regularization=1, scale=scale).fit(wide[train], y[train])
     seconds = time.perf_counter() - start
     chosen = selector.get_support(indices=True)
     false = 1000.0 * np.count_nonzero(chosen >= X.shape[1]) / IRRELEVANT
@@ -74,13 +74,14 @@ def run(X: NDArray[Any], y: NDArray[Any], paper: Paper, seed: int) -> tuple[floa
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--runs", type=int, default=10)
+    options.add_argument("--scale", default="minmax", help="LocalLearning's")
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     print("set        selected, % (paper)       original, % (paper)       FDR/1000 (paper)  seconds (paper)")
     for name in asked.sets or PAPER:
         paper = PAPER[name]
         X, y = load(asked.data, name, paper.features)
-        runs = np.array([run(X.toarray(), y, paper, seed) for seed in range(asked.runs)])
+        runs = np.array([run(X.toarray(), y, paper, seed, asked.scale) for seed in range(asked.runs)])
         mean, spread = runs.mean(axis=0), runs.std(axis=0)
         print(
             f"{name:<10} {mean[0]:5.1f}({spread[0]:.1f}) ({paper.selected:<9})    "

@@ -36,7 +36,7 @@ from ..rows.labels import place
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 PARTS = 2  # of every work, each on a thread; always as many, so that sums are the same on any machine
 BLOCK = 256  # features
-AUTO = 0.5  # standard deviations of the distances: sigma="auto"
+AUTO = 0.5  # standard deviations of the distances: sigma="auto"; with a tenth of it simple data does not settle
 DENSE = 0.5  # of its values not 0: a table with more is kept dense
 BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
 

@@ -60,7 +60,7 @@ class LocalLearningLearner(MatrixLearner):
     """
 
     method: ClassVar[str] = "local-learning"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto", "scale": "standard"},)
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
 
     _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
