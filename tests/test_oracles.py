@@ -16,7 +16,7 @@ from streamsieve.blocks import RowBlock
 from streamsieve.estimators import estimator_class
 from streamsieve.kernels.partial import EXPLORED
 from streamsieve.registry import METHODS, learner_class
-from streamsieve.selectors.columns.base import ColumnLearner
+from streamsieve.selectors.rows.base import RowLearner
 
 from .oracles import ofs_partial
 
@@ -57,7 +57,7 @@ PARAMS = {
     "arow": {"gamma": POWERS},
 }
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
-OF_COLUMNS = {method for method in METHODS if issubclass(learner_class(method), ColumnLearner)}  # files of their own
+OTHERS = {method for method in METHODS if not issubclass(learner_class(method), RowLearner)}  # files of their own
 
 
 def block_of(rows: list[Row], weights: list[float]) -> RowBlock:
@@ -95,7 +95,7 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
     np.testing.assert_allclose(selector._bias(selector._state), expected["bias"], rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - DRAWING - OF_COLUMNS))
+@pytest.mark.parametrize("method", sorted(set(METHODS) - DRAWING - OTHERS))
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:

@@ -63,9 +63,9 @@ class RowBlock:
             None if self.sample_weight is None else self.sample_weight[start:stop],
         )
 
-    def to_dense(self) -> NDArray[np.float64]:
+    def to_dense(self, kind: Any = np.float64) -> NDArray[Any]:
         """The rows as a matrix, zeros filled in."""
-        matrix = np.zeros((self.n_rows, self.n_features))
+        matrix = np.zeros((self.n_rows, self.n_features), kind)
         matrix[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices] = self.values
         return matrix
 

@@ -29,6 +29,9 @@ from .selection import Selection
 from .selectors.base import Learner
 from .selectors.columns import alpha_investing, blankets, filters, ogfs, osfs, saola
 from .selectors.columns.base import ColumnLearner, as_groups
+from .selectors.matrix import local_learning, relief
+from .selectors.matrix.base import MatrixLearner
+from .selectors.matrix.data import Matrix
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
 from .sources.arrays import ArraySource, as_labels, as_matrix, is_sparse
@@ -243,6 +246,37 @@ class ColumnSelector(Selector, ColumnLearner):
         tags.input_tags.allow_nan = self.missing == "skip"
         tags.target_tags.required = True
         return tags
+
+
+class MatrixSelector(Selector, MatrixLearner):
+    """A learner of the whole matrix as a scikit-learn selector."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Weigh all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
+        self.check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
+        return self.fit_matrix(Matrix(X, names=self._names()), y)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.started
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class LocalLearning(MatrixSelector, local_learning.LocalLearningLearner):
+    __doc__ = local_learning.LocalLearningLearner.__doc__
+
+
+class ReliefF(MatrixSelector, relief.ReliefFLearner):
+    __doc__ = relief.ReliefFLearner.__doc__
+
+
+class IRelief(MatrixSelector, relief.IReliefLearner):
+    __doc__ = relief.IReliefLearner.__doc__
 
 
 class SAOLA(ColumnSelector, saola.SAOLALearner):

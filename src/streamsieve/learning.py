@@ -17,6 +17,7 @@ from .errors import DataError, UsageError
 from .machine import peak_memory
 from .runs import CHECKPOINT, RunDirectory
 from .selection import RunRecord
+from .selectors.matrix.data import matrix_of
 from .sources import Source
 from .sources.columns import by_columns
 
@@ -102,7 +103,21 @@ def learn_columns(request: dict[str, Any], selector: Any, source: Source, watch:
             watch(Progress(selector.n_features_seen_, columns.n_features, None, None, None, "features"))
     selector.finish(columns.name)
     selector.n_features_in_ = max(selector.n_features_in_, columns.n_features or 0)
-    total = time.perf_counter() - began
+    return _record_of_columns(request, selector, time.perf_counter() - began, learn)
+
+
+def learn_at_once(request: dict[str, Any], selector: Any, source: Source) -> RunRecord:
+    """A run of a method that needs the whole matrix."""
+    began = time.perf_counter()
+    matrix, y = matrix_of(source)
+    start = time.perf_counter()
+    selector.fit_matrix(matrix, y)
+    end = time.perf_counter()
+    return _record_of_columns(request, selector, end - began, end - start)
+
+
+def _record_of_columns(request: dict[str, Any], selector: Any, total: float, learn: float) -> RunRecord:
+    """The record of a method that predicts nothing."""
     return RunRecord(
         method=request["method"],
         params=selector.parameters(),

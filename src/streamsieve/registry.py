@@ -29,6 +29,9 @@ METHODS = {
     "iamb": "streamsieve.selectors.columns.blankets:IAMBLearner",
     "mmmb": "streamsieve.selectors.columns.blankets:MMMBLearner",
     "alpha-investing": "streamsieve.selectors.columns.alpha_investing:AlphaInvestingLearner",
+    "local-learning": "streamsieve.selectors.matrix.local_learning:LocalLearningLearner",
+    "relieff": "streamsieve.selectors.matrix.relief:ReliefFLearner",
+    "irelief": "streamsieve.selectors.matrix.relief:IReliefLearner",
 }
 
 

@@ -15,7 +15,7 @@ from .blocks import RowBlock
 from .errors import DataError, UsageError
 from .files import LONGEST_STEM
 from .kernels.scores import keep_selected
-from .learning import Progress, Watch, learn, learn_columns
+from .learning import Progress, Watch, learn, learn_at_once, learn_columns
 from .machine import available_memory, peak_memory
 from .persistence import read_model
 from .registry import learner_class, load_learner
@@ -23,7 +23,9 @@ from .runs import REQUEST, RunDirectory, fingerprint, refuse_changed
 from .selection import RunRecord
 from .selectors.base import plain
 from .selectors.columns.base import ColumnLearner
+from .selectors.matrix.base import MatrixLearner
 from .selectors.rows.addresses import table_addresses
+from .selectors.rows.base import RowLearner
 from .sources import Source, open_like, open_source, refuse_target
 from .sources.column_lists import FEATURES_WRITTEN
 from .sources.columns import ColumnSource
@@ -98,7 +100,7 @@ def select(
     if checkpoint_every is not None and request["data"] is None:
         raise UsageError("checkpoints are for rows that can be read again: of a file, not of memory or a pipe")
     selector = _selector(request)
-    if isinstance(selector, ColumnLearner):
+    if not isinstance(selector, RowLearner):
         refuse_options_of_rows(request, test)
     if groups is not None and not getattr(selector, "knows_groups", False):
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
@@ -166,7 +168,7 @@ def predict(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
     """The predicted labels of ``data`` and its own, block by block."""
     selector, source = _trained(run_dir, data, target, zero_based)
-    if isinstance(selector, ColumnLearner):
+    if not isinstance(selector, RowLearner):
         raise UsageError(f"{run_dir}: {selector.method} selects features and predicts nothing; apply the selection")
     return ((selector.classify(selector.decision_function_block(block)), block.y) for block in source.row_blocks())
 
@@ -309,7 +311,7 @@ def _selector(request: dict[str, Any]) -> Any:
 
 
 def refuse_options_of_rows(request: dict[str, Any], test: Any) -> None:
-    """A method that takes columns predicts nothing, and sees all rows at once."""
+    """A method that takes columns or the whole matrix predicts nothing, and sees all rows at once."""
     method = request["method"]
     if test is not None:
         raise UsageError(
@@ -317,7 +319,7 @@ def refuse_options_of_rows(request: dict[str, Any], test: Any) -> None:
             "train a model on what it leaves"
         )
     if request["checkpoint_every"] is not None:
-        raise UsageError(f"checkpoints are for methods that learn row by row; {method} goes over columns")
+        raise UsageError(f"checkpoints are for methods that learn row by row; {method} sees all rows at once")
     if request["classes"] is not None:
         raise UsageError(f"{method} takes the classes from the target; leave --classes away")
 
@@ -387,6 +389,8 @@ def _run(
     try:
         if isinstance(selector, ColumnLearner):
             record = learn_columns(request, selector, source, watch)
+        elif isinstance(selector, MatrixLearner):
+            record = learn_at_once(request, selector, source)
         else:
             record = learn(request, selector, source, folder, trace, watch)
         if test is not None:

@@ -119,7 +119,7 @@ def test_rows_can_fill_every_feature():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3"),
+        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral"),
         ("synthetic:", "no synthetic set ''"),
         ("synthetic:x1?rows=0", "ask for 1 or more"),
         ("synthetic:x1?rows=-5", "ask for 1 or more"),
@@ -167,3 +167,35 @@ def test_noise_is_spread_evenly():
 
 def test_drawing_all_integers_gives_all_of_them():
     assert noise_ids(3, 6, 10, 16).tolist() == [list(range(10, 16))] * 3
+
+
+def spiral(options: str = "") -> tuple[np.ndarray, np.ndarray]:
+    blocks = list(open_source(f"synthetic:spiral{options}").row_blocks())
+    return np.concatenate([block.to_dense() for block in blocks]), np.concatenate([block.y for block in blocks])
+
+
+def test_the_spiral_has_the_shape_of_the_paper():
+    X, y = spiral("?features=52")
+    assert X.shape == (460, 52)
+    assert open_source("synthetic:spiral").n_features == 10_002
+    assert y.tolist() == [1.0, -1.0] * 230
+    assert (X[0::2, :2] == -X[1::2, :2]).all()
+    angle = 2 * np.pi * np.arange(1, 231) / 230
+    np.testing.assert_allclose(X[0::2, 0], np.sqrt(angle) * np.cos(angle), atol=1e-6)
+    np.testing.assert_allclose(X[0::2, 1], np.sqrt(angle) * np.sin(angle), atol=1e-6)
+    assert stats.kstest(X[:, 2:].ravel(), "norm").pvalue > 0.001
+
+
+def test_the_seed_draws_the_irrelevant_features_of_a_spiral():
+    X, _ = spiral("?features=5000&rows=200")
+    other, _ = spiral("?features=5000&rows=200&seed=1")
+    again, _ = spiral("?features=5000&rows=200")
+    assert (again == X).all()
+    assert (X[:, :2] == other[:, :2]).all()
+    assert (X[:, 2:] != other[:, 2:]).mean() > 0.99
+    assert X[:, 2:].std(axis=0).min() > 0.7
+
+
+def test_a_spiral_needs_its_two_features():
+    with pytest.raises(UsageError, match="1 features; a row alone has 2"):
+        open_source("synthetic:spiral?features=1")

@@ -212,7 +212,7 @@ def test_a_wide_table_with_gaps(tmp_path):
     workflow.convert_to_columns(tmp_path / "wide.csv", tmp_path / "columns.parquet", target="sick", memory="40kB")
     source = ss.open_source(tmp_path / "columns.parquet")
     np.testing.assert_array_equal(gathered(source)[1], X.astype(np.float32))
-    with pytest.raises(ss.DataError, match=r"feature 7 is missing in row 5; fill it in, or let missing='skip'"):
+    with pytest.raises(ss.DataError, match=r"column 'gene 7' is missing in row 5; fill it in, or let missing='skip'"):
         ss.SAOLA().fit_source(source)
     for data in (source, ss.open_source(tmp_path / "wide.csv", "sick")):
         assert ss.SAOLA(missing="skip").fit_source(data).selection().top(1).names.tolist() == ["gene 7"]

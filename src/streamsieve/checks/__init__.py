@@ -14,11 +14,12 @@ from functools import partial
 
 from ..registry import learner_class
 from ..selectors.columns.base import ColumnLearner
+from ..selectors.matrix.base import MatrixLearner
 from ..selectors.rows.base import RowLearner
-from . import columns, rows
+from . import columns, matrix, rows
 
 Check = Callable[[], None]
-KINDS = ((RowLearner, rows), (ColumnLearner, columns))
+KINDS = ((RowLearner, rows), (ColumnLearner, columns), (MatrixLearner, matrix))
 
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:

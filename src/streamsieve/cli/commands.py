@@ -247,11 +247,11 @@ def convert(data: str, output: Path, target: str | None, zero_based: bool, colum
 )
 @ZERO_BASED
 def generate(kind: str, output: Path, rows: int | None, features: int | None, seed: int, zero_based: bool) -> None:
-    """Write synthetic rows of KIND (x1, x2, x3) to a file: few informative features, the first ones, among noise."""
+    """Write synthetic rows of KIND (x1, x2, x3, spiral) to a file: few informative features, the first, among noise."""
     from .. import workflow
-    from ..sources.synthetic import SyntheticSource
+    from ..sources.synthetic import synthetic_source
 
-    written = workflow.convert(SyntheticSource(kind, rows, features, seed), output, zero_based=zero_based)
+    written = workflow.convert(synthetic_source(kind, rows, features, seed), output, zero_based=zero_based)
     click.echo(f"{written:,} rows written to {output}", err=True)
 
 

@@ -63,6 +63,38 @@ def rare_normal(state: Any, layer: int, x: float) -> tuple[Any, bool, float]:
     return state, height < np.exp(-0.5 * x * x), x
 
 
+@inlined
+def first_state(seed: int, row: int) -> Any:
+    """Where the random numbers of a row begin."""
+    return mixed(mixed(np.uint64(seed) * GOLDEN + MIX_FIRST) + np.uint64(row) * GOLDEN)
+
+
+@inlined
+def normal(state: Any) -> Any:
+    """The state behind it, and a standard normal number that is a multiple of 1 / ``DECIMALS`` and not 0."""
+    while True:
+        state += GOLDEN
+        bits = mixed(state)
+        layer: Any = np.int64(bits & np.uint64(LAYERS - 1))
+        x = uniform(bits) * ENDS[layer]
+        stays = x < ENDS[layer + 1]
+        if not stays:
+            state, stays, x = rare_normal(state, layer, x)
+        if stays:
+            break
+    x = max(1.0, np.rint(x * DECIMALS)) / DECIMALS
+    return state, -x if bits & np.uint64(LAYERS) else x
+
+
+@kernel
+def generate_normals(seed: int, first_row: int, values: Array) -> None:
+    """Fill rows with standard normal numbers; what a row holds depends on the seed and its number alone."""
+    for row in range(values.shape[0]):
+        state = first_state(seed, first_row + row)
+        for j in range(values.shape[1]):
+            state, values[row, j] = normal(state)
+
+
 @kernel
 def generate_rows(
     seed: int, first_row: int, weights: Array, low: int, high: int, indices: Array, values: Array, labels: Array
@@ -78,22 +110,11 @@ def generate_rows(
     drawn, bucket = np.empty(buckets, np.int64), np.empty(buckets, np.int64)
     ends = np.empty(buckets + 1, np.int64)
     for row in range(indices.shape[0]):
-        state = mixed(mixed(np.uint64(seed) * GOLDEN + MIX_FIRST) + np.uint64(first_row + row) * GOLDEN)
+        state = first_state(seed, first_row + row)
         score = 0.0
         for j in range(length):
-            while True:
-                state += GOLDEN
-                bits = mixed(state)
-                layer: Any = np.int64(bits & np.uint64(LAYERS - 1))
-                x = uniform(bits) * ENDS[layer]
-                stays = x < ENDS[layer + 1]
-                if not stays:
-                    state, stays, x = rare_normal(state, layer, x)
-                if stays:
-                    break
-            steps = max(1.0, np.rint(x * DECIMALS))
-            x = steps / DECIMALS
-            values[row, j] = -x if bits & np.uint64(LAYERS) else x
+            state, x = normal(state)
+            values[row, j] = x
             if j < informative:
                 indices[row, j] = j
                 score += values[row, j] * weights[j]

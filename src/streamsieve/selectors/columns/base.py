@@ -105,11 +105,10 @@ class ColumnLearner(Learner):
         at = int(np.flatnonzero(~fine)[0])
         column = int(np.searchsorted(block.indptr, at, side="right")) - 1
         skips = ", or let missing='skip' leave such rows out" if "missing" in self.parameter_names() else ""
+        title = f"feature {int(block.ids[column])}" if block.names is None else f"column {block.names[column]!r}"
         what = "is missing" if np.isnan(block.values[at]) else "is infinite"
         cure = f"fill it in{skips} or leave the feature out" if np.isnan(block.values[at]) else "replace it"
-        raise DataError(
-            f"{place(block.origin)}feature {int(block.ids[column])} {what} in row {int(block.indices[at]) + 1}; {cure}"
-        )
+        raise DataError(f"{place(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
 
     def _note_names(self, block: ColumnBlock) -> None:
         """Remember the names of features that are or may be kept, and of no others."""

@@ -1,0 +1,150 @@
+"""Local learning on P5's spiral: time and memory against the number of irrelevant features, beside the paper's.
+
+    python benchmarks/local_learning.py [--features N ...] [--pictures]
+
+230 rows an arm, sigma 2, lambda 1, from a float32 array in memory; every size in a process of its own, after a first
+small run. P5's times are read off its section 3.1 (a Pentium 4 of 2.8 GHz; it gives 100, 1,000 and 20,000); at
+100,000 it ran out of memory. A run writes its section of docs/performance.md. ``--pictures`` draws the weights and the
+convergence of P5's figures 4 and 8 instead, for docs/methods/local-learning.md (matplotlib).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from report import apart, machine, table, write_section
+
+SIZES = (50, 100, 500, 1_000, 5_000, 10_000, 20_000, 30_000, 100_000, 300_000, 1_000_000)
+PAPER = {100: "3.5", 1_000: "37", 20_000: "372", 100_000: "out of memory"}
+PICTURES = Path(__file__).parents[1] / "docs" / "methods"
+SHOWN = (50, 500, 5_000, 30_000)
+WIDTHS = (0.01, 0.05, 0.5, 1, 10, 50)
+AT_ONCE = 20_000  # features drawn at a time
+
+
+class Measured(NamedTuple):
+    seconds: float
+    peak: int
+    rounds: int
+    selected: int
+    largest_other: float  # weight of an irrelevant feature, as a share of the smaller of the two relevant ones
+
+
+def spiral(irrelevant: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """P5's data: two arms of Fermat's spiral over one turn, then standard normal features."""
+    t = 2 * np.pi * np.arange(1, 231) / 230
+    arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
+    X = np.empty((460, 2 + irrelevant), np.float32)
+    X[:, :2] = np.concatenate([arm, -arm])
+    random = np.random.default_rng(seed)
+    for start in range(2, X.shape[1], AT_ONCE):
+        part = X[:, start : start + AT_ONCE]
+        part[:] = random.standard_normal(part.shape, dtype=np.float32)
+    return X, np.repeat([1, -1], 230)
+
+
+def measure(irrelevant: int) -> Measured:
+    import streamsieve as ss
+    from streamsieve.machine import peak_memory
+
+    ss.LocalLearning().fit(*spiral(20))
+    X, y = spiral(irrelevant)
+    start = time.perf_counter()
+    selector = ss.LocalLearning(sigma=2, regularization=1).fit(X, y)
+    seconds = time.perf_counter() - start
+    weights = selector.feature_weights_
+    other = float(weights[2:].max() / weights[:2].min())
+    return Measured(seconds, peak_memory(), selector.n_iter_, len(selector.selection()), other)
+
+
+def line(irrelevant: int) -> list[str]:
+    found = apart(measure, irrelevant)
+    per_feature = f"{1e6 * found.seconds / irrelevant:,.0f}"
+    size = 4 * 460 * (irrelevant + 2) / 1e6
+    told = [
+        f"{found.seconds:,.2f}",
+        per_feature,
+        PAPER.get(irrelevant, "-"),
+        f"{size:,.1f}",
+        f"{found.peak / 1e6:,.0f}",
+    ]
+    return [f"{irrelevant:,}", *told, f"{found.rounds}", f"{found.selected}", f"{found.largest_other:.3f}"]
+
+
+def draw_weights(plot: Any) -> None:
+    """P5 figure 4: weights, the largest 1, against features."""
+    import streamsieve as ss
+
+    figure, axes = plot.subplots(1, len(SHOWN), figsize=(10, 2.2), sharey=True)
+    for axis, irrelevant in zip(axes, SHOWN, strict=True):
+        weights = ss.LocalLearning().fit(*spiral(irrelevant)).feature_weights_
+        present = np.flatnonzero(weights)
+        axis.vlines(present + 1, 0, weights[present] / weights.max(), linewidth=2)
+        axis.set(xscale="log", xlim=(0.8, 2 * irrelevant), ylim=(0, 1.1), title=f"{irrelevant:,} irrelevant")
+        axis.set_xlabel("feature")
+    axes[0].set_ylabel("weight")
+    save(figure, "local-learning-weights.svg")
+
+
+def draw_convergence(plot: Any) -> None:
+    """P5 figure 8: how much a round changes, with 5,000 irrelevant features, for several kernel widths."""
+    import warnings
+
+    import streamsieve as ss
+
+    figure, axis = plot.subplots(figsize=(6, 3.2))
+    for sigma in WIDTHS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            selector = ss.LocalLearning(sigma, tol=1e-4, max_iter=30).fit(*spiral(5_000))
+        changes = [told["change"] for told in selector.rounds_]
+        axis.semilogy(range(1, len(changes) + 1), np.maximum(changes, 1e-6), marker=".", label=f"sigma {sigma}")
+    axis.axhline(0.01, linestyle=":", color="grey")
+    axis.set(xlabel="round", ylabel="change", ylim=(1e-5, 200))
+    axis.legend(fontsize="small", ncols=2)
+    save(figure, "local-learning-convergence.svg")
+
+
+def save(figure: Any, name: str) -> None:
+    figure.tight_layout()
+    figure.savefig(PICTURES / name, metadata={"Date": None})
+    print(f"docs/methods/{name}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--features", type=int, nargs="*", default=SIZES, help="numbers of irrelevant features")
+    parser.add_argument("--pictures", action="store_true", help="draw the pictures instead")
+    options = parser.parse_args()
+    if options.pictures:
+        import matplotlib
+
+        matplotlib.use("svg")
+        matplotlib.rcParams.update({"svg.hashsalt": "streamsieve", "svg.fonttype": "none"})
+        from matplotlib import pyplot
+
+        draw_weights(pyplot)
+        draw_convergence(pyplot)
+        return
+    header = (
+        *("irrelevant features", "seconds", "microseconds per feature", "paper's seconds", "MB of data", "peak MB"),
+        *("rounds", "selected", "largest other weight"),
+    )
+    found = table(header, [line(irrelevant) for irrelevant in options.features])
+    print(found)
+    notes = (
+        "The largest weight of an irrelevant feature is a share of the smaller one of the two relevant ones. The peak "
+        "is that of the whole process, with the data that it was given."
+    )
+    if options.features == SIZES:
+        write_section("local-learning", f"{machine()}\n\n{found}\n\n{notes}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Algorithms that need the whole matrix."""

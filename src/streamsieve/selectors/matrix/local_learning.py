@@ -1,0 +1,228 @@
+"""Local-learning feature weighting (LOGO)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.local_learning import (
+    add_up_margins,
+    descend,
+    expect_margins,
+    gains,
+    pull_of,
+    search_line,
+    weigh_neighbours,
+)
+from ..base import is_number, is_whole, require
+from .base import MatrixLearner, require_budget
+from .data import PARTS, SCALES, Pairs, kernel_width, require_sigma
+
+LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
+SETTLED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
+NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can tell apart: on its way to 0
+MOST_STEPS = 10_000  # of a round
+
+
+class Descent(NamedTuple):
+    """Where a round's descent ended."""
+
+    v: NDArray[np.float64]
+    objective: float
+    steps: int
+
+
+class LocalLearningLearner(MatrixLearner):
+    """Local-learning feature weighting (P5 section 2; many classes: 2.3): relevance that is not linear.
+
+    Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,
+    takes the expected margins of all features, and finds the weights that make the margins large: logistic loss with an
+    L1 penalty. Few rounds leave few features.
+
+    Parameters
+    ----------
+    sigma : float or "auto", default=2
+        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" takes half the standard deviation of the
+        distances between rows, anew in every round, whatever the scale of the data.
+    regularization : float, default=1
+        Weight of the L1 penalty; more leaves fewer features.
+    tol : float, default=0.01
+        A round that changes the roots of the weights, divided by the largest, by no more than this is the last.
+    max_iter : int, default=50
+        The most rounds.
+    n_features_to_select : int, default=None
+        None selects all features of weight above 0; a number the heaviest of them.
+    scale : {"minmax", "standard", "none"}, default="minmax"
+        Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as they are.
+    """
+
+    method: ClassVar[str] = "local-learning"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
+
+    _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
+
+    def __init__(
+        self,
+        sigma: float | str = 2,
+        regularization: float = 1,
+        tol: float = 0.01,
+        max_iter: int = 50,
+        n_features_to_select: int | None = None,
+        scale: str = "minmax",
+    ) -> None:
+        self.sigma = sigma
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_features_to_select = n_features_to_select
+        self.scale = scale
+
+    def check_parameters(self) -> None:
+        require_sigma(self.sigma)
+        penalty = self.regularization
+        require(is_number(penalty) and penalty > 0, "regularization", penalty, "a number above 0")
+        require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a number of 0 or more")
+        require(
+            is_whole(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "a whole number of 1 or more"
+        )
+        require_budget(self.n_features_to_select)
+        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+
+    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        n_features = pairs.varying.size
+        live = np.arange(n_features)
+        start = self._start_size / np.sqrt(max(1, n_features))
+        v = np.full(n_features, start)
+        weights, before = v, np.ones(n_features)
+        self.rounds_: list[dict[str, Any]] = []
+        change = np.inf
+        while live.size and change > self.tol and len(self.rounds_) < self.max_iter:
+            sigma, ended = self._round(pairs, codes, live, weights, v)
+            v = ended.v
+            now = v / max(v.max(), LEAVES)
+            change = float(np.linalg.norm(now - before))
+            stay = v > LEAVES
+            live, v, before = live[stay], v[stay], now[stay]
+            weights = v * v
+            told = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
+            self.rounds_.append({**told, "objective": ended.objective, "change": change})
+        self.converged_ = bool(change <= self.tol or not live.size)
+        if not self.converged_:
+            warnings.warn(
+                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma settles sooner",
+                stacklevel=2,
+            )
+        found = np.zeros(n_features)
+        heavy = before > NEGLIGIBLE
+        found[live[heavy]] = weights[heavy]
+        return found
+
+    def _round(
+        self,
+        pairs: Pairs,
+        codes: NDArray[np.int32],
+        live: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        v: NDArray[np.float64],
+    ) -> tuple[float, Descent]:
+        """Probabilities from the weights, margins from the probabilities, new weights from the margins."""
+        features = pairs.varying[live]
+        distances = pairs.distances(features, weights)
+        sigma = kernel_width(self.sigma, distances, pairs)
+        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+
+        def weigh(first: int, last: int, part: int) -> None:
+            weigh_neighbours(distances, codes, sigma, first, last, forth, back)
+
+        pairs.in_parts(pairs.n_rows, weigh)
+        margins = np.empty((features.size, pairs.width), np.float32)
+
+        def expect(first: int, block: NDArray[np.float32], size: int) -> None:
+            expect_margins(block[:size], forth, back, margins[first : first + size])
+
+        pairs.over_blocks(features, expect)
+        return sigma, minimise(Margins(pairs, margins, float(self.regularization)), v)
+
+    def _told(self) -> dict[str, Any]:
+        return {"rounds_": self.rounds_, "converged_": self.converged_}
+
+    @property
+    def n_iter_(self) -> int:
+        """Rounds that were needed."""
+        return len(self.rounds_)
+
+
+class Margins:
+    """The expected margins of a round, a line per feature, and the objective over them (P5 2.8)."""
+
+    def __init__(self, pairs: Pairs, z: NDArray[np.float32], regularization: float) -> None:
+        self.pairs, self.z, self.regularization = pairs, z, regularization
+        self.n_features, self.width = z.shape
+
+    def under(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The margin of every row under the weights v^2."""
+        total, weights = np.zeros((PARTS, self.width)), v * v
+        self.pairs.in_parts(v.size, lambda first, last, part: add_up_margins(self.z, weights, first, last, total[part]))
+        return np.asarray(total.sum(axis=0))
+
+    def step(
+        self, v: NDArray[np.float64], at: NDArray[np.float64], active: NDArray[np.int64], guess: float
+    ) -> tuple[float, float, NDArray[np.float64]]:
+        """Move ``v`` and the rows' margins ``at`` to the minimum along the steepest descent of the active features.
+
+        Back: the step's length, the objective there, and the direction.
+        """
+        pull, d = self.pull(at), np.zeros(self.n_features)
+        sums = np.zeros((2, PARTS, self.width))
+
+        def go(first: int, last: int, part: int) -> Any:
+            return descend(self.z, v, pull, self.regularization, active, first, last, d, sums[0, part], sums[1, part])
+
+        along, length = self.regularization * np.sum(self.pairs.in_parts(active.size, go), axis=0)
+        b, c = sums.sum(axis=1)
+        penalty = self.regularization * float(v @ v)
+        step, reached = search_line(guess, at, b, c, self.pairs.n_rows, penalty, along, length)
+        v += step * d
+        at += step * (2.0 * b + step * c)
+        return step, reached, d
+
+    def pull(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much every row wants a larger margin."""
+        pull = np.zeros(self.width)
+        pull_of(at, self.pairs.n_rows, pull)
+        return pull
+
+    def gains(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how much the loss falls per weight of every feature."""
+        gain, pull = np.empty(self.n_features), self.pull(at)
+        self.pairs.in_parts(self.n_features, lambda first, last, part: gains(self.z, pull, first, last, gain))
+        return gain
+
+
+def minimise(margins: Margins, start: NDArray[np.float64]) -> Descent:
+    """Steepest descent in v with line search (P5 2.9), the objective falling at every step.
+
+    A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are
+    as good as gone and still shrinking are left aside; when the others have settled, all are looked at
+    again, and those that the objective wants back come back. The problem is convex in v^2: what settles so is
+    the minimum over all features.
+    """
+    v, at, active = start.copy(), margins.under(start), np.arange(start.size)
+    value, length, shrinking = np.inf, 1.0, True
+    for steps in range(1, MOST_STEPS + 1):
+        length, reached, d = margins.step(v, at, active, length or 1.0)
+        settled = length == 0.0 or (steps > 1 and value - reached <= SETTLED * value)
+        value = reached
+        if settled:
+            aside = np.ones(v.size, bool)
+            aside[active] = False
+            wanted = np.flatnonzero(aside & (margins.gains(at) > margins.regularization))
+            if not wanted.size:
+                break
+            active, shrinking = np.union1d(active, wanted), False
+        elif shrinking:
+            active = active[(np.abs(v[active]) > LEAVES) | (d[active] * v[active] > 0.0)]
+    return Descent(np.abs(v), value, steps)

@@ -1,0 +1,145 @@
+"""ReliefF and I-RELIEF: the relatives of local learning, to compare with."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.local_learning import weigh_neighbours
+from ...kernels.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
+from ..base import is_number, is_whole, require
+from .base import MatrixLearner, require_budget
+from .data import SCALES, Pairs, kernel_width, require_sigma
+
+
+class ReliefFLearner(MatrixLearner):
+    """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
+
+    The neighbours of a row are the nearest ones in all features, so that many irrelevant features hide the relevant
+    ones. Every row is asked. Features are numbers: a difference is that of the values on the scale.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Nearest hits, and nearest misses of every other class, of a row.
+    n_features_to_select : int, default=None
+        None selects all features of weight above 0; a number the heaviest of them.
+    scale : {"minmax", "standard", "none"}, default="minmax"
+        As in LocalLearning.
+    """
+
+    method: ClassVar[str] = "relieff"
+
+    def __init__(self, n_neighbors: int = 10, n_features_to_select: int | None = None, scale: str = "minmax") -> None:
+        self.n_neighbors = n_neighbors
+        self.n_features_to_select = n_features_to_select
+        self.scale = scale
+
+    def check_parameters(self) -> None:
+        wanted = self.n_neighbors
+        require(is_whole(wanted) and wanted >= 1, "n_neighbors", wanted, "a whole number of 1 or more")
+        require_budget(self.n_features_to_select)
+        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+
+    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        distances = pairs.distances(pairs.varying, np.ones(pairs.varying.size))
+        shares = np.bincount(codes) / codes.size
+        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+
+        def mark(first: int, last: int, part: int) -> None:
+            mark_nearest(distances, codes, shares, int(self.n_neighbors), first, last, forth, back)
+
+        pairs.in_parts(pairs.n_rows, mark)
+        fold_pairs(forth, back, np.ones(pairs.n_rows))
+        return sums_over_pairs(pairs, forth) / pairs.n_rows
+
+
+class IReliefLearner(MatrixLearner):
+    """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
+
+    The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows among misses count
+    less. They are not sparse: an irrelevant feature keeps what chance gives it.
+
+    Parameters
+    ----------
+    sigma : float or "auto", default=2
+        Width of the kernel exp(-distance / sigma), as in LocalLearning.
+    tol : float, default=0.01
+        A round that changes the weights by no more than this is the last.
+    max_iter : int, default=50
+        The most rounds.
+    n_features_to_select : int, default=None
+        None selects all features of weight above 0; a number the heaviest of them.
+    scale : {"minmax", "standard", "none"}, default="minmax"
+        As in LocalLearning.
+    """
+
+    method: ClassVar[str] = "irelief"
+
+    def __init__(
+        self,
+        sigma: float | str = 2,
+        tol: float = 0.01,
+        max_iter: int = 50,
+        n_features_to_select: int | None = None,
+        scale: str = "minmax",
+    ) -> None:
+        self.sigma = sigma
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_features_to_select = n_features_to_select
+        self.scale = scale
+
+    def check_parameters(self) -> None:
+        require_sigma(self.sigma)
+        require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a number of 0 or more")
+        require(
+            is_whole(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "a whole number of 1 or more"
+        )
+        require_budget(self.n_features_to_select)
+        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+
+    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        n_features = pairs.varying.size
+        weights = np.full(n_features, 1.0 / np.sqrt(max(1, n_features)))
+        change, self.n_iter_ = np.inf, 0
+        while n_features and change > self.tol and self.n_iter_ < self.max_iter:
+            gain = np.maximum(0.0, self._margins(pairs, codes, weights))
+            length = float(np.linalg.norm(gain))
+            now = gain / length if length else gain
+            change, weights = float(np.linalg.norm(now - weights)), now
+            self.n_iter_ += 1
+        if change > self.tol and n_features:
+            warnings.warn(f"the weights still change after max_iter={self.max_iter} rounds", stacklevel=2)
+        return weights
+
+    def _margins(self, pairs: Pairs, codes: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The expected margin of every feature, summed over rows."""
+        live = np.flatnonzero(weights)
+        distances = pairs.distances(pairs.varying[live], weights[live])
+        width = kernel_width(self.sigma, distances, pairs)
+        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+        shares = np.empty(pairs.n_rows)
+
+        def weigh(first: int, last: int, part: int) -> None:
+            weigh_neighbours(distances, codes, width, first, last, forth, back)
+            inlier_shares(distances, codes, width, first, last, shares)
+
+        pairs.in_parts(pairs.n_rows, weigh)
+        fold_pairs(forth, back, shares)
+        return sums_over_pairs(pairs, forth)
+
+    def _told(self) -> dict[str, Any]:
+        return {"n_iter_": self.n_iter_}
+
+
+def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32]) -> NDArray[np.float64]:
+    """For every feature that varies, the weighted sum of its differences over all pairs of rows."""
+    sums = np.empty(pairs.varying.size)
+    pairs.over_blocks(
+        pairs.varying, lambda first, block, size: sum_over_pairs(block, folded, size, sums[first : first + size])
+    )
+    return sums
