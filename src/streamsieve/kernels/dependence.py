@@ -19,6 +19,7 @@ EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decid
 CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
 MISSING = -1  # the code of a missing value
 CELLS_PER_ROW = 8  # of a table of pairs
+FEW_LEVELS = 64  # that are found one by one; of more, all values are sorted
 
 
 @kernel
@@ -94,19 +95,39 @@ def code_columns(
     A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
     among them whether it occurs or not.
     """
+    few = np.empty(FEW_LEVELS)
     for column in range(start, stop):
         if not wanted[column]:
             continue
         begin, end = indptr[column], indptr[column + 1]
-        levels = np.sort(values[begin:end])  # NaN last
-        known = 0
-        for i in range(levels.size):
-            if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
-                levels[known] = levels[i]
-                known += 1
+        levels, known = few, find_levels(values, begin, end, few)
+        if known > FEW_LEVELS:
+            levels, known = np.sort(values[begin:end]), 0  # NaN last
+            for i in range(levels.size):
+                if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
+                    levels[known] = levels[i]
+                    known += 1
         for i in range(begin, end):
             codes[i] = MISSING if values[i] != values[i] else place_of(levels, known, values[i]) + 1
         n_levels[column] = known + 1
+
+
+@kernel
+def find_levels(values: Array, begin: int, end: int, levels: Array) -> int:
+    """Write the different values from ``begin`` to ``end`` in ascending order; how many, or one more than have room."""
+    known = 0
+    for i in range(begin, end):
+        if values[i] != values[i]:
+            continue
+        at = place_of(levels, known, values[i])
+        if at == known or levels[at] != values[i]:
+            if known == levels.size:
+                return known + 1
+            for j in range(known, at, -1):
+                levels[j] = levels[j - 1]
+            levels[at] = values[i]
+            known += 1
+    return known
 
 
 @kernel
@@ -281,26 +302,16 @@ def uncertainties_of_target(
 @kernel
 def find_discrete(indptr: Array, values: Array, most: int, start: int, stop: int, discrete: Array) -> None:
     """Which columns from ``start`` to ``stop`` hold whole numbers alone, ``most`` different ones with 0 at most."""
-    levels = np.empty(most + 1)
+    levels = np.empty(most - 1)
     for column in range(start, stop):
-        known = 1
         discrete[column] = True
         for i in range(indptr[column], indptr[column + 1]):
-            value = values[i]
-            if value != value:
-                continue
-            if value != np.floor(value):
+            if values[i] == values[i] and values[i] != np.floor(values[i]):
                 discrete[column] = False
                 break
-            at = place_of(levels, known - 1, value)
-            if at == known - 1 or levels[at] != value:
-                if known == most:
-                    discrete[column] = False
-                    break
-                for j in range(known - 1, at, -1):
-                    levels[j] = levels[j - 1]
-                levels[at] = value
-                known += 1
+        if discrete[column]:
+            known = find_levels(values, indptr[column], indptr[column + 1], levels)
+            discrete[column] = known <= levels.size
 
 
 @kernel
