@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of
-from ..errors import DataError
-from ..estimators import estimator_class, load
-from ..registry import learner_class
+from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from .making import Maker, refuses
 
 ROWS, FEATURES = 120, 60
-
-
-class Maker:
-    """Makes selectors of a method."""
-
-    def __init__(self, method: str, params: dict[str, Any]) -> None:
-        self.face = estimator_class(method)
-        self.learner = learner_class(method)
-        self.params = params
-
-    def __call__(self, **params: Any) -> Any:
-        return self.face(**{**self.params, **params})
 
 
 def wide_data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -127,24 +113,15 @@ def check_refusals(make: Maker) -> None:
     bad, endless = X.copy(), X.copy()
     bad[17, 4], endless[17, 4] = np.nan, np.inf
     other = columns_of(X[1:, :1])
-    _refuses(lambda: make().start(y).partial_fit_block(other), f"{ROWS - 1} rows")
-    _refuses(lambda: make().start(np.ones(ROWS)), "in all rows")
+    refuses(lambda: make().start(y).partial_fit_block(other), f"{ROWS - 1} rows")
+    refuses(lambda: make().start(np.ones(ROWS)), "in all rows")
     if make.params.get("missing") == "skip":
         make().start(y).partial_fit_block(columns_of(bad))
     else:
-        _refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
-    _refuses(lambda: make().start(y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
+        refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
+    refuses(lambda: make().start(y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
     started = make().start(y)
-    _refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
-
-
-def _refuses(call: Callable[[], Any], message: str) -> None:
-    said = ""
-    try:
-        call()
-    except DataError as error:
-        said = str(error)
-    assert message in said, f"{said!r} does not say {message!r}"
+    refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
 
 
 def check_memory_is_that_of_the_kept(make: Maker) -> None:

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
-from ..estimators import estimator_class, load
-from ..registry import learner_class
+from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from .making import Maker, refuses
 
 ROWS, FEATURES = 120, 40
-
-
-class Maker:
-    """Makes selectors of a method."""
-
-    def __init__(self, method: str, params: dict[str, Any]) -> None:
-        self.face = estimator_class(method)
-        self.learner = learner_class(method)
-        self.params = params
-
-    def __call__(self, **params: Any) -> Any:
-        return self.face(**{**self.params, **params})
 
 
 def whole_data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -143,18 +129,9 @@ def check_refusals(make: Maker) -> None:
     X, y = whole_data()
     bad = X.copy()
     bad[17, 4] = np.nan
-    _refuses(lambda: make().fit_source(ArraySource(bad, y)), "feature 4 is missing in row 18")
-    _refuses(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
-    _refuses(lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))), "regression")
-
-
-def _refuses(call: Callable[[], Any], message: str) -> None:
-    said = ""
-    try:
-        call()
-    except DataError as error:
-        said = str(error)
-    assert message in said, f"{said!r} does not say {message!r}"
+    refuses(lambda: make().fit_source(ArraySource(bad, y)), "feature 4 is missing in row 18")
+    refuses(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
+    refuses(lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))), "regression")
 
 
 CHECKS = (

@@ -1,0 +1,32 @@
+"""What the checks of all kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import DataError
+from ..estimators import estimator_class
+from ..registry import learner_class
+
+
+class Maker:
+    """Makes selectors of a method."""
+
+    def __init__(self, method: str, params: dict[str, Any]) -> None:
+        self.face = estimator_class(method)
+        self.learner = learner_class(method)
+        self.params = params
+
+    def __call__(self, **params: Any) -> Any:
+        return self.face(**{**self.params, **params})
+
+
+def refuses(call: Callable[[], Any], message: str) -> None:
+    """A call raises a DataError that says this."""
+    said = ""
+    try:
+        call()
+    except DataError as error:
+        said = str(error)
+    assert message in said, f"{said!r} does not say {message!r}"
