@@ -27,7 +27,7 @@ from .selectors.matrix.base import MatrixLearner
 from .selectors.rows.addresses import table_addresses
 from .selectors.rows.base import RowLearner
 from .sources import Source, open_like, open_source, refuse_target
-from .sources.column_lists import FEATURES_WRITTEN
+from .sources.column_lists import FEATURES_WRITTEN, ColumnListSource
 from .sources.columns import ColumnSource
 from .sources.turning import turned
 from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
@@ -250,30 +250,40 @@ def describe(source: Source) -> dict[str, Any]:
     lowest, highest = np.inf, -np.inf
     labels: dict[Any, int] = {}
     last: Any = None
-    for block in source.row_blocks():
-        rows, nonzeros, width = rows + block.n_rows, nonzeros + block.n_nonzero, max(width, block.n_features)
-        if block.n_nonzero:
-            lowest, highest = min(lowest, float(block.values.min())), max(highest, float(block.values.max()))
-        if block.y is not None and len(block.y):
-            known, counts = np.unique(block.y, return_counts=True)
+    for n_rows, n_features, values, y in _parts(source):
+        rows, nonzeros, width = rows + n_rows, nonzeros + values.size, max(width, n_features)
+        there = values[~np.isnan(values)]
+        if there.size:
+            lowest, highest = min(lowest, float(there.min())), max(highest, float(there.max()))
+        if y is not None and len(y):
+            known, counts = np.unique(y, return_counts=True)
             for label, count in zip(known.tolist(), counts.tolist(), strict=True):
                 labels[label] = labels.get(label, 0) + count
-            changes += int(np.count_nonzero(block.y[1:] != block.y[:-1])) + int(
-                rows > block.n_rows and block.y[0] != last
-            )
-            last = block.y[-1]
+            changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(rows > n_rows and y[0] != last)
+            last = y[-1]
     return {
         "rows": rows,
         "features": width,
         "nonzeros": nonzeros,
         "nonzeros_per_row": nonzeros / rows,
         "density": nonzeros / (rows * width) if width else 0.0,
-        "smallest_value": lowest if nonzeros else None,
-        "largest_value": highest if nonzeros else None,
+        "smallest_value": lowest if lowest <= highest else None,
+        "largest_value": highest if lowest <= highest else None,
         "labels": {_label_key(label): count for label, count in sorted(labels.items())},
         "label_changes": changes,
-        "named": source.feature_names is not None,
+        "named": source.feature_names is not None or getattr(source, "has_names", False),
     }
+
+
+def _parts(source: Source) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any] | None]]:
+    """Rows, width, values and labels of all of a source, a part at a time; of a file of columns, column by column."""
+    if isinstance(source, ColumnListSource):
+        yield source.y.size, source.n_features or 0, np.empty(0), source.y
+        for columns in source.column_blocks():
+            yield 0, 0, columns.values, None
+        return
+    for block in source.row_blocks():
+        yield block.n_rows, block.n_features, block.values[block.indptr[0] : block.indptr[-1]], block.y
 
 
 def _label_key(label: Any) -> str:

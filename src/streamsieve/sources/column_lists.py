@@ -49,6 +49,7 @@ class ColumnListSource(ListSource):
         super().__init__(str(path))
         self.path = path
         self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
+        self.has_names = NAME in schema.names
         self.value_type: type[np.floating[Any]] = np.float64
         metadata = schema.metadata
         try:
