@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,18 @@ NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
 PER_SLOT = ("ids", "group", "measure", "relevance", "gaps", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+
+
+class Measured(NamedTuple):
+    """What the columns of a block say about the target, by column but for the codes, and which of them are relevant."""
+
+    codes: NDArray[np.int32]  # per non-zero
+    n_levels: NDArray[np.int64]
+    measure: NDArray[np.int8]
+    relevance: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    gaps: NDArray[np.bool_]
+    candidates: NDArray[np.int64]
 
 
 class SAOLALearner(ColumnLearner):
@@ -155,10 +166,15 @@ class SAOLALearner(ColumnLearner):
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
         for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
-            state = self._offer_piece(state, piece)
+            found = self._measure(piece)
+            state.counts[IRRELEVANT] += piece.n_columns - found.candidates.size
+            if found.codes.size and found.candidates.size:
+                state = with_levels(state, int(found.n_levels[found.candidates].max()))
+            state = self._walk_in(state, piece, found)
         return state
 
-    def _offer_piece(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
+    def _measure(self, block: ColumnBlock) -> Measured:
+        """What columns say about the target, on two threads: their order does not matter here."""
         target, columns = self._target, (block.indptr, block.indices, block.values)
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
@@ -199,11 +215,21 @@ class SAOLALearner(ColumnLearner):
             sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
             relevant &= sums != 0
         candidates = np.flatnonzero(relevant)
-        state.counts[IRRELEVANT] += n_columns - candidates.size
         self._measured += np.bincount(measure[candidates], minlength=2)
-        if codes.size and candidates.size:
-            state = with_levels(state, int(n_levels[candidates].max()))
-        budget = self._budget_of_walks()
+        return Measured(codes, n_levels, measure, relevance, norms, gaps, candidates)
+
+    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
+        """The state after the candidates of a block have met what is kept, one by one."""
+        return self._walk(state, block, found, found.candidates, self._budget())
+
+    def _walk(
+        self,
+        state: SaolaState,
+        block: ColumnBlock,
+        found: Measured,
+        candidates: NDArray[np.int64],
+        budget: int,
+    ) -> SaolaState:
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
@@ -212,15 +238,12 @@ class SAOLALearner(ColumnLearner):
                 state,
                 self._rule(),
                 budget,
-                *columns,
+                block.indptr,
+                block.indices,
+                block.values,
                 block.ids,
-                codes,
-                n_levels,
-                measure,
-                relevance,
-                norms,
-                gaps,
-                target.weights,
+                *found[:-1],
+                self._target.weights,
                 candidates,
                 done,
             )
@@ -228,10 +251,6 @@ class SAOLALearner(ColumnLearner):
 
     def _budget(self) -> int:
         return NO_BUDGET if self.n_features_to_select is None else int(self.n_features_to_select)
-
-    def _budget_of_walks(self) -> int:
-        """How many features can be kept while they walk in one by one."""
-        return self._budget()
 
     def _discrete(self, block: ColumnBlock) -> NDArray[np.bool_]:
         """Which columns are measured by uncertainty."""
@@ -283,21 +302,29 @@ class GroupSAOLALearner(GroupLearner, SAOLALearner):
 
     method: ClassVar[str] = "group-saola"
 
-    def _budget_of_walks(self) -> int:
-        return NO_BUDGET
-
-    def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
+    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
         groups = groups_of(block)
-        cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), block.n_columns]
-        for start, stop in pairwise(cuts):
-            group = int(groups[start])
-            if group != state.current[0]:
-                self._finish(state)
-                if group in state.group[state.order[: state.counts[KEPT]]]:
-                    raise in_two_parts(group)
-                state.current[0] = group
-            state = super()._offer(state, block.columns(start, stop))
+        starts = np.append(0, np.flatnonzero(np.diff(groups)) + 1)
+        runs, cuts = np.unique(np.searchsorted(starts, found.candidates, side="right") - 1, return_index=True)
+        seen = 0
+        for run, candidates in zip(runs.tolist(), np.split(found.candidates, cuts[1:]), strict=False):
+            self._open_last(state, groups[starts[seen : run + 1]])
+            state = self._walk(state, block, found, candidates, NO_BUDGET)
+            seen = run + 1
+        self._open_last(state, groups[starts[seen:]])
         return state
+
+    def _open_last(self, state: SaolaState, groups: NDArray[np.int64]) -> None:
+        """Close the open group, pass over groups without a candidate, and open the last of some; it may be open."""
+        if groups.size and groups[0] == state.current[0]:
+            groups = groups[1:]
+        if not groups.size:
+            return
+        self._finish(state)
+        twice = np.isin(groups, state.group[state.order[: state.counts[KEPT]]])
+        if twice.any():
+            raise in_two_parts(int(groups[twice][0]))
+        state.current[0] = groups[-1]
 
     def _finish(self, state: SaolaState) -> SaolaState:
         if state.counts[CLOSED] < state.counts[KEPT]:
