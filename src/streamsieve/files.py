@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from .errors import UsageError
@@ -34,10 +35,18 @@ def replacing(path: Path) -> Iterator[Path]:
         yield partial
         _sync(partial)
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # Arrow does not say which file
+            error.filename = str(path)
         raise
     _sync(path.parent)
+
+
+def clear_partial(path: Path) -> None:
+    """Remove what killed processes left beside ``path``; for who keeps living ones off it."""
+    for remains in path.parent.glob(f".{escape(path.name[:LONGEST_STEM])}.*{PARTIAL}"):
+        remains.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

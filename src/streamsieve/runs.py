@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DataError, UsageError
-from .files import PARTIAL, replacing
+from .files import clear_partial, replacing
 from .selection import RunRecord, Selection
 
 REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = "run.json", "checkpoint", "model", "selection.csv", "result.json"
@@ -78,8 +78,7 @@ class RunDirectory:
 
     def _clear_partial(self) -> None:
         for name in (REQUEST, CHECKPOINT, MODEL, TABLE, RESULT):
-            for remains in self.path.glob(f".{name}.*{PARTIAL}"):
-                remains.unlink(missing_ok=True)
+            clear_partial(self / name)
 
     @property
     def checkpoint(self) -> Path | None:

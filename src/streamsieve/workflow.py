@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .blocks import RowBlock
 from .errors import DataError, UsageError
-from .files import LONGEST_STEM
+from .files import LONGEST_STEM, clear_partial
 from .kernels.scores import keep_selected
 from .learning import Progress, Watch, learn, learn_at_once, learn_columns
 from .machine import available_memory, peak_memory
@@ -227,6 +227,8 @@ def convert_to_columns(
     if _place(data) is None:
         stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
     with turned(source, budget, work_folder(path), stamp, report) as columns:
+        if work_folder(path).exists():  # and locked
+            clear_partial(path)
         return write_columns(path, columns, report)
 
 

@@ -123,6 +123,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
         workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=interrupt)
     assert not path.exists()
     assert workflow.work_folder(path).exists() == (stage == "rows sorted")
+    (tmp_path / ".columns.parquet.999999.partial").touch()  # of a process that was killed
     seen.clear()
     scattered = []
     scatter = turning.scatter_entries
