@@ -16,10 +16,10 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
-from .column_lists import batches_of_columns
+from .column_lists import FEATURE, batches_of_columns
 from .columns import ColumnSource
 from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of
-from .prefetch import ordered_map
+from .prefetch import ordered_map, read_ahead
 from .streams import create_packed, split_suffix
 from .tables import BATCH_VALUES, rows_at_once
 from .turning import Report
@@ -81,7 +81,8 @@ def write_columns(path: Path, source: ColumnSource, report: Report | None = None
     refuse_other_than_columns(path)
     create = _create_arrow if split_suffix(path)[0] in ARROW_SUFFIXES else _create_parquet
     with replacing(path) as partial:
-        _write_batches(batches_of_columns(source, report), lambda schema: create(partial, schema))
+        batches = read_ahead(batches_of_columns(source, report), 1)  # sorted while the one before is written
+        _write_batches(batches, lambda schema: create(partial, schema))
     return source.n_features or 0
 
 
@@ -212,11 +213,13 @@ Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
 def _create_parquet(path: Path, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
-    # ids are hardly ever worth a dictionary: differences of ascending ones pack better
-    lists = {f"{INDICES}.list.element": "DELTA_BINARY_PACKED"} if INDICES in schema.names else None
-    plain = [field.name for field in schema if field.name not in (INDICES, VALUES)]
-    dictionaries = [*plain, f"{VALUES}.list.element"] if lists else True
-    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionaries, column_encoding=lists)
+    if INDICES not in schema.names:
+        return pq.ParquetWriter(path, schema, compression="zstd")
+    # Ids that ascend are hardly ever worth a dictionary: their differences pack better.
+    ascending = [f"{INDICES}.list.element", *([FEATURE] if FEATURE in schema.names else [])]
+    others = [f"{VALUES}.list.element", *(name for name in schema.names if name not in (INDICES, VALUES, FEATURE))]
+    known = dict.fromkeys(ascending, "DELTA_BINARY_PACKED")
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=others, column_encoding=known)
 
 
 def _create_arrow(path: Path, schema: pa.Schema) -> Any:
