@@ -211,6 +211,10 @@ def test_columns_can_be_computed_on_the_fly():
         for b in range(a, 4):
             selector.partial_fit_columns((raw[:, a] * raw[:, b])[:, None], y, names=[f"{a}x{b}"])
     assert selector.selection().top(1).names.tolist() == ["0x1"]
+    blocks = (columns_of(raw[:, [a]] * raw, 4 * a) for a in range(4))
+    assert ss.SAOLA(measure="fisher_z").fit_source(blocks, y).selection().top(1).indices.tolist() in ([1], [4])
+    with pytest.raises(ss.UsageError, match="come without a target"):
+        ss.SAOLA().fit_source([columns_of(raw)])
 
 
 def test_a_balanced_target_finds_what_a_rare_class_needs():

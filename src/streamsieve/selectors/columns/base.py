@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
-from ...errors import DataError
+from ...errors import DataError, UsageError
 from ...kernels.dependence import count_constant
 from ...selection import Selection
 from ...sources.base import Source
@@ -126,10 +126,17 @@ class ColumnLearner(Learner):
         self._state = self._finish(self._state)
         return self
 
-    def fit_source(self, source: Source | ColumnSource) -> Self:
-        """Take all features of a source, from scratch; rows are turned around in memory."""
+    def fit_source(self, source: Source | ColumnSource | Iterable[ColumnBlock], y: Any | None = None) -> Self:
+        """Take all features of a source, from scratch; rows are turned around in memory.
+
+        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
+        """
+        if isinstance(source, Iterable):
+            if y is None:
+                raise UsageError("blocks of columns come without a target; give it as y")
+            return self.fit_blocks(source, y)
         columns = by_columns(source)
-        self.fit_blocks(columns.column_blocks(), columns.targets(), columns.name)
+        self.fit_blocks(columns.column_blocks(), columns.targets() if y is None else y, columns.name)
         self.n_features_in_ = max(self.n_features_in_, columns.n_features or 0)
         return self
 
