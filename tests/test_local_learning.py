@@ -173,7 +173,7 @@ def test_the_descent_ends_at_the_minimum(to_the_end):
         ended = minimise(margins, np.full(200, 0.07))
         gain = margins.gains(margins.under(ended.v))
         heavy = ended.v > 0.01
-        expected = oracle.best_weights(z[:, :60].T.astype(float), np.full(200, 0.1), 3.0)
+        expected = oracle.best_weights(z[:, :60].T.astype(float), np.full(200, 0.1), 3.0)[0]
     assert heavy.sum() > 10
     assert gain[~heavy].max() <= 3.0 + 0.01
     np.testing.assert_allclose(gain[heavy], 3.0, rtol=0.01)
@@ -248,3 +248,14 @@ def test_files_of_dense_and_of_very_wide_rows(tmp_path, suffix):
         write_rows(path, [block])
         wide = ss.LocalLearning().fit_source(ss.open_source(path)).selection()
         assert wide.indices.tolist() == ids[expected.selection().indices].tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_automatic_sigma_looks_as_near_as_the_data_demands(seed):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((400, 52))
+    X[:, :2] += 0.2 * np.sign(X[:, :2])
+    together, plain = X[:, 0] * X[:, 1] > 0, X[:, 0] + X[:, 1] > 0
+    for y in (together, plain):
+        assert is_found(ss.LocalLearning("auto").fit(X, y).feature_weights_)
+    assert not ss.LocalLearning().fit(X, together).feature_weights_[:2].all()

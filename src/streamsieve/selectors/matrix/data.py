@@ -26,7 +26,6 @@ from ...kernels.pairs import (
     gather_sparse,
     measure_block,
     scale_block,
-    spread_of,
 )
 from ...machine import available_memory
 from ...sources.base import Source
@@ -38,7 +37,6 @@ from ..rows.labels import place
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 PARTS = 2  # of every work, each on a thread; always as many, so that sums are the same on any machine
 BLOCK = 256  # features
-AUTO = 0.5  # standard deviations of the distances: sigma="auto"; with a tenth of it simple data does not settle
 DENSE = 0.5  # of its values not 0: a table with more is kept dense
 BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
 
@@ -237,9 +235,3 @@ class Pairs:
 def require_sigma(value: Any) -> None:
     """``sigma`` is a width or "auto"."""
     require(value == "auto" or (is_number(value) and value > 0), "sigma", value, "a number above 0, or 'auto'")
-
-
-def kernel_width(sigma: float | str, distances: NDArray[np.float64], pairs: Pairs) -> float:
-    """The width asked for; "auto" is half the standard deviation of the distances between rows."""
-    width = AUTO * spread_of(distances, pairs.n_rows) if sigma == "auto" else float(sigma)
-    return max(width, float(np.finfo(np.float64).tiny))

@@ -17,14 +17,17 @@ from ...kernels.local_learning import (
     search_line,
     weigh_neighbours,
 )
+from ...kernels.pairs import spread_of
 from ..base import is_number, is_whole, require
 from .base import MatrixLearner, require_budget
-from .data import PARTS, SCALES, Pairs, kernel_width, require_sigma
+from .data import PARTS, SCALES, Pairs, require_sigma
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
 SETTLED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
 NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can tell apart: on its way to 0
 MOST_STEPS = 10_000  # of a round
+AUTO = (2.0, 0.5, 0.03)  # standard deviations of the distances: the widths that sigma="auto" tries
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Descent(NamedTuple):
@@ -33,6 +36,19 @@ class Descent(NamedTuple):
     v: NDArray[np.float64]
     objective: float
     steps: int
+
+
+class Settled(NamedTuple):
+    """What the rounds with one width of the kernel came to."""
+
+    weights: NDArray[np.float64]
+    rounds: list[dict[str, Any]]
+    converged: bool
+
+    @property
+    def objective(self) -> float:
+        """Of the last round; infinite if there was none."""
+        return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
 
 
 class LocalLearningLearner(MatrixLearner):
@@ -45,8 +61,9 @@ class LocalLearningLearner(MatrixLearner):
     Parameters
     ----------
     sigma : float or "auto", default=2
-        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" takes half the standard deviation of the
-        distances between rows, anew in every round, whatever the scale of the data.
+        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5 and 0.03 standard
+        deviations of the distances between rows, measured anew in every round, and keeps of the weights that settle
+        those with the least objective.
     regularization : float, default=1
         Weight of the L1 penalty; more leaves fewer features.
     tol : float, default=0.01
@@ -93,45 +110,61 @@ class LocalLearningLearner(MatrixLearner):
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
-        live = np.arange(n_features)
-        start = self._start_size / np.sqrt(max(1, n_features))
-        v = np.full(n_features, start)
-        weights, before = v, np.ones(n_features)
-        self.rounds_: list[dict[str, Any]] = []
+        v = np.full(n_features, self._start_size / np.sqrt(max(1, n_features)))
+        distances = pairs.distances(pairs.varying, v)
+        widths = AUTO if self.sigma == "auto" else (float(self.sigma),)
+        tries = [self._settle(pairs, codes, width, v, distances) for width in widths]
+        best = min(tries, key=lambda settled: (not settled.converged, settled.objective))
+        self.rounds_, self.converged_ = best.rounds, best.converged
+        if not best.converged:
+            warnings.warn(
+                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma settles sooner",
+                stacklevel=2,
+            )
+        return best.weights
+
+    def _settle(
+        self,
+        pairs: Pairs,
+        codes: NDArray[np.int32],
+        width: float,
+        v: NDArray[np.float64],
+        distances: NDArray[np.float64],
+    ) -> Settled:
+        """Rounds with a width of the kernel, from a start and the distances under it, until the weights settle."""
+        n_features = v.size
+        live, before = np.arange(n_features), np.ones(n_features)
+        rounds: list[dict[str, Any]] = []
         change = np.inf
-        while live.size and change > self.tol and len(self.rounds_) < self.max_iter:
-            sigma, ended = self._round(pairs, codes, live, weights, v)
+        while live.size and change > self.tol and len(rounds) < self.max_iter:
+            if rounds:
+                distances = pairs.distances(pairs.varying[live], v * v)
+            unit = spread_of(distances, pairs.n_rows) if self.sigma == "auto" else 1.0
+            sigma = max(width * unit, TINY)
+            ended = self._round(pairs, codes, live, sigma, v, distances)
             v = ended.v
             now = v / max(v.max(), LEAVES)
             change = float(np.linalg.norm(now - before))
             stay = v > LEAVES
             live, v, before = live[stay], v[stay], now[stay]
-            weights = v * v
             told = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
-            self.rounds_.append({**told, "objective": ended.objective, "change": change})
-        self.converged_ = bool(change <= self.tol or not live.size)
-        if not self.converged_:
-            warnings.warn(
-                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma settles sooner",
-                stacklevel=2,
-            )
+            rounds.append({**told, "objective": ended.objective, "change": change})
         found = np.zeros(n_features)
         heavy = before > NEGLIGIBLE
-        found[live[heavy]] = weights[heavy]
-        return found
+        found[live[heavy]] = v[heavy] ** 2
+        return Settled(found, rounds, bool(change <= self.tol or not live.size))
 
     def _round(
         self,
         pairs: Pairs,
         codes: NDArray[np.int32],
         live: NDArray[np.int64],
-        weights: NDArray[np.float64],
+        sigma: float,
         v: NDArray[np.float64],
-    ) -> tuple[float, Descent]:
-        """Probabilities from the weights, margins from the probabilities, new weights from the margins."""
+        distances: NDArray[np.float64],
+    ) -> Descent:
+        """Probabilities from the distances, margins from the probabilities, new weights from the margins."""
         features = pairs.varying[live]
-        distances = pairs.distances(features, weights)
-        sigma = kernel_width(self.sigma, distances, pairs)
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
 
         def weigh(first: int, last: int, part: int) -> None:
@@ -144,7 +177,7 @@ class LocalLearningLearner(MatrixLearner):
             expect_margins(block[:size], forth, back, margins[first : first + size])
 
         pairs.over_blocks(features, expect)
-        return sigma, minimise(Margins(pairs, margins, float(self.regularization)), v)
+        return minimise(Margins(pairs, margins, float(self.regularization)), v)
 
     def _told(self) -> dict[str, Any]:
         return {"rounds_": self.rounds_, "converged_": self.converged_}

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.local_learning import weigh_neighbours
+from ...kernels.pairs import spread_of
 from ...kernels.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
 from ..base import is_number, is_whole, require
 from .base import MatrixLearner, require_budget
-from .data import SCALES, Pairs, kernel_width, require_sigma
+from .data import SCALES, Pairs, require_sigma
+
+AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
 
 class ReliefFLearner(MatrixLearner):
@@ -66,7 +69,8 @@ class IReliefLearner(MatrixLearner):
     Parameters
     ----------
     sigma : float or "auto", default=2
-        Width of the kernel exp(-distance / sigma), as in LocalLearning.
+        Width of the kernel exp(-distance / sigma); "auto" is half the standard deviation of the distances between
+        rows, anew in every round.
     tol : float, default=0.01
         A round that changes the weights by no more than this is the last.
     max_iter : int, default=50
@@ -120,7 +124,8 @@ class IReliefLearner(MatrixLearner):
         """The expected margin of every feature, summed over rows."""
         live = np.flatnonzero(weights)
         distances = pairs.distances(pairs.varying[live], weights[live])
-        width = kernel_width(self.sigma, distances, pairs)
+        width = AUTO * spread_of(distances, pairs.n_rows) if self.sigma == "auto" else float(self.sigma)
+        width = max(width, float(np.finfo(np.float64).tiny))
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
         shares = np.empty(pairs.n_rows)
 
