@@ -36,9 +36,9 @@ class Measured(NamedTuple):
     largest_other: float  # weight of an irrelevant feature, as a share of the smaller of the two relevant ones
 
 
-def spiral(irrelevant: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """P5's data: two arms of Fermat's spiral over one turn, then standard normal features."""
-    t = 2 * np.pi * np.arange(1, 231) / 230
+def spiral(irrelevant: int, seed: int = 0, turns: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """P5's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
+    t = 2 * np.pi * turns * np.arange(1, 231) / 230
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
     X = np.empty((460, 2 + irrelevant), np.float32)
     X[:, :2] = np.concatenate([arm, -arm])
