@@ -129,6 +129,7 @@ def _record_of_columns(request: dict[str, Any], selector: Any, total: float, lea
         updates=None,
         seconds={"total": total, "read": total - learn, "learn": learn},
         peak_memory_bytes=peak_memory(),
+        measures=getattr(selector, "measures_", None),
         data=request.get("fingerprint", {}),
         open_selector=partial(_estimator, selector),
     )

@@ -62,6 +62,7 @@ class RunRecord:
     peak_memory_bytes: int
     test_accuracy: float | None = None
     curve: dict[str, list[Any]] | None = None
+    measures: dict[str, int] | None = None  # how many relevant features were measured by what
     trace: list[dict[str, int]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     open_selector: Callable[[], Any] | None = None
@@ -96,6 +97,8 @@ class RunRecord:
             record["test_accuracy"] = self.test_accuracy
         if self.curve is not None:
             record["curve"] = self.curve
+        if self.measures is not None:
+            record["measures"] = self.measures
         return record
 
     @classmethod

@@ -24,6 +24,9 @@ def show_record(record: RunRecord, saved_to: Any) -> None:
         click.echo("  online accuracy with the best k features")
         for k, share in zip(record.curve["n_features"], record.curve["accuracy"], strict=True):
             click.echo(f"    {k:>6,}        {share:.2%}")
+    if record.measures is not None and record.params.get("measure") == "auto":
+        told = ", ".join(f"{count:,} by {measure}" for measure, count in record.measures.items())
+        click.echo(f"  relevant        {told}")
     seconds = record.seconds
     click.echo(
         f"  time            {seconds['total']:.2f} s (reading {seconds['read']:.2f}, learning {seconds['learn']:.2f})"

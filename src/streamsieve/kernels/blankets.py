@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dependence import standardize_column
+from .dependence import spread_codes, standardize_column
 from .independence import (
     FLAT,
     association,
@@ -77,10 +77,7 @@ def take_codes(columns: Any, column: int, variables: Any, slot: int) -> None:
     """Write a column's codes, if it has some, to a slot."""
     variables.n_levels[slot] = columns.n_levels[column]
     if columns.n_levels[column] > 0:
-        mine = variables.codes[slot]
-        mine[:] = 0
-        for i in range(columns.indptr[column], columns.indptr[column + 1]):
-            mine[columns.indices[i]] = columns.codes[i]
+        spread_codes(columns.indptr, columns.indices, columns.codes, column, variables.codes[slot])
 
 
 @kernel

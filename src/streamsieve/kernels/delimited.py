@@ -11,7 +11,7 @@ from .jit import kernel
 
 Array = Any
 
-NEWLINE, RETURN, SPACE = ord("\n"), ord("\r"), ord(" ")
+NEWLINE, RETURN = ord("\n"), ord("\r")
 LEFT_OUT = -1  # the place of a field that is not wanted
 LABEL = -2  # the place of the target
 ROW, PLACE, START, END = range(4)  # of a field that is left to Python

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dependence import standardize_column
+from .dependence import spread_codes, standardize_column
 from .independence import is_independent, next_set, test_counts, test_given
 from .jit import kernel
 from .rows import unsigned
@@ -51,9 +51,7 @@ def test_columns_by_counts(
     table = np.empty(most * n_classes)
     for column in range(start, stop):
         if n_levels[column] > 0:
-            dense[:] = 0
-            for i in range(indptr[column], indptr[column + 1]):
-                dense[indices[i]] = codes[i]
+            spread_codes(indptr, indices, codes, column, dense)
             value, freedom = test_counts(tests, dense, n_levels[column], classes, n_classes, nobody, 1, table)
             related[column] = not is_independent(tests, value, freedom)
 
@@ -125,10 +123,7 @@ def offer_to_blanket(
         state.correlations[slot, TARGET] = state.correlations[TARGET, slot] = relevance[column]
         state.n_levels[slot] = n_levels[column]
         if n_levels[column] > 0:
-            mine = state.codes[slot]
-            mine[:] = 0
-            for i in range(indptr[column], indptr[column + 1]):
-                mine[indices[i]] = codes[i]
+            spread_codes(indptr, indices, codes, column, state.codes[slot])
         for at in range(1, counts[KEPT] + 1):
             product = 0.0
             kept = state.columns[order[at]]

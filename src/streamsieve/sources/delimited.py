@@ -165,6 +165,8 @@ class DelimitedSource(TableSource):
         except pa.ArrowInvalid as error:
             raise self._located(error) from error
         column = table.column(0).combine_chunks()
+        if pa.types.is_binary(column.type):
+            raise self._located(ValueError("labels that are not text"))
         self._label_type = column.type
         return labels(column, str(self.target), self.name, first_row)
 

@@ -12,11 +12,13 @@ import fcntl
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +101,8 @@ def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], rep
     whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
     """
     work = WorkFolder(folder, stamp)
-    survey, held = (work.survey(), None) if work.exists() else survey_rows(source, memory, report)
+    found = work.survey()
+    survey, held = (found, None) if found else survey_rows(source, memory, report)
     if held is not None:
         yield TurnedSource(source, survey, held)
         return
@@ -107,7 +110,8 @@ def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], rep
         raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
     with work.at_work():
         plan = plan_buckets(survey)
-        work.keep(survey)
+        if found is None:
+            work.keep(survey)
         with work.buckets() as file:
             scatter(source, survey, plan, work, file, report)
             yield BucketSource(source, survey, plan, file)
@@ -211,14 +215,13 @@ def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: 
             bits = part.values.view(np.uint32)
             known = survey.shift, plan.bucket_of, plan.starts
             scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
-            if (filled + np.diff(ends, prepend=0) > plan.sizes).any():
+            more = np.diff(ends, prepend=0)
+            if (filled + more > plan.sizes).any():
                 raise DataError(f"{source.name}: has changed while it was read; begin again")
-            begin = 0
-            for bucket in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
-                begin = int(ends[bucket - 1]) if bucket else 0
-                chunk = entries[begin : ends[bucket]]
+            for bucket in np.flatnonzero(more).tolist():
+                chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
                 write_all(file, chunk, ENTRY_BYTES * int(places[bucket] + filled[bucket]))
-                filled[bucket] += len(chunk)
+            filled += more
             since += part.n_nonzero
         row += block.n_rows
         if since >= NOTE_EVERY:
@@ -301,18 +304,15 @@ class WorkFolder:
         self.path = path
         self.stamp = json.dumps(stamp, sort_keys=True)
 
-    def exists(self) -> bool:
-        """Whether there is work to go on with, of the same rows in the same memory."""
+    def survey(self) -> Survey | None:
+        """What was found out before, if there is work to go on with, of the same rows in the same memory."""
         try:
             with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
-                return str(arrays["stamp"]) == self.stamp
-        except (OSError, ValueError, KeyError, EOFError):
-            return False
-
-    def survey(self) -> Survey:
-        with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
-            width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
-            return Survey(arrays["y"], width, memory, shift, arrays["counts"])
+                width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
+                same = str(arrays["stamp"]) == self.stamp
+                return Survey(arrays["y"], width, memory, shift, arrays["counts"]) if same else None
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+            return None
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -338,8 +338,6 @@ class WorkFolder:
 
     def keep(self, survey: Survey) -> None:
         """Note the survey, and make sure that there is room for the buckets."""
-        if self.exists():
-            return
         for old in self.path.iterdir():
             old.unlink()
         needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free

@@ -31,7 +31,7 @@ from ...machine import available_memory
 from ...sources.base import Source
 from ...sources.columns import ColumnSource, by_columns
 from ...sources.turning import gaps_let_in
-from ..base import is_number, require
+from ..base import is_number, is_whole, require
 from ..rows.labels import place
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
@@ -230,6 +230,12 @@ class Pairs:
     def pair_matrix(self) -> NDArray[np.float32]:
         """Zeros for all pairs, with lines enough for the kernels."""
         return np.zeros((self.lines, self.width), np.float32)
+
+
+def require_rounds(tol: Any, most: Any) -> None:
+    """When rounds end: ``tol`` and ``max_iter``."""
+    require(is_number(tol) and tol >= 0, "tol", tol, "a number of 0 or more")
+    require(is_whole(most) and most >= 1, "max_iter", most, "a whole number of 1 or more")
 
 
 def require_sigma(value: Any) -> None:

@@ -18,9 +18,9 @@ from ...kernels.local_learning import (
     weigh_neighbours,
 )
 from ...kernels.pairs import spread_of
-from ..base import is_number, is_whole, require
+from ..base import is_number, require
 from .base import MatrixLearner, require_budget
-from .data import PARTS, SCALES, Pairs, require_sigma
+from .data import PARTS, SCALES, Pairs, require_rounds, require_sigma
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
 SETTLED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
@@ -101,10 +101,7 @@ class LocalLearningLearner(MatrixLearner):
         require_sigma(self.sigma)
         penalty = self.regularization
         require(is_number(penalty) and penalty > 0, "regularization", penalty, "a number above 0")
-        require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a number of 0 or more")
-        require(
-            is_whole(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "a whole number of 1 or more"
-        )
+        require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
         require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...kernels.local_learning import weigh_neighbours
 from ...kernels.pairs import spread_of
 from ...kernels.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
-from ..base import is_number, is_whole, require
+from ..base import is_whole, require
 from .base import MatrixLearner, require_budget
-from .data import SCALES, Pairs, require_sigma
+from .data import SCALES, Pairs, require_rounds, require_sigma
 
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
@@ -99,10 +99,7 @@ class IReliefLearner(MatrixLearner):
 
     def check_parameters(self) -> None:
         require_sigma(self.sigma)
-        require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a number of 0 or more")
-        require(
-            is_whole(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "a whole number of 1 or more"
-        )
+        require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
         require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
 
