@@ -117,7 +117,7 @@ def reading(path: Path, repeat: int) -> dict[str, float]:
 def in_memory(features: int, repeat: int) -> dict[str, float]:
     """Seconds to learn X1's rows from one block in memory; and those of the bare kernel."""
     from streamsieve.blocks import RowBlock
-    from streamsieve.kernels.rows import Rows
+    from streamsieve.kernels.rows.batch import Rows
     from streamsieve.sources.synthetic import SyntheticSource
 
     blocks = list(SyntheticSource("x1", features=features).row_blocks())

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, csr_array
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import RowBlock
-from streamsieve.kernels.local_learning import search_line, value_and_slope
+from streamsieve.kernels.matrix.local_learning import search_line, value_and_slope
 from streamsieve.selectors.matrix import local_learning
 from streamsieve.selectors.matrix.data import Matrix, Pairs
 from streamsieve.selectors.matrix.local_learning import Margins, minimise

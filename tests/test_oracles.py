@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.estimators import estimator_class
-from streamsieve.kernels.partial import EXPLORED
+from streamsieve.kernels.rows.partial import EXPLORED
 from streamsieve.registry import METHODS, learner_class
 from streamsieve.selectors.rows.base import RowLearner
 

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
-from streamsieve.kernels.independence import log_tail
+from streamsieve.kernels.columns.independence import log_tail
 
 from .oracles import osfs as oracle
 from .paths import DATA

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .blocks import RowBlock
 from .errors import DataError, UsageError
 from .files import LONGEST_STEM, clear_partial
-from .kernels.scores import keep_selected
+from .kernels.rows.scores import keep_selected
 from .learning import Progress, Watch, learn, learn_at_once, learn_columns
 from .machine import available_memory, peak_memory
 from .persistence import read_model

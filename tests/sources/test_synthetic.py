@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from streamsieve import RowBlock, UsageError, open_source
-from streamsieve.kernels.synthetic import generate_rows
+from streamsieve.kernels.reading.synthetic import generate_rows
 from streamsieve.sources.synthetic import SyntheticSource
 
 

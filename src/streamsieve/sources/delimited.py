@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock, dense_block
 from ..errors import DataError
-from ..kernels.delimited import LABEL, LEFT_OUT, parse_table
+from ..kernels.reading.delimited import LABEL, LEFT_OUT, parse_table
 from .arrays import refuse_not_finite
 from .base import file_size
 from .streams import open_packed, split_suffix, unpacking_errors, whole_lines

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock, next_cut, tidy_rows
 from ..errors import DataError
-from ..kernels.checking import check_rows
+from ..kernels.reading.checking import check_rows
 from .arrays import refuse_not_finite
 from .base import LARGEST_INDEX
 from .tables import BatchSource, labels, plain_numbers, rows_at_once

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock, tidy_rows
 from ..errors import DataError, UsageError
-from ..kernels import svmlight as text_kernel
+from ..kernels.reading import svmlight as text_kernel
 from .base import LARGEST_INDEX, BaseSource, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, refuse_endless_line, split_suffix, unpacking_errors, whole_lines

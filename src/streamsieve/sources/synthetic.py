@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock, dense_block
 from ..errors import UsageError
-from ..kernels.synthetic import generate_normals, generate_rows
+from ..kernels.reading.synthetic import generate_normals, generate_rows
 from .base import BaseSource
 from .prefetch import ordered_map
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
 from ..files import replacing
-from ..kernels.turning import COLUMN, count_ranges, scatter_entries, sort_entries
+from ..kernels.columns.transpose import COLUMN, count_ranges, scatter_entries, sort_entries
 from ..machine import available_memory
 from .base import Source
 from .columns import ColumnSource, blocks_of_columns, cut_columns, with_empty_columns

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, next_cut
 from ..errors import DataError, UsageError
 from ..files import replacing
-from ..kernels import svmlight as text_kernel
+from ..kernels.reading import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
 from .column_lists import FEATURE, batches_of_columns
 from .columns import ColumnSource

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...kernels.investing import KEPT, InvestingState, invest_in_columns
+from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
 from ..base import is_number, require
 from .base import ColumnLearner, with_more_slots
 from .targets import Target

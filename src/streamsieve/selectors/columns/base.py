@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError
-from ...kernels.dependence import count_constant
+from ...kernels.columns.dependence import count_constant
 from ...selection import Selection
 from ...sources.base import Source
 from ...sources.columns import ColumnSource, by_columns

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...kernels.blankets import (
+from ...kernels.columns.blankets import (
     Columns,
     association_of_columns,
     grow_blanket,
     parents_and_children,
     shrink_blanket,
 )
-from ...kernels.dependence import correlate_with_target
-from ...kernels.independence import Tests
+from ...kernels.columns.dependence import correlate_with_target
+from ...kernels.columns.independence import Tests
 from .base import in_parts
 from .batch import BatchLearner
 from .targets import Target

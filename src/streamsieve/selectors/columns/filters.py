@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.dependence import EQUAL, uncertainties_of_target
-from ...kernels.filters import choose_relevant_and_new, filter_by_correlation, informations
+from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
+from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
 from ..base import is_number, is_whole, require
 from .base import in_parts
 from .batch import BatchLearner

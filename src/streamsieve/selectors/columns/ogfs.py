@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.group_selection import (
+from ...kernels.columns.group_selection import (
     KEPT,
     GroupRule,
     GroupState,

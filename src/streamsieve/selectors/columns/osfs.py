@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...kernels.dependence import correlate_with_target
-from ...kernels.independence import Tests
-from ...kernels.osfs import (
+from ...kernels.columns.dependence import correlate_with_target
+from ...kernels.columns.independence import Tests
+from ...kernels.columns.osfs import (
     IRRELEVANT,
     KEPT,
     TARGET,

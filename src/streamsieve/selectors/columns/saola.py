@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.dependence import EQUAL, correlate_with_target, find_gaps, uncertainties_of_target
-from ...kernels.saola import (
+from ...kernels.columns.dependence import EQUAL, correlate_with_target, find_gaps, uncertainties_of_target
+from ...kernels.columns.saola import (
     CLOSED,
     CORRELATION,
     IRRELEVANT,

@@ -11,7 +11,7 @@ from scipy.special import gammainccinv, ndtri
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.independence import Tests
+from ...kernels.columns.independence import Tests
 from ..base import is_number, is_whole, require
 from .coding import are_discrete, coded
 from .targets import Target

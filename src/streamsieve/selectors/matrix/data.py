@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ...kernels.local_learning import STEP
-from ...kernels.pairs import (
+from ...kernels.matrix.local_learning import STEP
+from ...kernels.matrix.pairs import (
     LANE,
     MIN_MAX,
     NONE,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.local_learning import (
+from ...kernels.matrix.local_learning import (
     add_up_margins,
     descend,
     expect_margins,
@@ -17,7 +17,7 @@ from ...kernels.local_learning import (
     search_line,
     weigh_neighbours,
 )
-from ...kernels.pairs import spread_of
+from ...kernels.matrix.pairs import spread_of
 from ..base import is_number, require
 from .base import MatrixLearner, require_budget
 from .data import PARTS, SCALES, Pairs, require_rounds, require_sigma

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.local_learning import weigh_neighbours
-from ...kernels.pairs import spread_of
-from ...kernels.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
+from ...kernels.matrix.local_learning import weigh_neighbours
+from ...kernels.matrix.pairs import spread_of
+from ...kernels.matrix.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
 from ..base import is_whole, require
 from .base import MatrixLearner, require_budget
 from .data import SCALES, Pairs, require_rounds, require_sigma

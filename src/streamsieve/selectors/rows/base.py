@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import DataError, UsageError
-from ...kernels.curve import Curve
-from ...kernels.members import MISTAKES, UPDATES
-from ...kernels.rows import Rows
-from ...kernels.scores import score_rows
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.members import MISTAKES, UPDATES
+from ...kernels.rows.scores import score_rows
 from ...sources.base import Source
 from ..base import Learner, is_number, is_whole, require
 from .addresses import direct_addresses, find, table_addresses

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.all_features import ArowState, GradientState, arow_update, gradient_update
-from ...kernels.curve import Curve
-from ...kernels.first_order import ON_LOSS, ON_MISTAKE
-from ...kernels.members import KEPT
-from ...kernels.partial import RandomState, random_update
-from ...kernels.rows import Rows
+from ...kernels.rows.all_features import ArowState, GradientState, arow_update, gradient_update
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.partial import RandomState, random_update
 from ..base import is_number, require
 from .base import RowLearner
 from .first_order import RandomAttributes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.curve import Curve
+from ...kernels.rows.curve import Curve
 
 LARGEST = 2000
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...kernels.curve import Curve
-from ...kernels.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
-from ...kernels.members import KEPT
-from ...kernels.partial import thin_rows
-from ...kernels.rows import Rows
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.partial import thin_rows
 from ..base import is_number, require
 from .base import RowLearner
 

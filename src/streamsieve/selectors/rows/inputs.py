@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock, dense_block
 from ...errors import UsageError
-from ...kernels.scaling import intercept_inputs, scale_by_spread, scale_rows_to_length_one, standardize
+from ...kernels.rows.scaling import intercept_inputs, scale_by_spread, scale_rows_to_length_one, standardize
 
 NORMALIZATIONS = (False, "l2", "standard", "standard+l2")
 INTERCEPT_SHARE = 0.3  # of the mean row norm so far: the constant input of the intercept

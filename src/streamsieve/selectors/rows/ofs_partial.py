@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import UsageError
-from ...kernels.curve import Curve
-from ...kernels.first_order import ON_MARGIN, ON_MISTAKE
-from ...kernels.members import KEPT
-from ...kernels.partial import (
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.first_order import ON_MARGIN, ON_MISTAKE
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.partial import (
     ASKED,
     CENTRED,
     NOT_SCALED,
@@ -22,9 +23,8 @@ from ...kernels.partial import (
     choose,
     partial_update,
 )
-from ...kernels.rows import Rows
-from ...kernels.scaling import NORMS, ROWS
-from ...kernels.scores import keep_selected
+from ...kernels.rows.scaling import NORMS, ROWS
+from ...kernels.rows.scores import keep_selected
 from ..base import is_number, require
 from .addresses import table_addresses
 from .base import RowLearner

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.confidence import ConfidenceState, confidence_update
-from ...kernels.curve import Curve
-from ...kernels.members import KEPT
-from ...kernels.rows import MAX_SCORE, UNIFORM, Rows
-from ...kernels.second_order import SecondOrderState, second_order_update
-from ...kernels.signal import SignalState, signal_update
+from ...kernels.rows.batch import MAX_SCORE, UNIFORM, Rows
+from ...kernels.rows.confidence import ConfidenceState, confidence_update
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.second_order import SecondOrderState, second_order_update
+from ...kernels.rows.signal import SignalState, signal_update
 from ..base import is_number, require
 from .base import RowLearner
 

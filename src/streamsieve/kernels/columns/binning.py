@@ -1,0 +1,149 @@
+"""Columns of many values made discrete: bins of equal frequency, or those that describe the classes most briefly.
+
+Both work on the levels of a column as ``code_columns`` finds them, not on its rows: what they need is how many rows, of
+which class, have each value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel
+from .dependence import MISSING, entropy
+
+Array = Any
+
+MDL = 0  # as a number of bins
+
+
+@kernel
+def bin_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    weights: Array,
+    classes: Array,
+    class_counts: Array,
+    wanted: Array,
+    bins: int,
+    start: int,
+    stop: int,
+    codes: Array,
+    n_levels: Array,
+) -> None:
+    """Replace the codes of columns from ``start`` to ``stop`` that are ``wanted`` by those of bins.
+
+    Given    bins: how many, of as equal frequency as the values allow; or MDL. The bin that 0 falls into has code 0.
+    """
+    n_classes = class_counts.size
+    for column in range(start, stop):
+        if not wanted[column]:
+            continue
+        begin, end = indptr[column], indptr[column + 1]
+        levels = n_levels[column]
+        negative = 0  # levels below 0
+        for i in range(begin, end):
+            if values[i] < 0.0:
+                negative = max(negative, codes[i])
+        counts = np.zeros((levels, n_classes))  # in ascending order of the values, 0 among them
+        counts[negative] = class_counts
+        for i in range(begin, end):
+            row = indices[i]
+            counts[negative, classes[row]] -= weights[row]
+            if codes[i] != MISSING:
+                place = codes[i] - 1 if codes[i] <= negative else codes[i]
+                counts[place, classes[row]] += weights[row]
+        bin_of = np.zeros(levels, np.int64)
+        if bins == MDL:
+            cut_by_description_length(counts, bin_of)
+        else:
+            cut_by_frequency(counts, bins, bin_of)
+        zero = bin_of[negative]
+        used = 0
+        for place in range(levels):
+            used = max(used, bin_of[place] + 1)
+        for i in range(begin, end):
+            if codes[i] == MISSING:
+                continue
+            mine = bin_of[codes[i] - 1 if codes[i] <= negative else codes[i]]
+            codes[i] = 0 if mine == zero else mine + 1 if mine < zero else mine
+        n_levels[column] = used
+
+
+@kernel
+def cut_by_frequency(counts: Array, bins: int, bin_of: Array) -> None:
+    """The bin of every level: where the middle of its rows falls when all rows are shared out evenly."""
+    total = counts.sum()
+    before = 0.0
+    last, used = -1, -1
+    for place in range(counts.shape[0]):
+        here = max(0.0, counts[place].sum())
+        share = min(bins - 1, int(bins * (before + 0.5 * here) / total))
+        if share != last:
+            used += 1
+            last = share
+        bin_of[place] = used
+        before += here
+
+
+@kernel
+def cut_by_description_length(counts: Array, bin_of: Array) -> None:
+    """The bin of every level by recursive entropy cuts, as long as they pay (Fayyad and Irani 1993)."""
+    levels, n_classes = counts.shape
+    cuts = np.zeros(levels, np.bool_)  # whether a bin begins at a level
+    stack = np.empty((levels + 1, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, levels
+    open_ranges = 1
+    left, right, whole = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    while open_ranges:
+        open_ranges -= 1
+        first, behind = stack[open_ranges]
+        for c in range(n_classes):
+            whole[c] = 0.0
+            for place in range(first, behind):
+                whole[c] += max(0.0, counts[place, c])
+        total = whole.sum()
+        if total <= 1.0:
+            continue
+        bits = entropy(whole, n_classes, total)
+        best, at = bits, -1
+        left[:] = 0.0
+        for place in range(first + 1, behind):
+            for c in range(n_classes):
+                left[c] += max(0.0, counts[place - 1, c])
+                right[c] = whole[c] - left[c]
+            below = left.sum()
+            if below <= 0.0 or below >= total:
+                continue
+            parted = (
+                below * entropy(left, n_classes, below) + (total - below) * entropy(right, n_classes, total - below)
+            ) / total
+            if parted < best - 1e-12:
+                best, at = parted, place
+        if at < 0:
+            continue
+        left[:] = 0.0
+        for place in range(first, at):
+            for c in range(n_classes):
+                left[c] += max(0.0, counts[place, c])
+        kinds = left_kinds = right_kinds = 0
+        for c in range(n_classes):
+            right[c] = whole[c] - left[c]
+            kinds += whole[c] > 0.0
+            left_kinds += left[c] > 0.0
+            right_kinds += right[c] > 1e-9
+        below = left.sum()
+        left_bits = entropy(left, n_classes, below)
+        right_bits = entropy(right, n_classes, total - below)
+        price = np.log2(3.0**kinds - 2.0) - (kinds * bits - left_kinds * left_bits - right_kinds * right_bits)
+        if bits - best > (np.log2(total - 1.0) + price) / total:
+            cuts[at] = True
+            stack[open_ranges, 0], stack[open_ranges, 1] = first, at
+            stack[open_ranges + 1, 0], stack[open_ranges + 1, 1] = at, behind
+            open_ranges += 2
+    bins = 0
+    for place in range(levels):
+        bins += cuts[place]
+        bin_of[place] = bins

@@ -1,0 +1,388 @@
+"""Markov blankets from all columns at once: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from ..rows.batch import unsigned
+from .dependence import spread_codes, standardize_column
+from .independence import (
+    FLAT,
+    association,
+    next_set,
+    stratify,
+    test_correlation,
+    test_counts,
+    test_given,
+)
+
+Array = Any
+
+CENTRE = 0  # the slot of the variable whose blanket or neighbours are sought
+FIRST_SLOTS = 16
+AS_STRONG = 1e-9  # associations no further apart, for their size, are equal: rounding must not decide
+
+
+class Columns(NamedTuple):
+    """Columns, CSC and none of them constant; the target is the last."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+    norms: Array  # float64, lengths of the centred columns
+    codes: Array  # int32, per non-zero, where some columns are discrete
+    n_levels: Array  # int64, per column; 0 for one that is not discrete
+
+
+class Variables(NamedTuple):
+    """Columns that tests are about, a slot each."""
+
+    correlations: Array  # float64, slots x slots
+    codes: Array  # int32, slots x rows; no rows where no column is discrete
+    n_levels: Array  # int64, per slot
+
+
+@kernel
+def no_variables(columns: Any, n_slots: int, n_rows: int) -> Any:
+    coded = n_rows if columns.n_levels.max() > 0 else 0
+    return Variables(np.zeros((n_slots, n_slots)), np.zeros((n_slots, coded), np.int32), np.zeros(n_slots, np.int64))
+
+
+@kernel
+def with_more_variables(variables: Any) -> Any:
+    """The same variables, with twice the slots."""
+    slots, coded = variables.codes.shape
+    more = Variables(
+        np.zeros((2 * slots, 2 * slots)), np.zeros((2 * slots, coded), np.int32), np.zeros(2 * slots, np.int64)
+    )
+    more.correlations[:slots, :slots] = variables.correlations
+    more.codes[:slots] = variables.codes
+    more.n_levels[:slots] = variables.n_levels
+    return more
+
+
+@kernel
+def with_more_rows(matrix: Array) -> Array:
+    """The same matrix, with twice the rows."""
+    more = np.zeros((2 * matrix.shape[0], matrix.shape[1]))
+    more[: matrix.shape[0]] = matrix
+    return more
+
+
+@kernel
+def take_codes(columns: Any, column: int, variables: Any, slot: int) -> None:
+    """Write a column's codes, if it has some, to a slot."""
+    variables.n_levels[slot] = columns.n_levels[column]
+    if columns.n_levels[column] > 0:
+        spread_codes(columns.indptr, columns.indices, columns.codes, column, variables.codes[slot])
+
+
+@kernel
+def product_with(columns: Any, column: int, dense: Array) -> float:
+    """The product of a column, scaled to length 1 but not centred, and a centred vector."""
+    product = 0.0
+    for i in range(unsigned(columns.indptr[column]), unsigned(columns.indptr[column + 1])):
+        product += columns.values[i] * dense[unsigned(columns.indices[i])]
+    return float(product / columns.norms[column])
+
+
+@kernel
+def standardize(columns: Any, column: int, weights: Array, out: Array) -> None:
+    standardize_column(columns.indptr, columns.indices, columns.values, weights, column, columns.norms[column], out)
+
+
+@kernel
+def is_stronger(one: float, other: float) -> bool:
+    return bool(one > other + AS_STRONG * other)
+
+
+# ---- IAMB
+
+
+@kernel
+def test_residuals(tests: Any, shared: float, spread: float, other_spread: float, n_given: int) -> tuple[float, int]:
+    """The test of two variables given others, from what those leave of their covariance and variances."""
+    correlation = np.nan
+    if spread >= FLAT and other_spread >= FLAT:
+        correlation = shared / np.sqrt(spread * other_spread)
+    return test_correlation(tests, correlation, n_given)
+
+
+@kernel
+def grow_blanket(columns: Any, tests: Any, weights: Array) -> tuple[Array, Array, Any]:
+    """IAMB's first phase: the column most associated with the target given all that joined joins, while there is one.
+
+    Back     the columns that joined, in order; their associations then; and all as variables, the target first.
+
+    What the blanket leaves of every column's variance, ``spread``, and of its covariance with the target, ``shared``,
+    is kept up to date: a column that joins costs one product with the part of it that is new.
+    """
+    n_columns = columns.norms.size - 1
+    n_rows = weights.size
+    free = np.ones(n_columns, np.bool_)
+    spread, shared = np.ones(n_columns), np.zeros(n_columns)
+    target, standard = np.empty(n_rows), np.empty(n_rows)
+    standardize(columns, n_columns, weights, target)
+    for column in range(n_columns):
+        shared[column] = product_with(columns, column, target)
+    target_spread = 1.0
+    variables = no_variables(columns, FIRST_SLOTS, n_rows)
+    take_codes(columns, n_columns, variables, CENTRE)
+    basis = np.zeros((FIRST_SLOTS, n_rows))
+    joined, strengths = np.empty(n_columns, np.int64), np.empty(n_columns)
+    slots = np.arange(1, n_columns + 1)
+    by_counts = columns.n_levels[n_columns] > 0
+    for n in range(n_columns):
+        if n + 2 > variables.n_levels.size:
+            variables = with_more_variables(variables)
+            basis = with_more_rows(basis)
+        n_strata = stratify(variables, tests, slots, n) if by_counts else 0
+        best, top = -1, 0.0
+        for column in range(n_columns):
+            if not free[column]:
+                continue
+            if by_counts and columns.n_levels[column] > 0:
+                take_codes(columns, column, variables, n + 1)
+                value, freedom = test_counts(
+                    tests,
+                    variables.codes[n + 1],
+                    columns.n_levels[column],
+                    variables.codes[CENTRE],
+                    variables.n_levels[CENTRE],
+                    tests.strata,
+                    n_strata,
+                    tests.table,
+                )
+            else:
+                value, freedom = test_residuals(tests, shared[column], spread[column], target_spread, n)
+            strength = association(tests, value, freedom)
+            if is_stronger(strength, top):
+                best, top = column, strength
+        if best < 0:
+            return joined[:n], strengths[:n], variables
+        joined[n], strengths[n] = best, top
+        free[best] = False
+        by_counts = by_counts and columns.n_levels[best] > 0
+        take_codes(columns, best, variables, n + 1)
+        standardize(columns, best, weights, standard)
+        variables.correlations[n + 1, CENTRE] = variables.correlations[CENTRE, n + 1] = standard @ target
+        for earlier in range(n):
+            product = product_with(columns, joined[earlier], standard)
+            variables.correlations[n + 1, earlier + 1] = variables.correlations[earlier + 1, n + 1] = product
+        new = basis[n]
+        new[:] = standard
+        for _ in range(2):  # the second time takes out what rounding left in
+            for earlier in range(n):
+                new -= (new @ basis[earlier]) * basis[earlier]
+        length = np.sqrt(new @ new)
+        if length * length < FLAT:
+            new[:] = 0.0
+            continue
+        new /= length
+        share = target @ new
+        target_spread -= share * share
+        for column in range(n_columns):
+            if free[column]:
+                mine = product_with(columns, column, new)
+                spread[column] -= mine * mine
+                shared[column] -= mine * share
+    return joined, strengths, variables
+
+
+@kernel
+def sweep(matrix: Array, pivot: int, sign: float) -> None:
+    """Condition all variables of a covariance matrix on one, in place (``sign`` 1), or take that back (-1).
+
+    Among variables that are not conditioned on stand what is left of their covariances; with those that are, the
+    coefficients of the regression on them; among the latter, less their inverse.
+    """
+    scale = matrix[pivot, pivot]
+    size = matrix.shape[0]
+    row = matrix[pivot].copy()
+    for a in range(size):
+        if a != pivot:
+            share = row[a] / scale
+            for b in range(size):
+                matrix[a, b] -= share * row[b]
+    for a in range(size):
+        matrix[pivot, a] = matrix[a, pivot] = sign * row[a] / scale
+    matrix[pivot, pivot] = -1.0 / scale
+
+
+@kernel
+def shrink_blanket(variables: Any, tests: Any, n: int) -> Array:
+    """IAMB's second phase: which of ``n`` columns stay. In order, each goes that is independent given the others."""
+    stays = np.ones(n, np.bool_)
+    swept = variables.correlations[: n + 1, : n + 1].copy()
+    for slot in range(n + 1):
+        swept[slot, slot] = 1.0
+    given = np.empty(n, np.int64)
+    for slot in range(1, n + 1):
+        if swept[slot, slot] < FLAT:  # the others determine it
+            stays[slot - 1] = False
+        else:
+            sweep(swept, slot, 1.0)
+    for slot in range(1, n + 1):
+        if not stays[slot - 1]:
+            continue
+        discrete = variables.n_levels[CENTRE] > 0 and variables.n_levels[slot] > 0
+        n_given = 0
+        for other in range(1, n + 1):
+            if other != slot and stays[other - 1]:
+                given[n_given] = other
+                n_given += 1
+                discrete = discrete and variables.n_levels[other] > 0
+        if discrete:
+            value, freedom = test_given(variables, tests, slot, CENTRE, given, n_given)
+        else:
+            spread = -1.0 / swept[slot, slot]
+            shared = swept[slot, CENTRE] * spread
+            target_spread = swept[CENTRE, CENTRE] + swept[slot, CENTRE] * shared
+            value, freedom = test_residuals(tests, shared, spread, target_spread, n_given)
+        if association(tests, value, freedom) == 0.0:
+            stays[slot - 1] = False
+            sweep(swept, slot, -1.0)
+    return stays
+
+
+# ---- MMMB
+
+
+@kernel
+def weakest_association(
+    variables: Any, tests: Any, one: int, pool: Array, n_pool: int, fixed: int, most: int, given: Array
+) -> tuple[float, int]:
+    """The least association of a slot and the centre given sets of a pool, and the size of the set that gives it.
+
+    Sets are ``given``'s first ``fixed`` and up to ``most`` in all, one at least; smaller ones come first. At the first
+    that separates the two, association 0, it ends, and ``given`` holds the set.
+    """
+    least = np.inf
+    chosen = np.empty(most, np.int64)
+    for size in range(1 - fixed, most - fixed + 1):
+        if size > n_pool:
+            break
+        for i in range(size):
+            chosen[i] = i
+        more = True
+        while more:
+            for i in range(size):
+                given[fixed + i] = pool[chosen[i]]
+            value, freedom = test_given(variables, tests, one, CENTRE, given, fixed + size)
+            strength = association(tests, value, freedom)
+            if strength == 0.0:
+                return 0.0, fixed + size
+            if strength < least:
+                least = strength
+            more = next_set(chosen, size, n_pool)
+    return least, 0
+
+
+@kernel
+def parents_and_children(
+    columns: Any, tests: Any, centre: int, most: int, weights: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The candidate parents and children of a column by max-min, with sets of ``most`` at most to condition on.
+
+    Next joins the column whose least association with the centre, given sets of those that joined, is largest, while
+    there is one with any. Then, in order, every one that some set of the others separates from the centre goes.
+
+    Back     the columns found; the least association of every column; the set that separates each of the others from
+             the centre, and its size.
+    """
+    n_columns, n_rows = columns.norms.size, weights.size
+    least = np.zeros(n_columns)
+    separators, n_separators = np.zeros((n_columns, most), np.int64), np.zeros(n_columns, np.int64)
+    standard, given = np.empty(n_rows), np.empty(most, np.int64)
+    variables = no_variables(columns, FIRST_SLOTS, n_rows)
+    take_codes(columns, centre, variables, CENTRE)
+    standardize(columns, centre, weights, standard)
+    relevance = np.zeros(n_columns)
+    for column in range(n_columns):
+        if column != centre:
+            take_codes(columns, column, variables, 1)
+            relevance[column] = product_with(columns, column, standard)
+            variables.correlations[1, CENTRE] = relevance[column]
+            value, freedom = test_given(variables, tests, 1, CENTRE, given, 0)
+            strength = association(tests, value, freedom)
+            least[column] = strength if strength > 0.0 else 0.0
+    candidates = np.flatnonzero(least)
+    shared = np.zeros((FIRST_SLOTS, candidates.size))  # correlations of slots with candidates
+    joined, pool = np.empty(candidates.size, np.int64), np.arange(1, candidates.size + 1)
+    free = np.ones(candidates.size, np.bool_)
+    shared[CENTRE] = relevance[candidates]
+    n = 0
+    while True:
+        best, top = -1, 0.0
+        for number in range(candidates.size):
+            if free[number] and is_stronger(least[candidates[number]], top):
+                best, top = number, least[candidates[number]]
+        if best < 0:
+            break
+        if n + 3 > variables.n_levels.size:
+            variables = with_more_variables(variables)
+            shared = with_more_rows(shared)
+        free[best] = False
+        joined[n] = candidates[best]
+        n += 1
+        for slot in range(n):
+            variables.correlations[n, slot] = variables.correlations[slot, n] = shared[slot, best]
+        take_codes(columns, candidates[best], variables, n)
+        standardize(columns, candidates[best], weights, standard)
+        for number in range(candidates.size):
+            column = candidates[number]
+            if not free[number]:
+                continue
+            shared[n, number] = product_with(columns, column, standard)
+            take_codes(columns, column, variables, n + 1)
+            for slot in range(n + 1):
+                variables.correlations[n + 1, slot] = shared[slot, number]
+            given[0] = n
+            strength, size = weakest_association(variables, tests, n + 1, pool, n - 1, 1, most, given)
+            least[column] = min(least[column], strength)
+            if strength == 0.0:
+                free[number] = False
+                separate(separators, n_separators, column, joined, given, size)
+    stays = np.ones(n, np.bool_)
+    others = np.empty(n, np.int64)
+    for slot in range(1, n + 1):
+        n_others = 0
+        for other in range(1, n + 1):
+            if other != slot and stays[other - 1]:
+                others[n_others] = other
+                n_others += 1
+        strength, size = weakest_association(variables, tests, slot, others, n_others, 0, most, given)
+        least[joined[slot - 1]] = min(least[joined[slot - 1]], strength)
+        if strength == 0.0:
+            stays[slot - 1] = False
+            separate(separators, n_separators, joined[slot - 1], joined, given, size)
+    return joined[:n][stays], least, separators, n_separators
+
+
+@kernel
+def separate(separators: Array, n_separators: Array, column: int, joined: Array, given: Array, size: int) -> None:
+    """Note the set of slots that separates a column from the centre."""
+    n_separators[column] = size
+    for i in range(size):
+        separators[column, i] = joined[given[i] - 1]
+
+
+@kernel
+def association_of_columns(columns: Any, tests: Any, one: int, other: int, given: Array, weights: Array) -> float:
+    """How strongly two columns are associated given some others."""
+    n_rows, size = weights.size, given.size + 2
+    wanted = np.empty(size, np.int64)
+    wanted[CENTRE], wanted[1], wanted[2:] = other, one, given
+    variables = no_variables(columns, size, n_rows)
+    standard = np.empty(n_rows)
+    for slot in range(size):
+        take_codes(columns, wanted[slot], variables, slot)
+        standardize(columns, wanted[slot], weights, standard)
+        for earlier in range(slot):
+            product = product_with(columns, wanted[earlier], standard)
+            variables.correlations[slot, earlier] = variables.correlations[earlier, slot] = product
+    value, freedom = test_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
+    return association(tests, value, freedom)

@@ -1,0 +1,440 @@
+"""How much columns say about each other: correlation, and symmetrical uncertainty from counts.
+
+Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock; what a column costs is its non-zeros. Rows have
+weights that sum to their number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel
+from ..rows.batch import unsigned
+
+Array = Any
+
+EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
+CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
+MISSING = -1  # the code of a missing value
+CELLS_PER_ROW = 8  # of a table of pairs
+FEW_LEVELS = 64  # that are found one by one; of more, all values are sorted
+
+
+@kernel
+def correlate_with_target(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    weights: Array,
+    target: Array,
+    start: int,
+    stop: int,
+    relevance: Array,
+    norms: Array,
+) -> None:
+    """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
+
+    Given    target: centred, of length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0
+             for constant ones.
+    """
+    n_rows = weights.size
+    for column in range(start, stop):
+        begin, end = unsigned(indptr[column]), unsigned(indptr[column + 1])
+        total = squares = present = 0.0
+        for i in range(begin, end):
+            weight = weights[unsigned(indices[i])]
+            total += weight * values[i]
+            squares += weight * values[i] * values[i]
+            present += weight
+        mean = total / n_rows
+        spread = (n_rows - present) * mean * mean
+        product = 0.0
+        for i in range(begin, end):
+            off = values[i] - mean
+            spread += weights[unsigned(indices[i])] * off * off
+            product += values[i] * target[unsigned(indices[i])]
+        relevance[column] = norms[column] = 0.0
+        if spread > CONSTANT * squares:
+            norms[column] = np.sqrt(spread)
+            relevance[column] = product / norms[column]
+
+
+@kernel
+def correlate_with_kept(indptr: Array, indices: Array, values: Array, column: int, norm: float, kept: Array) -> float:
+    """|correlation| of a column with a kept one, which is centred, of length 1 and times the weights."""
+    product = 0.0
+    for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
+        product += values[i] * kept[unsigned(indices[i])]
+    return float(abs(product) / norm)
+
+
+@kernel
+def standardize_column(
+    indptr: Array, indices: Array, values: Array, weights: Array, column: int, norm: float, out: Array
+) -> None:
+    """Write a column as ``correlate_with_kept`` wants its last argument."""
+    begin, end = indptr[column], indptr[column + 1]
+    total = 0.0
+    for i in range(begin, end):
+        total += weights[indices[i]] * values[i]
+    mean = total / weights.size
+    for row in range(weights.size):
+        out[row] = -mean * weights[row] / norm
+    for i in range(begin, end):
+        out[indices[i]] = (values[i] - mean) * weights[indices[i]] / norm
+
+
+@kernel
+def code_columns(
+    indptr: Array, values: Array, wanted: Array, start: int, stop: int, codes: Array, n_levels: Array
+) -> None:
+    """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
+
+    A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
+    among them whether it occurs or not.
+    """
+    few = np.empty(FEW_LEVELS)
+    for column in range(start, stop):
+        if not wanted[column]:
+            continue
+        begin, end = indptr[column], indptr[column + 1]
+        levels, known = few, find_levels(values, begin, end, few)
+        if known > FEW_LEVELS:
+            levels, known = np.sort(values[begin:end]), 0  # NaN last
+            for i in range(levels.size):
+                if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
+                    levels[known] = levels[i]
+                    known += 1
+        for i in range(begin, end):
+            codes[i] = MISSING if values[i] != values[i] else place_of(levels, known, values[i]) + 1
+        n_levels[column] = known + 1
+
+
+@kernel
+def find_levels(values: Array, begin: int, end: int, levels: Array) -> int:
+    """Write the different values from ``begin`` to ``end`` in ascending order; how many, or one more than have room."""
+    known = 0
+    for i in range(begin, end):
+        if values[i] != values[i]:
+            continue
+        at = place_of(levels, known, values[i])
+        if at == known or levels[at] != values[i]:
+            if known == levels.size:
+                return known + 1
+            for j in range(known, at, -1):
+                levels[j] = levels[j - 1]
+            levels[at] = values[i]
+            known += 1
+    return known
+
+
+@kernel
+def place_of(levels: Array, known: int, value: float) -> int:
+    """Where a value stands, or belongs, among ascending ones."""
+    low, high = 0, known
+    while low < high:
+        middle = (low + high) // 2
+        if levels[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def entropy(counts: Array, size: int, total: float) -> float:
+    """In bits."""
+    bits = 0.0
+    for i in range(size):
+        if counts[i] > 0.0:
+            share = counts[i] / total
+            bits -= share * np.log2(share)
+    return bits
+
+
+@kernel
+def entropies(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> tuple[float, float, float]:
+    """Of two variables, each alone and together, from their joint counts; ``margin`` is scratch."""
+    together = entropy(joint, n_first * n_second, total)
+    for a in range(n_first):
+        margin[a] = 0.0
+        for b in range(n_second):
+            margin[a] += joint[a * n_second + b]
+    first = entropy(margin, n_first, total)
+    for b in range(n_second):
+        margin[b] = 0.0
+        for a in range(n_first):
+            margin[b] += joint[a * n_second + b]
+    return first, entropy(margin, n_second, total), together
+
+
+@kernel
+def uncertainty_of(first: float, second: float, together: float) -> float:
+    """Symmetrical uncertainty 2 I / (H + H) of two variables from their entropies; 0 if neither varies."""
+    if first + second <= 0.0:
+        return 0.0
+    return float(max(0.0, 2.0 * (first + second - together) / (first + second)))
+
+
+@kernel
+def scratch_cells(n_first: int, n_second: int, n_rows: int) -> int:
+    """How many cells a table of pairs gets; pairs of variables that need more are sorted instead."""
+    return int(min(n_first * n_second, CELLS_PER_ROW * n_rows))
+
+
+@kernel
+def count_pairs(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+    other: Array,
+    other_counts: Array,
+    n_other: int,
+    joint: Array,
+) -> None:
+    """The weight of rows with each pair of codes, of a coded column and of a variable with a code for every row.
+
+    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are.
+    """
+    for i in range(n_levels * n_other):
+        joint[i] = 0.0
+    for b in range(n_other):
+        joint[b] = other_counts[b]
+    for i in range(indptr[column], indptr[column + 1]):
+        row = unsigned(indices[i])
+        joint[codes[i] * n_other + other[row]] += weights[row]
+        joint[other[row]] -= weights[row]
+    for b in range(n_other):
+        if joint[b] < CONSTANT * other_counts[b]:
+            joint[b] = 0.0
+
+
+@kernel
+def pair_entropies(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+    other: Array,
+    other_counts: Array,
+    n_other: int,
+    joint: Array,
+    margin: Array,
+) -> tuple[float, float, float]:
+    """Entropies of a coded column and a variable as in ``count_pairs``, each alone and together.
+
+    Given    joint, margin: scratch, as ``scratch_cells`` tells and for as many numbers as either has levels.
+    """
+    if n_levels * n_other > joint.size:
+        dense = np.empty(weights.size, np.int32)
+        spread_codes(indptr, indices, codes, column, dense)
+        return entropies_present(dense, n_levels, other, n_other, weights, joint, margin)
+    count_pairs(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint)
+    return entropies(joint, n_levels, n_other, float(weights.size), margin)
+
+
+@kernel
+def uncertainty(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    column: int,
+    n_levels: int,
+    weights: Array,
+    other: Array,
+    other_counts: Array,
+    n_other: int,
+    joint: Array,
+    margin: Array,
+) -> float:
+    """Symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
+    bits = pair_entropies(
+        indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint, margin
+    )
+    return uncertainty_of(bits[0], bits[1], bits[2])
+
+
+@kernel
+def uncertainties_of_target(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    n_levels: Array,
+    weights: Array,
+    classes: Array,
+    class_counts: Array,
+    start: int,
+    stop: int,
+    relevance: Array,
+) -> None:
+    """``relevance`` = symmetrical uncertainty of coded columns from ``start`` to ``stop`` and the classes of rows."""
+    largest = 1
+    for column in range(start, stop):
+        largest = max(largest, n_levels[column])
+    joint = np.empty(largest * class_counts.size)
+    margin = np.empty(max(largest, class_counts.size))
+    for column in range(start, stop):
+        relevance[column] = 0.0
+        if n_levels[column] < 2:
+            continue
+        relevance[column] = uncertainty(
+            indptr,
+            indices,
+            codes,
+            column,
+            n_levels[column],
+            weights,
+            classes,
+            class_counts,
+            class_counts.size,
+            joint,
+            margin,
+        )
+
+
+@kernel
+def find_discrete(indptr: Array, values: Array, most: int, start: int, stop: int, discrete: Array) -> None:
+    """Which columns from ``start`` to ``stop`` hold whole numbers alone, ``most`` different ones with 0 at most."""
+    levels = np.empty(most - 1)
+    for column in range(start, stop):
+        discrete[column] = True
+        for i in range(indptr[column], indptr[column + 1]):
+            if values[i] == values[i] and values[i] != np.floor(values[i]):
+                discrete[column] = False
+                break
+        if discrete[column]:
+            known = find_levels(values, indptr[column], indptr[column + 1], levels)
+            discrete[column] = known <= levels.size
+
+
+@kernel
+def find_gaps(indptr: Array, values: Array, start: int, stop: int, gaps: Array) -> None:
+    """Which columns from ``start`` to ``stop`` have missing values."""
+    for column in range(start, stop):
+        gaps[column] = False
+        for i in range(indptr[column], indptr[column + 1]):
+            if values[i] != values[i]:
+                gaps[column] = True
+                break
+
+
+@kernel
+def count_constant(indptr: Array, values: Array, n_rows: int) -> int:
+    """How many columns never vary, as far as their values are there."""
+    constant = 0
+    for column in range(indptr.size - 1):
+        begin, end = indptr[column], indptr[column + 1]
+        zeros = end - begin < n_rows
+        first = np.nan
+        varies = False
+        for i in range(begin, end):
+            if values[i] == values[i]:
+                if zeros or (first == first and values[i] != first):
+                    varies = True
+                    break
+                first = values[i]
+        constant += not varies
+    return constant
+
+
+@kernel
+def correlate_present(one: Array, other: Array, weights: Array) -> float:
+    """Correlation over the rows where neither variable is missing; 0 if one of them does not vary there.
+
+    Given    one, other: a value for every row, times its weight; NaN is missing.
+    """
+    total = first = second = 0.0
+    for row in range(weights.size):
+        if one[row] == one[row] and other[row] == other[row]:
+            total += weights[row]
+            first += one[row]
+            second += other[row]
+    if total <= 0.0:
+        return 0.0
+    first, second = first / total, second / total
+    squares, other_squares, product = 0.0, 0.0, 0.0
+    size, other_size = 0.0, 0.0
+    for row in range(weights.size):
+        if one[row] == one[row] and other[row] == other[row] and weights[row] > 0.0:
+            a, b = one[row] / weights[row], other[row] / weights[row]
+            size += weights[row] * a * a
+            other_size += weights[row] * b * b
+            squares += weights[row] * (a - first) ** 2
+            other_squares += weights[row] * (b - second) ** 2
+            product += weights[row] * (a - first) * (b - second)
+    if squares <= CONSTANT * size or other_squares <= CONSTANT * other_size:
+        return 0.0
+    return float(product / np.sqrt(squares * other_squares))
+
+
+@kernel
+def spread_values(indptr: Array, indices: Array, values: Array, weights: Array, column: int, out: Array) -> None:
+    """Write a column as ``correlate_present`` wants it."""
+    out[:] = 0.0
+    for i in range(indptr[column], indptr[column + 1]):
+        out[indices[i]] = values[i] * weights[indices[i]]
+
+
+@kernel
+def spread_codes(indptr: Array, indices: Array, codes: Array, column: int, out: Array) -> None:
+    """Write the code of every row of a column."""
+    out[:] = 0
+    for i in range(indptr[column], indptr[column + 1]):
+        out[indices[i]] = codes[i]
+
+
+@kernel
+def entropies_present(
+    one: Array, n_one: int, other: Array, n_other: int, weights: Array, joint: Array, margin: Array
+) -> tuple[float, float, float]:
+    """Of two coded variables, each alone and together, over the rows where neither is missing.
+
+    Given    joint, margin: scratch. Where a table of all pairs is larger than ``joint``, those that occur are sorted.
+    """
+    total = 0.0
+    if n_one * n_other <= joint.size:
+        for i in range(n_one * n_other):
+            joint[i] = 0.0
+        for row in range(weights.size):
+            if one[row] != MISSING and other[row] != MISSING:
+                joint[one[row] * n_other + other[row]] += weights[row]
+                total += weights[row]
+        return entropies(joint, n_one, n_other, total, margin)
+    pairs, rows, known = np.empty(weights.size, np.int64), np.empty(weights.size, np.int64), 0
+    for row in range(weights.size):
+        if one[row] != MISSING and other[row] != MISSING:
+            pairs[known] = np.int64(one[row]) * n_other + other[row]
+            rows[known] = row
+            total += weights[row]
+            known += 1
+    order = np.argsort(pairs[:known])
+    counts, last = np.zeros(known), -1
+    for i in range(known):
+        if i == 0 or pairs[order[i]] != pairs[order[i - 1]]:
+            last += 1
+        counts[last] += weights[rows[order[i]]]
+    together = entropy(counts, last + 1, total)
+    return (
+        margin_entropy(one, n_one, rows, known, weights, total, margin),
+        margin_entropy(other, n_other, rows, known, weights, total, margin),
+        together,
+    )
+
+
+@kernel
+def margin_entropy(
+    codes: Array, n_levels: int, rows: Array, known: int, weights: Array, total: float, margin: Array
+) -> float:
+    """The entropy of a coded variable over some rows."""
+    for a in range(n_levels):
+        margin[a] = 0.0
+    for i in range(known):
+        margin[codes[rows[i]]] += weights[rows[i]]
+    return entropy(margin, n_levels, total)

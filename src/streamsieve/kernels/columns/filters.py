@@ -1,0 +1,126 @@
+"""Batch filters over coded columns: FCBF and mRMR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel
+from .dependence import EQUAL, pair_entropies, scratch_cells, spread_codes, uncertainty
+
+Array = Any
+
+
+@kernel
+def spread_out(
+    indptr: Array, indices: Array, codes: Array, column: int, weights: Array, dense: Array, counts: Array
+) -> None:
+    """Write a column's code for every row, and the weight of each code."""
+    spread_codes(indptr, indices, codes, column, dense)
+    counts[:] = 0.0
+    for row in range(weights.size):
+        counts[dense[row]] += weights[row]
+
+
+@kernel
+def filter_by_correlation(
+    indptr: Array, indices: Array, codes: Array, n_levels: Array, relevance: Array, order: Array, weights: Array
+) -> Array:
+    """Which columns FCBF keeps (Yu and Liu 2003).
+
+    Given    order: all columns, the most relevant first. From there on each that is still in takes out all behind it
+             that are no more uncertain of the target than of it: SU(F, Y) >= SU(F, C).
+    """
+    stays = np.ones(order.size, np.bool_)
+    widest = n_levels.max()
+    dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
+    joint, margin = np.empty(scratch_cells(widest, widest, weights.size)), np.empty(widest)
+    for place in range(order.size):
+        column = order[place]
+        if not stays[column]:
+            continue
+        spread_out(indptr, indices, codes, column, weights, dense, counts)
+        for behind in range(place + 1, order.size):
+            other = order[behind]
+            if stays[other]:
+                shared = uncertainty(
+                    indptr,
+                    indices,
+                    codes,
+                    other,
+                    n_levels[other],
+                    weights,
+                    dense,
+                    counts,
+                    n_levels[column],
+                    joint,
+                    margin,
+                )
+                stays[other] = shared < relevance[other] - EQUAL
+    return stays
+
+
+@kernel
+def informations(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    n_levels: Array,
+    weights: Array,
+    dense: Array,
+    counts: Array,
+    n_other: int,
+    wanted: Array,
+    out: Array,
+) -> None:
+    """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``count_pairs``."""
+    widest = max(n_levels.max(), n_other)
+    joint, margin = np.empty(scratch_cells(n_levels.max(), n_other, weights.size)), np.empty(widest)
+    for column in range(n_levels.size):
+        if wanted[column]:
+            first, second, together = pair_entropies(
+                indptr, indices, codes, column, n_levels[column], weights, dense, counts, n_other, joint, margin
+            )
+            out[column] += max(0.0, first + second - together)
+
+
+@kernel
+def choose_relevant_and_new(
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    n_levels: Array,
+    relevance: Array,
+    weights: Array,
+    budget: int,
+    by_quotient: bool,
+    scores: Array,
+) -> Array:
+    """The columns that mRMR chooses, the first first (Peng, Long, Ding 2005), and their ``scores`` when chosen.
+
+    Given    relevance: mutual information with the target. Next is always the column with the largest relevance less
+             its mean mutual information with those chosen, or divided by it; of equals the first.
+    """
+    n_columns = n_levels.size
+    chosen = np.empty(min(budget, n_columns), np.int64)
+    free = np.ones(n_columns, np.bool_)
+    shared = np.zeros(n_columns)
+    dense, counts = np.empty(weights.size, np.int32), np.empty(n_levels.max())
+    for number in range(chosen.size):
+        best, top = -1, 0.0
+        for column in range(n_columns):
+            if free[column]:
+                value = relevance[column]
+                if number > 0:
+                    mean = shared[column] / number
+                    value = value / max(mean, EQUAL) if by_quotient else value - mean
+                if best < 0 or value > top + EQUAL:
+                    best, top = column, value
+        chosen[number] = best
+        scores[number] = top
+        free[best] = False
+        if number + 1 < chosen.size:
+            spread_out(indptr, indices, codes, best, weights, dense, counts)
+            informations(indptr, indices, codes, n_levels, weights, dense, counts, n_levels[best], free, shared)
+    return chosen

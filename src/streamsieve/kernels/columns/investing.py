@@ -1,0 +1,103 @@
+"""Alpha-investing: columns for a linear model, each tested at a level that the ones before it have earned."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from .dependence import CONSTANT
+
+Array = Any
+
+SEEN, KEPT = 0, 1  # entries of ``counts``
+
+
+class InvestingState(NamedTuple):
+    """What the model has of the columns in it."""
+
+    ids: Array  # int64, per slot
+    scores: Array  # float64, per slot: -log p when it came in
+    basis: Array  # float64, slots x rows: orthonormal, and orthogonal to the constant
+    residual: Array  # float64, per row: of the target
+    wealth: Array  # float64: what is left to spend
+    error: Array  # float64: the sum of squares of the residual
+    counts: Array  # int64: features seen, the constant among them; kept
+
+
+@kernel
+def invest_in_columns(
+    state: Any, payout: float, indptr: Array, indices: Array, values: Array, ids: Array, start: int
+) -> int:
+    """Test columns from ``start`` on, one by one; how many were dealt with.
+
+    Problem  the i-th feature, the constant being the first, is tested at alpha_i = wealth / (2 i):
+                 p = exp((sse_new - sse) / (2 sse / n));  if p < alpha_i it is kept and earns ``payout``
+             and alpha_i is spent in any case. sse is that of the least-squares fit with the constant and the kept
+             features, sse_new with this one more.
+    Back     ``state``, changed in place. It stops early when there is no free slot.
+
+    With an orthonormal basis of the kept columns, what is new in a column x needs x'Q and x'r alone: O(non-zeros x
+    kept); only one that is kept costs O(rows x kept).
+    """
+    counts, basis, residual = state.counts, state.basis, state.residual
+    n_rows = residual.size
+    shares = np.empty(basis.shape[0])
+    for column in range(start, ids.size):
+        if counts[KEPT] == basis.shape[0]:
+            return column
+        counts[SEEN] += 1
+        alpha = state.wealth[0] / (2.0 * counts[SEEN])
+        total = squares = gain = 0.0
+        shares[:] = 0.0
+        for i in range(indptr[column], indptr[column + 1]):
+            total += values[i]
+            squares += values[i] * values[i]
+            gain += values[i] * residual[indices[i]]
+        for slot in range(counts[KEPT]):
+            for i in range(indptr[column], indptr[column + 1]):
+                shares[slot] += values[i] * basis[slot, indices[i]]
+        new = squares - total * total / n_rows
+        for slot in range(counts[KEPT]):
+            new -= shares[slot] * shares[slot]
+        sse = state.error[0]
+        better = gain * gain / new if new > CONSTANT * squares else 0.0
+        worth = min(better, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0
+        if np.exp(-worth) < alpha:
+            add_to_basis(state, indptr, indices, values, column)
+            state.ids[counts[KEPT]] = ids[column]
+            state.scores[counts[KEPT]] = worth
+            counts[KEPT] += 1
+            state.wealth[0] += payout
+        state.wealth[0] -= alpha
+    return int(ids.size)
+
+
+@kernel
+def add_to_basis(state: Any, indptr: Array, indices: Array, values: Array, column: int) -> None:
+    """Append a column to the basis, made orthogonal twice over, and take its part out of the residual."""
+    kept, n_rows = state.counts[KEPT], state.residual.size
+    mine = state.basis[kept]
+    mine[:] = 0.0
+    for i in range(indptr[column], indptr[column + 1]):
+        mine[indices[i]] = values[i]
+    for _ in range(2):
+        mine -= mine.mean()
+        for slot in range(kept):
+            share = 0.0
+            for row in range(n_rows):
+                share += mine[row] * state.basis[slot, row]
+            for row in range(n_rows):
+                mine[row] -= share * state.basis[slot, row]
+    length = share = 0.0
+    for row in range(n_rows):
+        length += mine[row] * mine[row]
+    for row in range(n_rows):
+        mine[row] /= np.sqrt(length)
+        share += mine[row] * state.residual[row]
+    for row in range(n_rows):
+        state.residual[row] -= share * mine[row]
+    state.error[0] = 0.0
+    for row in range(n_rows):
+        state.error[0] += state.residual[row] * state.residual[row]

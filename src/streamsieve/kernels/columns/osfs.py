@@ -1,0 +1,151 @@
+"""OSFS and Fast-OSFS (Wu, Yu, Ding, Wang, Zhu 2013): columns that join and leave as tests of independence say."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from ..rows.batch import unsigned
+from .dependence import spread_codes, standardize_column
+from .independence import is_independent, next_set, test_counts, test_given
+
+Array = Any
+
+KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
+TARGET = 0  # its slot, and its place in the order
+NO_SLOT = -1
+
+
+class IndependenceState(NamedTuple):
+    """The target and the kept columns, and how all pairs of them correlate."""
+
+    order: Array  # int32: the target's slot, those of kept columns in order of arrival, then the free ones
+    ids: Array  # int64, per slot
+    columns: Array  # float64, slots x rows: centred, of length 1, times the weights of rows
+    correlations: Array  # float64, slots x slots
+    codes: Array  # int32, slots x rows, of discrete variables; no rows where all tests are by correlation
+    n_levels: Array  # int64, per slot; 0 for a variable that is not discrete
+    counts: Array  # int64: kept; not relevant, redundant, replaced so far
+
+
+@kernel
+def test_columns_by_counts(
+    state: Any,
+    tests: Any,
+    indptr: Array,
+    indices: Array,
+    codes: Array,
+    n_levels: Array,
+    start: int,
+    stop: int,
+    related: Array,
+) -> None:
+    """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
+    classes, n_classes = state.codes[TARGET], state.n_levels[TARGET]
+    dense, nobody = np.zeros(tests.n_rows, np.int32), np.empty(0, np.int64)
+    most = 1
+    for column in range(start, stop):
+        most = max(most, n_levels[column])
+    table = np.empty(most * n_classes)
+    for column in range(start, stop):
+        if n_levels[column] > 0:
+            spread_codes(indptr, indices, codes, column, dense)
+            value, freedom = test_counts(tests, dense, n_levels[column], classes, n_classes, nobody, 1, table)
+            related[column] = not is_independent(tests, value, freedom)
+
+
+@kernel
+def is_separated(state: Any, tests: Any, one: int, always: int, most: int) -> bool:
+    """Whether some of the other kept columns, ``most`` at most, make a column independent of the target.
+
+    With ``always``, a slot, only sets that it is in are tried.
+    """
+    kept = state.counts[KEPT]
+    pool, n_pool = np.empty(kept, np.int64), 0
+    for at in range(1, kept + 1):
+        slot = state.order[at]
+        if slot != one and slot != always:
+            pool[n_pool] = slot
+            n_pool += 1
+    fixed = 0 if always == NO_SLOT else 1
+    given, chosen = np.empty(most, np.int64), np.empty(most, np.int64)
+    if fixed:
+        given[0] = always
+    for size in range(1 - fixed, most - fixed + 1):
+        if size > n_pool:
+            break
+        for i in range(size):
+            chosen[i] = i
+        more = True
+        while more:
+            for i in range(size):
+                given[fixed + i] = pool[chosen[i]]
+            value, freedom = test_given(state, tests, one, TARGET, given, fixed + size)
+            if is_independent(tests, value, freedom):
+                return True
+            more = next_set(chosen, size, n_pool)
+    return False
+
+
+@kernel
+def offer_to_blanket(
+    state: Any,
+    tests: Any,
+    fast: bool,
+    most: int,
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    ids: Array,
+    codes: Array,
+    n_levels: Array,
+    relevance: Array,
+    norms: Array,
+    weights: Array,
+    candidates: Array,
+    start: int,
+) -> int:
+    """Offer relevant columns to the kept ones, one by one; how many of ``candidates`` were dealt with.
+
+    A newcomer joins. Then every kept column, in order of arrival and the newcomer last, goes if some of the others make
+    it independent of the target. ``fast`` asks the newcomer first, and turns it away at once; the others are then asked
+    with sets alone that the newcomer is in. Stops early when there is no free slot.
+    """
+    counts, order = state.counts, state.order
+    for number in range(start, candidates.size):
+        if counts[KEPT] + 1 == order.size:
+            return number
+        column = candidates[number]
+        slot = order[counts[KEPT] + 1]
+        state.ids[slot] = ids[column]
+        state.correlations[slot, TARGET] = state.correlations[TARGET, slot] = relevance[column]
+        state.n_levels[slot] = n_levels[column]
+        if n_levels[column] > 0:
+            spread_codes(indptr, indices, codes, column, state.codes[slot])
+        for at in range(1, counts[KEPT] + 1):
+            product = 0.0
+            kept = state.columns[order[at]]
+            for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
+                product += values[i] * kept[unsigned(indices[i])]
+            state.correlations[slot, order[at]] = state.correlations[order[at], slot] = product / norms[column]
+        counts[KEPT] += 1
+        if fast and is_separated(state, tests, slot, NO_SLOT, most):
+            counts[KEPT] -= 1
+            counts[REDUNDANT] += 1
+            continue
+        standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
+        at = 1
+        while at <= counts[KEPT]:
+            other = order[at]
+            newest = other == slot
+            if (not newest or not fast) and is_separated(state, tests, other, slot if fast else NO_SLOT, most):
+                for later in range(at, counts[KEPT]):
+                    order[later] = order[later + 1]
+                order[counts[KEPT]] = other
+                counts[KEPT] -= 1
+                counts[REDUNDANT if newest else REPLACED] += 1
+            else:
+                at += 1
+    return int(candidates.size)

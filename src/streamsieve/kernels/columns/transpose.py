@@ -1,0 +1,75 @@
+"""Rows turned into columns: entries counted by ranges of ids, scattered into ranges, sorted within one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel
+from ..rows.batch import unsigned
+
+Array = Any
+
+ROW, COLUMN, VALUE = range(3)  # the words of an entry, uint32 each: row, place of the id in its range, float32 bits
+
+
+@kernel
+def count_ranges(indices: Array, shift: int, counts: Array) -> None:
+    """Add to ``counts`` how many ids fall into each range of 2 ** ``shift`` of them."""
+    for i in range(indices.size):
+        counts[unsigned(indices[i]) >> unsigned(shift)] += 1
+
+
+@kernel
+def scatter_entries(
+    indptr: Array,
+    indices: Array,
+    bits: Array,
+    first_row: int,
+    shift: int,
+    bucket_of: Array,
+    starts: Array,
+    ends: Array,
+    entries: Array,
+) -> None:
+    """Write the entries of rows to ``entries``, those of a bucket together and in order of rows.
+
+    Given    bits: the values, float32, seen as uint32; bucket_of: the bucket of every range of 2 ** ``shift`` ids;
+             starts: the first id of every bucket.
+    Back     ends: where the entries of each bucket end.
+    """
+    ends[:] = 0
+    for i in range(indptr[0], indptr[-1]):
+        ends[bucket_of[unsigned(indices[i]) >> unsigned(shift)]] += 1
+    before = 0
+    for bucket in range(ends.size):
+        before, ends[bucket] = before + ends[bucket], before
+    for row in range(indptr.size - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            bucket = bucket_of[unsigned(indices[i]) >> unsigned(shift)]
+            at = ends[bucket]
+            entries[at, ROW] = np.uint32(first_row + row)
+            entries[at, COLUMN] = np.uint32(indices[i] - starts[bucket])
+            entries[at, VALUE] = bits[i]
+            ends[bucket] = at + 1
+
+
+@kernel
+def sort_entries(entries: Array, places: Array, indptr: Array, rows: Array, bits: Array) -> None:
+    """The entries of a bucket by columns, rows in their order within each.
+
+    Given    places: the column of every entry, 0, 1, ...; indptr: zeros, one more than there are columns.
+    """
+    for i in range(places.size):
+        indptr[places[i] + 1] += 1
+    for column in range(1, indptr.size):
+        indptr[column] += indptr[column - 1]
+    for i in range(places.size):
+        at = indptr[places[i]]
+        rows[at] = entries[i, ROW]
+        bits[at] = entries[i, VALUE]
+        indptr[places[i]] = at + 1
+    for column in range(indptr.size - 1, 0, -1):
+        indptr[column] = indptr[column - 1]
+    indptr[0] = 0

@@ -1,0 +1,1 @@
+"""Kernels over all pairs of rows."""

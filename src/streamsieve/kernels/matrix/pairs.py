@@ -1,0 +1,141 @@
+"""Rows against rows: columns as lines of scaled numbers, and the distances between all rows.
+
+Data comes in blocks, a line per feature and a column per row, float32. Lines are padded with zeros to a multiple of
+``LANE`` rows, so that every loop over rows is whole vector registers. Matrices of pairs of rows are used above the
+diagonal alone: a pair's work is done once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel, summing
+from ..rows.batch import unsigned
+
+Array = Any
+
+LANE = 32  # rows in step
+TILE = 8  # features whose distances are added up in registers
+PARTIAL = 64  # features whose distances are added up in float32
+MIN_MAX, STANDARD, NONE = 0, 1, 2  # what is done to a feature: to [0, 1], to mean 0 and deviation 1, nothing
+
+
+@kernel
+def gather_columns(X: Array, features: Array, block: Array) -> None:
+    """Columns of a dense matrix that lies row by row, as lines of ``block``."""
+    for row in range(X.shape[0]):
+        line = X[row]
+        for k in range(features.size):
+            block[k, row] = line[features[k]]
+
+
+@kernel
+def gather_lines(X: Array, features: Array, block: Array) -> None:
+    """Lines of a dense matrix that lies feature by feature."""
+    for k in range(features.size):
+        line = X[features[k]]
+        for row in range(line.size):
+            block[k, row] = line[row]
+
+
+@kernel
+def gather_sparse(indptr: Array, indices: Array, values: Array, features: Array, block: Array) -> None:
+    """Columns of a CSC matrix as lines of ``block``."""
+    for k in range(features.size):
+        block[k] = 0.0
+        for i in range(indptr[features[k]], indptr[features[k] + 1]):
+            block[k, indices[i]] = values[i]
+
+
+@kernel
+def measure_block(block: Array, n_lines: int, n_rows: int, kind: int, shift: Array, factor: Array) -> Any:
+    """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
+
+    Back     the first line with a number that is not finite, or -1; how many numbers are not 0.
+    """
+    present = 0
+    for k in range(n_lines):
+        low, high, total = np.inf, -np.inf, 0.0
+        for row in range(n_rows):
+            x = block[k, row]
+            if not np.isfinite(x):
+                return k, present
+            low, high = min(low, x), max(high, x)
+            total += x
+            present += x != 0.0
+        shift[k], factor[k] = low, 0.0
+        if low < high and kind == MIN_MAX:
+            factor[k] = 1.0 / (high - low)
+        elif low < high and kind == STANDARD:
+            mean, squares = total / n_rows, 0.0
+            for row in range(n_rows):
+                squares += (block[k, row] - mean) ** 2
+            shift[k], factor[k] = mean, np.sqrt(n_rows / squares)
+        elif low < high:
+            shift[k], factor[k] = 0.0, 1.0
+    return -1, present
+
+
+@kernel
+def scale_block(block: Array, n_rows: int, shift: Array, factor: Array, out: Array) -> None:
+    """``out`` = (block - shift) * factor, a line per feature, rounded to float32 at last."""
+    for k in range(shift.size):
+        for row in range(n_rows):
+            out[k, row] = (block[k, row] - shift[k]) * factor[k]
+
+
+@summing
+def add_distances(block: Array, first: int, last: int, partial: Array, distances: Array) -> None:
+    """``distances[n, i]`` += sum over features of |x_n - x_i|, for rows n from ``first`` to before ``last`` and i > n.
+
+    Given    block: its number of features is a multiple of ``TILE``; partial: scratch, a padded line of float32.
+    Sums of up to ``PARTIAL`` features are float32, of all features float64.
+    """
+    features, width = block.shape
+    for begin in range(0, features, PARTIAL):
+        end = min(features, begin + PARTIAL)
+        for n in range(first, last):
+            left = n // LANE * LANE
+            partial[left:] = np.float32(0.0)
+            for j in range(begin, end, TILE):
+                add_tile(block, j, n, left, partial)
+            line = distances[n]
+            for i in range(unsigned(left), unsigned(width)):
+                line[i] += partial[i]
+
+
+@summing
+def add_tile(block: Array, j: int, n: int, left: int, partial: Array) -> None:
+    """The distances of row n over ``TILE`` features."""
+    x0, x1, x2, x3 = block[j], block[j + 1], block[j + 2], block[j + 3]
+    x4, x5, x6, x7 = block[j + 4], block[j + 5], block[j + 6], block[j + 7]
+    a0, a1, a2, a3 = x0[n], x1[n], x2[n], x3[n]
+    a4, a5, a6, a7 = x4[n], x5[n], x6[n], x7[n]
+    for i in range(unsigned(left), unsigned(partial.size)):
+        partial[i] += (
+            abs(x0[i] - a0)
+            + abs(x1[i] - a1)
+            + abs(x2[i] - a2)
+            + abs(x3[i] - a3)
+            + abs(x4[i] - a4)
+            + abs(x5[i] - a5)
+            + abs(x6[i] - a6)
+            + abs(x7[i] - a7)
+        )
+
+
+@summing
+def spread_of(distances: Array, n_rows: int) -> float:
+    """The standard deviation of the distances above the diagonal."""
+    count = max(1, n_rows * (n_rows - 1) // 2)
+    total = squares = 0.0
+    for n in range(n_rows):
+        for i in range(n + 1, n_rows):
+            total += distances[n, i]
+    mean = total / count
+    for n in range(n_rows):
+        for i in range(n + 1, n_rows):
+            squares += (distances[n, i] - mean) ** 2
+    return float(np.sqrt(squares / count))

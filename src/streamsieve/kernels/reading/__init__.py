@@ -1,0 +1,1 @@
+"""Kernels that parse, check and generate data."""

@@ -1,0 +1,181 @@
+"""Decimal text to numbers and back, exact to the last bit of float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import kernel
+
+Array = Any
+
+ZERO, PLUS, MINUS, DOT = ord("0"), ord("+"), ord("-"), ord(".")
+LOWER_E, UPPER_E = ord("e"), ord("E")
+
+MOST_DIGITS = 18  # what an int64 holds for certain
+EXACT_INTEGER = 2**53
+EXACT_POWER = 22  # the largest power of ten that float64 holds exactly
+LARGEST_POWER = 80
+POWERS: Array = 10.0 ** np.arange(LARGEST_POWER + 1)
+DOUBT = 2.0**-50  # twice the largest relative error of a scaled value: four roundings of 2**-53
+LONGEST_FLOAT32 = 16
+
+
+@kernel
+def scan_decimal(text: Array, start: int) -> tuple[int, int, int, bool, bool]:
+    """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is no part of a number must follow.
+
+    Back: the position behind it (``start`` where no number stands), its leading ``MOST_DIGITS`` digits
+    as an integer, the power of ten that scales it, whether it is negative, whether digits were dropped.
+    """
+    at = start
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += 1
+    mantissa = 0
+    power = 0
+    first = at
+    digit = int(text[at]) - ZERO
+    while 0 <= digit <= 9:
+        mantissa = mantissa * 10 + digit
+        at += 1
+        digit = int(text[at]) - ZERO
+    digits = at - first
+    if text[at] == DOT:
+        at += 1
+        first = at
+        digit = int(text[at]) - ZERO
+        while 0 <= digit <= 9:
+            mantissa = mantissa * 10 + digit
+            at += 1
+            digit = int(text[at]) - ZERO
+        power = first - at
+        digits -= power
+    if digits == 0:
+        return start, 0, 0, False, False
+    dropped = digits > MOST_DIGITS
+    if dropped:
+        mantissa, power = leading_digits(text, start, at)
+    if text[at] == LOWER_E or text[at] == UPPER_E:
+        end, exponent = scan_exponent(text, at + 1)
+        if end == at + 1:
+            return start, 0, 0, False, False
+        at = end
+        power += exponent
+    return at, mantissa, power, negative, dropped
+
+
+@kernel
+def leading_digits(text: Array, start: int, end: int) -> tuple[int, int]:
+    """The first ``MOST_DIGITS`` significant digits of a long number and the power of ten that scales them."""
+    mantissa = 0
+    power = 0
+    digits = 0
+    behind_dot = False
+    for at in range(start, end):
+        digit = int(text[at]) - ZERO
+        if text[at] == DOT:
+            behind_dot = True
+        elif digit >= 0:
+            if digits < MOST_DIGITS:
+                mantissa = mantissa * 10 + digit
+                digits += mantissa > 0
+                power -= behind_dot
+            else:
+                power += not behind_dot
+    return mantissa, power
+
+
+@kernel
+def scan_exponent(text: Array, start: int) -> tuple[int, int]:
+    """Read ``[+-]digits`` at ``start``: the position behind it (``start`` where there is none) and the number."""
+    at = start
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += 1
+    exponent = 0
+    first = at
+    digit = int(text[at]) - ZERO
+    while 0 <= digit <= 9:
+        exponent = min(exponent * 10 + digit, 1_000_000)
+        at += 1
+        digit = int(text[at]) - ZERO
+    if at == first:
+        return start, 0
+    return at, -exponent if negative else exponent
+
+
+@kernel
+def scaled(mantissa: int, power: int) -> float:
+    """``mantissa * 10**power``, correctly rounded where both factors are exact in float64."""
+    if power < 0:
+        return float(mantissa / POWERS[min(-power, LARGEST_POWER)])
+    return float(mantissa * POWERS[min(power, LARGEST_POWER)])
+
+
+@kernel
+def is_exact(mantissa: int, power: int, dropped: bool) -> bool:
+    """Whether ``scaled`` is the float64 nearest to the number as written."""
+    return mantissa <= EXACT_INTEGER and -EXACT_POWER <= power <= EXACT_POWER and not dropped
+
+
+@kernel
+def is_certain(value: float) -> bool:
+    """Whether ``value``, a scaled one that may be off in its last bits, still has just one nearest float32."""
+    return bool(np.float32(value * (1.0 - DOUBT)) == np.float32(value * (1.0 + DOUBT)))
+
+
+@kernel
+def write_integer(number: int, out: Array, at: int) -> int:
+    """Write a non-negative integer in decimal; the position behind it."""
+    power = 1
+    while number // power >= 10:
+        power *= 10
+    while power > 0:
+        out[at] = ZERO + number // power % 10
+        at += 1
+        power //= 10
+    return at
+
+
+@kernel
+def write_float32(value: float, out: Array, at: int) -> int:
+    """Write the shortest decimal that reads back as the same float32; the position behind it.
+
+    Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most ``LONGEST_FLOAT32`` bytes.
+    """
+    if value < 0:
+        out[at] = MINUS
+        at += 1
+        value = -value
+    if 1e-4 <= value < 1e9 or value == 0:
+        for decimals in range(14):
+            mantissa = int(np.rint(value * POWERS[decimals]))
+            if np.float32(scaled(mantissa, -decimals)) == np.float32(value):
+                break
+        unit = int(POWERS[decimals])
+        at = write_integer(mantissa // unit, out, at)
+        if decimals:
+            out[at] = DOT
+            at += 1
+            fraction = mantissa % unit
+            for _ in range(decimals):
+                unit //= 10
+                out[at] = ZERO + fraction // unit % 10
+                at += 1
+        return at
+    leading = int(np.floor(np.log10(value)))
+    for digits in range(1, 10):
+        power = leading + 1 - digits
+        mantissa = int(np.rint(scaled(1, -power) * value))
+        if np.float32(scaled(mantissa, power)) == np.float32(value):
+            break
+    at = write_integer(mantissa, out, at)
+    out[at] = LOWER_E
+    at += 1
+    if power < 0:
+        out[at] = MINUS
+        at += 1
+        power = -power
+    return write_integer(power, out, at)

@@ -1,0 +1,169 @@
+"""Rows of synthetic data: standard normal values of informative features, and of noise features drawn for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..jit import inlined, kernel
+
+Array = Any
+
+DECIMALS = 1e6  # what a value is a multiple of, so that a text file of the rows is compact and exact
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+UNIT = 2.0**-53
+
+LAYERS = 256  # of the ziggurat, all of area ``AREA``; the lowest begins at ``TAIL`` and goes on for ever
+TAIL, AREA = 3.6541528853610088, 0.00492867323399
+
+
+def _ziggurat() -> Array:
+    """The right ends of the layers under ``exp(-x^2 / 2)``, from the lowest; 0 above the last."""
+    ends = np.zeros(LAYERS + 1)
+    ends[0], ends[1] = AREA / np.exp(-0.5 * TAIL * TAIL), TAIL
+    for layer in range(1, LAYERS - 1):
+        ends[layer + 1] = np.sqrt(-2.0 * np.log(AREA / ends[layer] + np.exp(-0.5 * ends[layer] * ends[layer])))
+    return ends
+
+
+ENDS = _ziggurat()
+HEIGHTS: Array = np.exp(-0.5 * ENDS * ENDS)
+
+
+@inlined
+def mixed(state: Any) -> Any:
+    """64 random bits out of a state that goes up by ``GOLDEN`` from number to number (SplitMix64)."""
+    bits = (state ^ (state >> np.uint64(30))) * MIX_FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_SECOND
+    return bits ^ (bits >> np.uint64(31))
+
+
+@inlined
+def uniform(bits: Any) -> Any:
+    """A number from 0 to below 1 out of the upper 53 of 64 random bits."""
+    return np.float64(bits >> np.uint64(11)) * UNIT
+
+
+@kernel
+def rare_normal(state: Any, layer: int, x: float) -> tuple[Any, bool, float]:
+    """What the ziggurat does with a number beyond the part of its layer that lies all under the curve.
+
+    Back: the state, whether the number stays, and the number.
+    """
+    if layer == 0:
+        while True:
+            beyond = -np.log(1.0 - uniform(mixed(state + GOLDEN))) / TAIL
+            state += GOLDEN + GOLDEN
+            if -2.0 * np.log(1.0 - uniform(mixed(state))) > beyond * beyond:
+                return state, True, TAIL + beyond
+    state += GOLDEN
+    height = HEIGHTS[layer] + uniform(mixed(state)) * (HEIGHTS[layer + 1] - HEIGHTS[layer])
+    return state, height < np.exp(-0.5 * x * x), x
+
+
+@inlined
+def first_state(seed: int, row: int) -> Any:
+    """Where the random numbers of a row begin."""
+    return mixed(mixed(np.uint64(seed) * GOLDEN + MIX_FIRST) + np.uint64(row) * GOLDEN)
+
+
+@inlined
+def normal(state: Any) -> Any:
+    """The state behind it, and a standard normal number that is a multiple of 1 / ``DECIMALS`` and not 0."""
+    while True:
+        state += GOLDEN
+        bits = mixed(state)
+        layer: Any = np.int64(bits & np.uint64(LAYERS - 1))
+        x = uniform(bits) * ENDS[layer]
+        stays = x < ENDS[layer + 1]
+        if not stays:
+            state, stays, x = rare_normal(state, layer, x)
+        if stays:
+            break
+    x = max(1.0, np.rint(x * DECIMALS)) / DECIMALS
+    return state, -x if bits & np.uint64(LAYERS) else x
+
+
+@kernel
+def generate_normals(seed: int, first_row: int, values: Array) -> None:
+    """Fill rows with standard normal numbers; what a row holds depends on the seed and its number alone."""
+    for row in range(values.shape[0]):
+        state = first_state(seed, first_row + row)
+        for j in range(values.shape[1]):
+            state, values[row, j] = normal(state)
+
+
+@kernel
+def generate_rows(
+    seed: int, first_row: int, weights: Array, low: int, high: int, indices: Array, values: Array, labels: Array
+) -> None:
+    """Fill in rows, each from a random state of its own: what a row holds depends on the seed and its number alone.
+
+    Given    weights: the hidden ones of the informative features, ids 0, 1, ...; low, high: the noise features of a row
+             are different ids from ``low`` to below ``high``, every set of them equally likely.
+    Back     indices and values, a line each per row, ids ascending; labels: the sign of the informative part's score.
+    """
+    informative, length = weights.size, indices.shape[1]
+    buckets = length - informative
+    drawn, bucket = np.empty(buckets, np.int64), np.empty(buckets, np.int64)
+    ends = np.empty(buckets + 1, np.int64)
+    for row in range(indices.shape[0]):
+        state = first_state(seed, first_row + row)
+        score = 0.0
+        for j in range(length):
+            state, x = normal(state)
+            values[row, j] = x
+            if j < informative:
+                indices[row, j] = j
+                score += values[row, j] * weights[j]
+        labels[row] = 1.0 if score > 0.0 else -1.0
+        for i in range(buckets):
+            state += GOLDEN
+            part = uniform(mixed(state))
+            drawn[i] = low + np.int64(part * (high - low))
+            bucket[i] = np.int64(part * buckets)
+        sort_into(drawn, bucket, ends, indices[row, informative:])
+        while redraw_repeated(indices[row, informative:], state, low, high):
+            state += np.uint64(buckets) * GOLDEN
+
+
+@kernel
+def sort_into(drawn: Array, bucket: Array, ends: Array, ascending: Array) -> None:
+    """Sort numbers that are spread evenly over as many buckets as there are numbers."""
+    ends[:] = 0
+    for i in range(drawn.size):
+        ends[bucket[i] + 1] += 1
+    for b in range(1, ends.size):
+        ends[b] += ends[b - 1]
+    for i in range(drawn.size):
+        ascending[ends[bucket[i]]] = drawn[i]
+        ends[bucket[i]] += 1
+    insertion_sort(ascending)
+
+
+@kernel
+def insertion_sort(numbers: Array) -> None:
+    """Sort numbers that are nearly in order."""
+    for i in range(1, numbers.size):
+        number = numbers[i]
+        at = i
+        while at > 0 and numbers[at - 1] > number:
+            numbers[at] = numbers[at - 1]
+            at -= 1
+        numbers[at] = number
+
+
+@kernel
+def redraw_repeated(ascending: Array, state: Any, low: int, high: int) -> bool:
+    """Draw anew what stands there already, and sort again; whether there was any. So does drawing one by one."""
+    repeated = False
+    for i in range(ascending.size - 1, 0, -1):
+        if ascending[i] == ascending[i - 1]:
+            state += GOLDEN
+            ascending[i] = low + np.int64(uniform(mixed(state)) * (high - low))
+            repeated = True
+    if repeated:
+        insertion_sort(ascending)
+    return repeated

@@ -1,0 +1,1 @@
+"""Kernels that learn from rows."""

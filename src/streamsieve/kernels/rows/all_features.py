@@ -1,0 +1,118 @@
+"""Learners that keep a weight for every feature: online gradient descent, FOBOS with L1, diagonal AROW."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from .batch import MAX_SCORE, is_mistake, longest_row, set_directions
+from .first_order import ON_LOSS, sign_of, triggered
+from .members import MISTAKES, UPDATES
+
+Array = Any
+
+
+class GradientState(NamedTuple):
+    weight: Array  # float64, per feature position x C
+    paid: Array  # float64, per feature position: the penalty that was taken off its weights so far
+    owed: Array  # float64: the penalty since the start
+    bias: Array  # float64, C x 1
+    counts: Array  # int64: unused, mistakes, updates
+
+
+class ArowState(NamedTuple):
+    cells: Array  # float64, per feature position x 2 C: 1/S - 1, mu
+    bias: Array  # float64, C x 2
+    counts: Array  # int64: unused, mistakes, updates
+
+
+@kernel
+def gradient_update(state: Any, rows: Any, eta: float, penalty: float) -> None:
+    """Learn the rows of one block, in order.
+
+    Problem  per row, one class against the rest: if 1 - y_c w_c.x > 0: w_c += eta y_c x; then every |w_cj| falls by
+             eta ``penalty``, at most to 0 (FOBOS with L1; OGD is penalty 0).
+    Back     ``state``, changed in place.
+
+    The penalty is taken off when a feature next turns up, for all rows in between at once: O(m) per row.
+    """
+    weight, paid = state.weight, state.paid
+    n_classes = weight.shape[1]
+    scores, steps = np.empty(n_classes), np.empty(n_classes)
+    for row in range(rows.codes.size):
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        for c in range(n_classes):
+            scores[c] = state.bias[c, 0] * rows.constants[row]
+        for i in range(begin, end):
+            position = rows.indices[i]
+            settle_debt(weight[position], state.owed[0] - paid[position])
+            paid[position] = state.owed[0]
+            for c in range(n_classes):
+                scores[c] += weight[position, c] * rows.values[i]
+        if is_mistake(scores, rows.codes[row]):
+            state.counts[MISTAKES] += 1
+        learns = False
+        for c in range(n_classes):
+            sign = sign_of(c, rows.codes[row], n_classes)
+            steps[c] = 0.0
+            if triggered(scores[c], sign, ON_LOSS):
+                learns = True
+                steps[c] = eta * rows.weights[row] * sign
+            state.bias[c, 0] += steps[c] * rows.constants[row]
+        state.counts[UPDATES] += learns
+        if learns:
+            for i in range(begin, end):
+                for c in range(n_classes):
+                    weight[rows.indices[i], c] += steps[c] * rows.values[i]
+        state.owed[0] += eta * penalty
+
+
+@kernel
+def settle_debt(weight: Array, debt: float) -> None:
+    """Bring every weight of a feature nearer to 0 by ``debt``."""
+    for c in range(weight.size):
+        weight[c] = max(0.0, weight[c] - debt) if weight[c] > 0 else min(0.0, weight[c] + debt)
+
+
+@kernel
+def arow_update(state: Any, rows: Any, gamma: float) -> None:
+    """Learn the rows of one block, in order: diagonal AROW, ``second_order_update`` without a budget.
+
+    Back     ``state``, changed in place.
+    """
+    cells, bias = state.cells, state.bias
+    n_classes = bias.shape[0]
+    covariance = np.empty((longest_row(rows.indptr), n_classes))
+    scores, directions = np.empty(n_classes), np.empty(n_classes)
+    for row in range(rows.codes.size):
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        constant = rows.constants[row]
+        for c in range(n_classes):
+            scores[c] = bias[c, 0] * constant
+            for i in range(begin, end):
+                scores[c] += cells[rows.indices[i], n_classes + c] * rows.values[i]
+        if is_mistake(scores, rows.codes[row]):
+            state.counts[MISTAKES] += 1
+        margin = set_directions(scores, rows.codes[row], MAX_SCORE, directions)
+        if margin >= 1.0:
+            continue
+        state.counts[UPDATES] += 1
+        spread = 0.0
+        for c in range(n_classes):
+            square = directions[c] * directions[c]
+            spread += square * constant * constant / (1.0 + bias[c, 1])
+            for i in range(begin, end):
+                covariance[i - begin, c] = 1.0 / (1.0 + cells[rows.indices[i], c])
+                spread += square * covariance[i - begin, c] * rows.values[i] * rows.values[i]
+        row_gamma = gamma / rows.weights[row]
+        for c in range(n_classes):
+            step = (1.0 - margin) * directions[c] / (spread + row_gamma)
+            growth = directions[c] * directions[c] / row_gamma
+            bias[c, 0] += step * constant / (1.0 + bias[c, 1])
+            bias[c, 1] += constant * constant * growth
+            for i in range(begin, end):
+                x = np.float64(rows.values[i])
+                cells[rows.indices[i], n_classes + c] += step * covariance[i - begin, c] * x
+                cells[rows.indices[i], c] += x * x * growth

@@ -1,0 +1,83 @@
+"""Rows as the learning kernels take them, and what multi-class learning does with their scores."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+
+Array = Any
+
+unsigned: Any = np.uintp  # makes an index that cannot mean a place counted from the end, and so costs no test
+
+MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of P1 equations 10 and 11
+
+
+class Rows(NamedTuple):
+    """A block of rows, ready to learn: ``indices`` are positions in ascending order of feature id within a row."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+    codes: Array  # which class a row has
+    weights: Array  # how much it counts
+    constants: Array  # the input of the intercept; 0 without one
+
+
+@kernel
+def longest_row(indptr: Array) -> int:
+    longest = 0
+    for row in range(indptr.size - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    return longest
+
+
+@kernel
+def best_rival(scores: Array, code: int) -> int:
+    """The class of largest score beside the true one; of equal scores the first."""
+    rival = 1 if code == 0 else 0
+    for c in range(rival + 1, scores.size):
+        if c != code and scores[c] > scores[rival]:
+            rival = c
+    return rival
+
+
+@kernel
+def set_directions(scores: Array, code: int, rule: int, directions: Array) -> float:
+    """Fill in by how much each class's score should rise; the margin, by which the true class is ahead.
+
+    One score stands for two classes: +1 for the second, -1 for the first. With more, the true class rises by 1 and the
+    best rival falls by 1 (P1 eq. 10), or all that score no less than it by 1 together (eq. 11; if there is none, the
+    best rival).
+    """
+    if scores.size == 1:
+        directions[0] = 1.0 if code == 1 else -1.0
+        return float(directions[0] * scores[0])
+    for c in range(scores.size):
+        directions[c] = 0.0
+    directions[code] = 1.0
+    ahead = 0
+    if rule == UNIFORM:
+        for c in range(scores.size):
+            if c != code and scores[c] >= scores[code]:
+                ahead += 1
+    if ahead:
+        for c in range(scores.size):
+            if c != code and scores[c] >= scores[code]:
+                directions[c] = -1.0 / ahead
+    else:
+        directions[best_rival(scores, code)] = -1.0
+    margin = 0.0
+    for c in range(scores.size):
+        margin += directions[c] * scores[c]
+    return margin
+
+
+@kernel
+def is_mistake(scores: Array, code: int) -> bool:
+    """Whether the true class is not strictly ahead: a score of exactly 0, or a tie, counts as a mistake."""
+    if scores.size == 1:
+        return bool((scores[0] if code == 1 else -scores[0]) <= 0.0)
+    return bool(scores[code] <= scores[best_rival(scores, code)])

@@ -1,0 +1,182 @@
+"""Second-order online feature selection by confidence (P1 algorithms 4 and 6), two classes: four bytes per feature."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..heap import push, refresh_root, sift_down
+from ..jit import kernel, summing
+from .batch import longest_row, unsigned
+from .curve import count_mistakes
+from .members import KEPT, MISTAKES, UPDATES
+
+Array = Any
+
+SMALLEST_SCALE = 1e-12
+
+
+class ConfidenceState(NamedTuple):
+    """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
+
+    A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) / scale``, of a feature
+    that is not kept. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature never
+    seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
+    """
+
+    cells: Array  # int32, per feature position
+    member: Array  # int64, per slot: the position of the feature in ``cells``
+    member_id: Array  # int64, per slot: its id
+    weight: Array  # float64, per slot: mu_j
+    excess: Array  # float32, per slot: (1/S_jj - 1) / scale
+    heap_key: Array  # float32, a lower bound of the excess in ``heap_slot``
+    heap_slot: Array  # int32
+    bias: Array  # float64, 1 x 2: weight and excess of the intercept
+    scale: Array  # float64: what forgetting has left of old precision
+    counts: Array  # int64: kept features, mistakes, updates
+
+
+@kernel
+def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float) -> None:
+    """Learn the rows of one block, in order.
+
+    Problem  per row, with S the diagonal covariance and loss = max(0, 1 - y mu.x):
+                 beta = 1 / (x'Sx + gamma)
+                 if loss > 0:  mu_j += loss beta y S_jj x_j,   1/S_jj += x_j^2 / gamma
+             then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept is one more
+             feature, always kept, of value ``rows.constants``. A row of weight v learns with gamma / v. Before
+             each row all precisions above 1 shrink by ``decay``.
+    Given    ids: the id at a position, or empty where position and id are the same; curve: a Curve, or None.
+    Back     ``state`` and ``curve``, changed in place.
+
+    Only features of the row change their precision, and beside the common decay it only grows, so only they can
+    enter and the heap of the kept ones may be lazy: O(m) per row plus O(log B) per root refreshed. All features of the
+    row step before any outsider is compared. Entering is strict: on a tie the member stays.
+    """
+    cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    outside = cells.view(np.float32)
+    indptr, indices, values = rows.indptr, rows.indices, rows.values
+    longest = longest_row(indptr)
+    before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
+    pull = np.empty(longest)
+    scores = np.empty(1)
+    bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
+    for row in range(rows.codes.size):
+        begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
+        sign = 1.0 if rows.codes[row] == 1 else -1.0
+        constant = rows.constants[row]
+        scale *= decay
+        if scale < SMALLEST_SCALE:
+            rescale(state, scale)
+            bias_excess *= scale
+            scale = 1.0
+        score = bias_weight * constant
+        for i in range(begin, end):
+            position = unsigned(indices[i])
+            cell = cells[position]
+            if cell < 0:
+                slot = unsigned(-1 - cell)
+                score += weight[slot] * values[i]
+                if curve is not None:
+                    curve.sums[curve.bucket[slot], 0] += weight[slot] * values[i]
+                before[i - begin] = excess[slot]
+            else:
+                before[i - begin] = outside[position]
+        margin = sign * score
+        if margin <= 0.0:
+            counts[MISTAKES] += 1
+        if curve is not None:
+            state.bias[0, 0] = bias_weight
+            count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
+        if margin >= 1.0:
+            continue
+        counts[UPDATES] += 1
+        row_gamma = gamma / rows.weights[row]
+        growth = 1.0 / (row_gamma * scale)
+        bias_variance = 1.0 / (1.0 + bias_excess * scale)
+        spread = bias_variance * constant * constant
+        spread += learn_precisions(before, scale, growth, values, begin, end - begin, pull, grown)
+        step = (1.0 - margin) * sign / (spread + row_gamma)
+        bias_weight += step * bias_variance * constant
+        bias_excess += constant * constant * growth
+        threshold = np.float32(-1.0) if counts[KEPT] < weight.size else state.heap_key[0]
+        best = threshold
+        for i in range(begin, end):
+            position = unsigned(indices[i])
+            cell = cells[position]
+            if cell < 0:
+                slot = unsigned(-1 - cell)
+                weight[slot] += step * pull[i - begin]
+                excess[slot] = grown[i - begin]
+            else:
+                outside[position] = grown[i - begin]
+                best = max(best, grown[i - begin])
+        if best > threshold:
+            for i in range(begin, end):
+                if cells[indices[i]] >= 0:
+                    weight_if_kept = step * pull[i - begin]
+                    offer(state, ids, curve, indices[i], weight_if_kept)
+    state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
+
+
+@summing
+def learn_precisions(
+    excess: Array, scale: float, growth: float, values: Array, begin: int, count: int, pull: Array, grown: Array
+) -> float:
+    """What a row does to the precisions of its features; apart, so that it can be vectorised.
+
+    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on.
+    Back     pull: S x, with S as it was before the row; grown: excess + x^2 growth; and the row's x'Sx.
+    """
+    spread = 0.0
+    for i in range(count):
+        x = np.float64(values[begin + i])
+        variance = 1.0 / (1.0 + excess[i] * scale)
+        pull[i] = variance * x
+        grown[i] = excess[i] + x * x * growth
+        spread += variance * x * x
+    return spread
+
+
+@kernel
+def rescale(state: Any, scale: float) -> None:
+    """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
+    outside = state.cells.view(np.float32)
+    for position in range(outside.size):
+        if state.cells[position] > 0:
+            outside[position] = outside[position] * scale
+    for slot in range(state.excess.size):
+        state.excess[slot] = state.excess[slot] * scale
+        state.heap_key[slot] = state.heap_key[slot] * scale
+
+
+@kernel
+def offer(state: Any, ids: Array, curve: Any, position: int, weight: float) -> None:
+    """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
+    cells, excess = state.cells, state.excess
+    key = cells.view(np.float32)[position]
+    kept = state.counts[KEPT]
+    feature = ids[position] if ids.size else position
+    if kept < state.weight.size:
+        slot = kept
+        state.counts[KEPT] = kept + 1
+        state.member_id[slot] = feature
+        push(state.heap_key, state.heap_slot, state.member_id, kept, key, slot)
+    else:
+        if not key > state.heap_key[0]:
+            return
+        refresh_root(state.heap_key, state.heap_slot, state.member_id, kept, excess)
+        if not key > state.heap_key[0]:
+            return
+        slot = state.heap_slot[0]
+        cells.view(np.float32)[state.member[slot]] = excess[slot]
+        state.member_id[slot] = feature
+        state.heap_key[0] = key
+        sift_down(state.heap_key, state.heap_slot, state.member_id, kept, 0)
+    cells[position] = -1 - slot
+    state.member[slot] = position
+    state.weight[slot] = weight
+    excess[slot] = key
+    if curve is not None:
+        curve.bucket[slot] = curve.grid.size - 1

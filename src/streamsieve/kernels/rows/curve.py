@@ -1,0 +1,34 @@
+"""Accuracy against the number of features, from one pass.
+
+Every slot of the kept features belongs to a bucket of ranks: the best ``grid[0]``, the next up to ``grid[1]``, and so
+on. A row's score is summed per bucket; the prefix sums are the scores with the best ``grid[g]`` features alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..jit import kernel
+from .batch import is_mistake
+
+Array = Any
+
+
+class Curve(NamedTuple):
+    grid: Array  # int64, ascending numbers of features
+    bucket: Array  # int32, per slot
+    mistakes: Array  # int64, per number on the grid
+    sums: Array  # float64, per bucket and class: scratch of the row at hand
+
+
+@kernel
+def count_mistakes(curve: Any, bias: Array, constant: float, code: int, scores: Array) -> None:
+    """Judge the row whose bucket sums are in ``curve.sums`` with every number of features, and clear the sums."""
+    for c in range(scores.size):
+        scores[c] = bias[c, 0] * constant
+    for g in range(curve.grid.size):
+        for c in range(scores.size):
+            scores[c] += curve.sums[g, c]
+            curve.sums[g, c] = 0.0
+        if is_mistake(scores, code):
+            curve.mistakes[g] += 1

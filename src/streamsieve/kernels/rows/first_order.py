@@ -1,0 +1,218 @@
+"""First-order selection: the perceptron with truncation, and sparse projection (P1 algorithms 1 to 3 and 5, P4)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from .batch import is_mistake, longest_row, unsigned
+from .curve import count_mistakes
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
+
+Array = Any
+
+ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
+SMALLEST_SCALE = 1e-100
+SUM_ANEW_EVERY = 256  # updates
+NO_REACH = -1.0  # of a feature that is kept already
+
+
+class FirstOrderState(NamedTuple):
+    """The weights are ``scale * weight``, so that what multiplies all of them touches none."""
+
+    slots: Array  # int32, per feature position: its slot + 1, 0 for an outsider
+    member: Array  # int64, per slot: the position of the feature
+    member_id: Array  # int64
+    key: Array  # float64: a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    heap: Array  # int32
+    place: Array  # int32
+    weight: Array  # float64, slots x C
+    bias: Array  # float64, C x 1: the intercept, of the same scale
+    scale: Array  # float64
+    squares: Array  # float64: the sum of squares of ``weight`` and ``bias``
+    counts: Array  # int64: kept features, mistakes, updates
+
+
+@kernel
+def triggered(score: float, sign: float, trigger: int) -> bool:
+    """Whether a class has something to learn from a row."""
+    if trigger == ON_MISTAKE:
+        return sign * score <= 0.0
+    return sign * score <= 1.0 if trigger == ON_MARGIN else sign * score < 1.0
+
+
+@kernel
+def sign_of(c: int, code: int, n_scores: int) -> float:
+    """+1 where the class of weight vector c is the row's, -1 otherwise; one vector stands for two classes."""
+    positive = code == 1 if n_scores == 1 else code == c
+    return 1.0 if positive else -1.0
+
+
+@kernel
+def first_order_update(
+    state: Any, ids: Array, rows: Any, curve: Any, eta: float, shrink: float, radius: float, trigger: int
+) -> None:
+    """Learn the rows of one block, in order.
+
+    Problem  per row of sign y_c for class c (one against the rest):
+                 W <- shrink W;  if class c triggers:  w_c += eta y_c x
+                 if any did:  W <- min(1, radius / ||W||) W,  then keep the B features of largest max_c |w_cj|
+             PET is shrink 1 and radius infinite; FOFS shrink 1 - lambda eta and radius 1/sqrt(lambda).
+    Given    as in ``confidence_update``; trigger: ON_MISTAKE, ON_MARGIN or ON_LOSS.
+    Back     ``state`` and ``curve``, changed in place.
+
+    Outside the kept set every weight is exactly 0, so after a step only kept features and those of the row can be
+    non-zero: O(m log B). A member whose weight falls moves in the heap at once, one whose weight rises only when it
+    comes to the root and an outsider wants its place. What multiplies all weights goes into ``scale``; the norm is
+    carried along, and summed anew now and then lest rounding errors add up.
+    """
+    slots, weight, counts = state.slots, state.weight, state.counts
+    indptr, indices, values = rows.indptr, rows.indices, rows.values
+    n_classes = weight.shape[1]
+    reach = np.empty(longest_row(indptr))
+    scores, curve_scores, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    for row in range(rows.codes.size):
+        begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
+        constant = rows.constants[row]
+        scale = state.scale[0]
+        for c in range(n_classes):
+            scores[c] = state.bias[c, 0] * constant
+        for i in range(begin, end):
+            taken = slots[unsigned(indices[i])]
+            if taken > 0:
+                slot = unsigned(taken - 1)
+                for c in range(n_classes):
+                    part = weight[slot, c] * values[i]
+                    scores[c] += part
+                    if curve is not None:
+                        curve.sums[curve.bucket[slot], c] += part
+        for c in range(n_classes):
+            scores[c] *= scale
+        if is_mistake(scores, rows.codes[row]):
+            counts[MISTAKES] += 1
+        if curve is not None:
+            count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
+        learns = False
+        scale *= shrink
+        for c in range(n_classes):
+            sign = sign_of(c, rows.codes[row], n_classes)
+            steps[c] = 0.0
+            if triggered(scores[c], sign, trigger):
+                learns = True
+                steps[c] = eta * rows.weights[row] * sign / scale
+        state.scale[0] = scale
+        if learns:
+            counts[UPDATES] += 1
+            step(state, ids, curve, indices, values, begin, end, constant, steps, radius, reach)
+        if state.scale[0] < SMALLEST_SCALE:
+            rescale(state)
+
+
+@kernel
+def step(
+    state: Any,
+    ids: Array,
+    curve: Any,
+    indices: Array,
+    values: Array,
+    begin: int,
+    end: int,
+    constant: float,
+    steps: Array,
+    radius: float,
+    reach: Array,
+) -> None:
+    """Add ``steps[c]`` times the row from ``begin`` to ``end`` to the stored weights, project and truncate.
+
+    ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider would have.
+    """
+    weight, slots, counts = state.weight, state.slots, state.counts
+    heap, place, key, member, member_id = state.heap, state.place, state.key, state.member, state.member_id
+    outside = squares_outside = longest_step = 0.0
+    for c in range(steps.size):
+        longest_step = max(longest_step, abs(steps[c]))
+    if counts[UPDATES] % SUM_ANEW_EVERY == 0:
+        sum_squares(state)
+    squares = state.squares[0]
+    for c in range(steps.size):
+        squares -= state.bias[c, 0] * state.bias[c, 0]
+        state.bias[c, 0] += steps[c] * constant
+        squares += state.bias[c, 0] * state.bias[c, 0]
+    for i in range(begin, end):
+        taken = slots[unsigned(indices[i])]
+        x = np.float64(values[i])
+        if taken > 0:
+            slot = unsigned(taken - 1)
+            for c in range(steps.size):
+                squares -= weight[slot, c] * weight[slot, c]
+                weight[slot, c] += steps[c] * x
+                squares += weight[slot, c] * weight[slot, c]
+            size = largest(weight, slot)
+            if size < key[slot]:
+                key[slot] = size
+                settle(heap, place, key, member_id, counts[KEPT], slot)
+            reach[i - begin] = NO_REACH
+        else:
+            reach[i - begin] = abs(x) * longest_step
+            outside += x * x
+    for c in range(steps.size):
+        squares_outside += outside * steps[c] * steps[c]
+    norm = np.sqrt(max(0.0, squares + squares_outside)) * state.scale[0]
+    if norm > radius:
+        state.scale[0] *= radius / norm
+    for i in range(begin, end):
+        if reach[i - begin] > NO_REACH:
+            slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
+            while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != largest(weight, slot):
+                key[slot] = largest(weight, slot)
+                settle(heap, place, key, member_id, counts[KEPT], slot)
+                slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
+            if slot != NO_SLOT:
+                if slot < counts[KEPT]:
+                    slots[member[slot]] = 0
+                for c in range(steps.size):
+                    squares -= weight[slot, c] * weight[slot, c]
+                    weight[slot, c] = steps[c] * values[i]
+                    squares += weight[slot, c] * weight[slot, c]
+                slots[indices[i]] = slot + 1
+                seat(heap, place, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])
+                if curve is not None:
+                    curve.bucket[slot] = curve.grid.size - 1
+    state.squares[0] = squares
+
+
+@kernel
+def largest(weight: Array, row: int) -> float:
+    """The largest |weight| of a row over the classes."""
+    top = 0.0
+    for c in range(weight.shape[1]):
+        top = max(top, abs(weight[row, c]))
+    return top
+
+
+@kernel
+def sum_squares(state: Any) -> None:
+    """The sum of squares of all stored weights, from scratch."""
+    squares = 0.0
+    for slot in range(state.counts[KEPT]):
+        for c in range(state.weight.shape[1]):
+            squares += state.weight[slot, c] * state.weight[slot, c]
+    for c in range(state.bias.shape[0]):
+        squares += state.bias[c, 0] * state.bias[c, 0]
+    state.squares[0] = squares
+
+
+@kernel
+def rescale(state: Any) -> None:
+    """Put the scale into the stored weights before it becomes too small."""
+    scale = state.scale[0]
+    for slot in range(state.counts[KEPT]):
+        for c in range(state.weight.shape[1]):
+            state.weight[slot, c] *= scale
+        state.key[slot] *= scale
+    for c in range(state.bias.shape[0]):
+        state.bias[c, 0] *= scale
+    state.scale[0] = 1.0
+    sum_squares(state)

@@ -1,0 +1,79 @@
+"""The kept features of a state, in a heap whose root is the one to lose its place next.
+
+For keys that rise and fall. A state that uses this has, per slot: ``member`` (position of the feature),
+``member_id``, ``key``, ``place`` (where the slot stands in ``heap``); the slots in heap order, ``heap``; and
+``counts[KEPT]``. Of equal keys the highest id goes first, so ties never depend on the heap's shape.
+
+The functions take the arrays one by one: for a state as a whole Numba would count references at every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..heap import goes_first
+from ..jit import inlined, kernel
+
+Array = Any
+
+KEPT, MISTAKES, UPDATES = 0, 1, 2  # entries of ``counts``
+NO_SLOT = -1
+
+
+@inlined
+def before(key: Array, member_id: Array, slot_a: int, slot_b: int) -> bool:
+    """Whether slot a loses its place before slot b."""
+    return goes_first(key[slot_a], member_id[slot_a], key[slot_b], member_id[slot_b])
+
+
+@kernel
+def settle(heap: Array, place: Array, key: Array, member_id: Array, size: int, slot: int) -> None:
+    """Put a slot whose key has changed where it belongs."""
+    at = int(place[slot])
+    while at > 0 and before(key, member_id, slot, heap[(at - 1) // 2]):
+        heap[at] = heap[(at - 1) // 2]
+        place[heap[at]] = at
+        at = (at - 1) // 2
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and before(key, member_id, heap[child + 1], heap[child]):
+            child += 1
+        if not before(key, member_id, heap[child], slot):
+            break
+        heap[at] = heap[child]
+        place[heap[at]] = at
+        at = child
+    heap[at] = slot
+    place[slot] = at
+
+
+@inlined
+def slot_for(heap: Array, key: Array, kept: int, value: float) -> int:
+    """The slot an outsider of key ``value`` would get: a free one, or the root's if its key is smaller; or NO_SLOT."""
+    if kept < key.size:
+        return int(kept)
+    root = heap[0]
+    return int(root) if value > key[root] else NO_SLOT
+
+
+@kernel
+def seat(
+    heap: Array,
+    place: Array,
+    key: Array,
+    member: Array,
+    member_id: Array,
+    counts: Array,
+    slot: int,
+    position: int,
+    ids: Array,
+    value: float,
+) -> None:
+    """Give a slot from ``slot_for`` to the feature at ``position``, with key ``value``; ``ids`` as for the update."""
+    if slot == counts[KEPT]:
+        counts[KEPT] = slot + 1
+        place[slot] = slot
+    member[slot] = position
+    member_id[slot] = ids[position] if ids.size else position
+    key[slot] = value
+    settle(heap, place, key, member_id, counts[KEPT], slot)

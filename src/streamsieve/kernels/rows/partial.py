@@ -1,0 +1,256 @@
+"""Learning from rows of which only some attributes are looked at (P4 algorithm 4), and at random (P4 4.1 and 4.3)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from .batch import is_mistake, longest_row
+from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
+from .members import KEPT, MISTAKES, UPDATES
+from .scaling import NORMS, ROWS
+
+Array = Any
+
+EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
+NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, standardised, divided by its spread
+
+
+class PartialState(NamedTuple):
+    """A FirstOrderState and, per feature, what asking and running standardisation need; zero is the start of all."""
+
+    slots: Array
+    member: Array
+    member_id: Array
+    key: Array
+    heap: Array
+    place: Array
+    weight: Array
+    bias: Array
+    scale: Array
+    squares: Array
+    counts: Array
+    shift: Array  # int64, per feature: which feature stands there in the shuffled order, less the position
+    turn: Array  # int64, per feature: when it was last asked for
+    seen: Array  # float64, per feature: how often
+    mean: Array  # float64, per feature
+    deviation: Array  # float64, per feature: sum of squared deviations from the mean
+    value: Array  # float64, per feature: scratch of the row at hand
+    asked: Array  # int64: the features asked for, ascending
+    question: (
+        Array  # int64: whether they were drawn, how many there are, number of the row, whether it is still to come
+    )
+    totals: Array  # float64: sum of norms of what was seen, rows
+
+
+@kernel
+def choose(state: Any, random: Any, epsilon: float, n_features: int) -> None:
+    """Decide what to see of the next row: with probability ``epsilon`` B features drawn from all, else those in use."""
+    asked, question = state.asked, state.question
+    question[TURN] += 1
+    question[EXPLORED] = random.random() < epsilon
+    count = 0
+    if question[EXPLORED]:
+        count = min(asked.size, n_features)
+        for i in range(count):
+            k = i + int(random.random() * (n_features - i))
+            drawn = state.shift[k] + k
+            state.shift[k] = state.shift[i] + i - k
+            state.shift[i] = drawn - i
+            asked[i] = drawn
+    else:
+        for slot in range(state.counts[KEPT]):
+            if state.weight[slot, 0] != 0.0:
+                asked[count] = state.member[slot]
+                count += 1
+    asked[:count] = np.sort(asked[:count])
+    for i in range(count):
+        state.turn[asked[i]] = question[TURN]
+    question[ASKED] = count
+
+
+@kernel
+def partial_update(
+    state: Any,
+    ids: Array,
+    rows: Any,
+    random: Any,
+    epsilon: float,
+    eta: float,
+    radius: float,
+    trigger: int,
+    n_features: int,
+    scaling: int,
+    unit_length: bool,
+    intercept_share: float,
+) -> None:
+    """Learn the rows of one block, in order, looking only at what was asked for (P4 algorithm 4), two classes.
+
+    Problem  per row: choose what to see; score with it; if y score <= 1: divide every seen value by the probability
+    that
+             it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the ball of ``radius``,
+             keep the B largest weights.
+    Given    scaling, unit_length, intercept_share: what ``normalize`` and ``fit_intercept`` ask for, done with seen
+    values
+             only. A question that is pending is answered by the first row.
+    Back     ``state``, changed in place. Values not asked for are never read.
+    """
+    budget = state.asked.size
+    seen_values, reach = np.empty(budget), np.empty(budget)
+    positions = np.empty(budget, np.int64)
+    scores, steps = np.empty(1), np.empty(1)
+    for row in range(rows.codes.size):
+        if not state.question[PENDING]:
+            choose(state, random, epsilon, n_features)
+        state.question[PENDING] = 0
+        count = state.question[ASKED]
+        asked = state.asked[:count]
+        for i in range(rows.indptr[row], rows.indptr[row + 1]):
+            if state.turn[rows.indices[i]] == state.question[TURN]:
+                state.value[rows.indices[i]] = rows.values[i]
+        squares = 0.0
+        for i in range(count):
+            seen_values[i] = scaled(state, asked[i], scaling)
+            state.value[asked[i]] = 0.0
+            squares += seen_values[i] * seen_values[i]
+        norm = np.sqrt(squares)
+        if unit_length and norm > 0.0:
+            for i in range(count):
+                seen_values[i] /= norm
+            norm = 1.0
+        state.totals[NORMS] += norm
+        state.totals[ROWS] += 1.0
+        constant = intercept_share * state.totals[NORMS] / state.totals[ROWS]
+        scores[0] = state.bias[0, 0] * constant
+        for i in range(count):
+            slot = state.slots[asked[i]] - 1
+            if slot >= 0:
+                scores[0] += state.weight[slot, 0] * seen_values[i]
+        scores[0] *= state.scale[0]
+        if is_mistake(scores, rows.codes[row]):
+            state.counts[MISTAKES] += 1
+        sign = sign_of(0, rows.codes[row], 1)
+        if not triggered(scores[0], sign, trigger):
+            continue
+        state.counts[UPDATES] += 1
+        present = 0
+        for i in range(count):
+            if seen_values[i] != 0.0:
+                slot = state.slots[asked[i]] - 1
+                in_use = slot >= 0 and state.weight[slot, 0] != 0.0
+                chance = budget / n_features * epsilon + (1.0 - epsilon if in_use else 0.0)
+                seen_values[present] = seen_values[i] / chance
+                positions[present] = asked[i]
+                present += 1
+        steps[0] = eta * rows.weights[row] * sign / state.scale[0]
+        step(state, ids, None, positions, seen_values, 0, present, constant, steps, radius, reach)
+        if state.scale[0] < SMALLEST_SCALE:
+            rescale(state)
+
+
+@kernel
+def scaled(state: Any, position: int, scaling: int) -> float:
+    """A value just seen, after taking it into the running mean and spread of its feature."""
+    x = state.value[position]
+    if scaling == NOT_SCALED:
+        return float(x)
+    state.seen[position] += 1.0
+    off = x - state.mean[position]
+    state.mean[position] += off / state.seen[position]
+    state.deviation[position] += off * (x - state.mean[position])
+    spread = np.sqrt(state.deviation[position] / state.seen[position])
+    if scaling == CENTRED:
+        return float((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
+    return float(x / spread) if spread > 0.0 else float(x)
+
+
+class RandomState(NamedTuple):
+    slots: Array  # int32, per feature position: its slot + 1, 0 for an outsider
+    member: Array  # int64
+    member_id: Array  # int64
+    weight: Array  # float64, slots x C
+    bias: Array  # float64, C x 1
+    counts: Array  # int64: kept features, mistakes, updates
+
+
+@kernel
+def random_update(state: Any, ids: Array, rows: Any, random: Any, eta: float, trigger: int, n_features: int) -> None:
+    """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (P4: RAND).
+
+    Of the features that have a weight after the step, those in a random B of all ``n_features`` stay. Whether one is in
+    it is drawn one after the other, with the chance that what was drawn before leaves: O(B + m) per step.
+    """
+    slots, weight, counts = state.slots, state.weight, state.counts
+    budget, n_classes = weight.shape
+    scores, steps = np.empty(n_classes), np.empty(n_classes)
+    outsider = np.empty(longest_row(rows.indptr), np.bool_)
+    for row in range(rows.codes.size):
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        for c in range(n_classes):
+            scores[c] = state.bias[c, 0] * rows.constants[row]
+            for i in range(begin, end):
+                slot = slots[rows.indices[i]] - 1
+                if slot >= 0:
+                    scores[c] += weight[slot, c] * rows.values[i]
+        if is_mistake(scores, rows.codes[row]):
+            counts[MISTAKES] += 1
+        learns = False
+        for c in range(n_classes):
+            sign = sign_of(c, rows.codes[row], n_classes)
+            steps[c] = 0.0
+            if triggered(scores[c], sign, trigger):
+                learns = True
+                steps[c] = eta * rows.weights[row] * sign
+            state.bias[c, 0] += steps[c] * rows.constants[row]
+        if not learns:
+            continue
+        counts[UPDATES] += 1
+        for i in range(begin, end):
+            slot = slots[rows.indices[i]] - 1
+            outsider[i - begin] = slot < 0
+            if slot >= 0:
+                for c in range(n_classes):
+                    weight[slot, c] += steps[c] * rows.values[i]
+        members = counts[KEPT]
+        kept = 0
+        for slot in range(members):
+            if random.random() * (n_features - slot) < budget - kept:
+                move_slot(state, slot, kept)
+                kept += 1
+            else:
+                slots[state.member[slot]] = 0
+        looked_at = members
+        for i in range(begin, end):
+            position = rows.indices[i]
+            if outsider[i - begin]:
+                if random.random() * (n_features - looked_at) < budget - kept:
+                    state.member[kept] = position
+                    state.member_id[kept] = ids[position] if ids.size else position
+                    for c in range(n_classes):
+                        weight[kept, c] = steps[c] * rows.values[i]
+                    kept += 1
+                    slots[position] = kept
+                looked_at += 1
+        counts[KEPT] = kept
+
+
+@kernel
+def move_slot(state: Any, old: int, new: int) -> None:
+    """Give a kept feature another slot."""
+    state.member[new] = state.member[old]
+    state.member_id[new] = state.member_id[old]
+    for c in range(state.weight.shape[1]):
+        state.weight[new, c] = state.weight[old, c]
+    state.slots[state.member[new]] = new + 1
+
+
+@kernel
+def thin_rows(indptr: Array, seen: int, n_features: int, random: Any, keep: Array) -> None:
+    """Mark the entries of each row that are in a fresh random ``seen`` of all ``n_features`` features."""
+    for row in range(indptr.size - 1):
+        taken = 0
+        for i in range(indptr[row], indptr[row + 1]):
+            keep[i] = random.random() * (n_features - (i - indptr[row])) < seen - taken
+            taken += keep[i]

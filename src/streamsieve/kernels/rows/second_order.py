@@ -1,0 +1,220 @@
+"""Second-order selection for many classes (P1 section 3.6): by signal to noise and by confidence."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..jit import kernel
+from .batch import is_mistake, longest_row, set_directions
+from .confidence import SMALLEST_SCALE
+from .curve import count_mistakes
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
+
+Array = Any
+
+
+class SecondOrderState(NamedTuple):
+    """What both rules remember.
+
+    ``cells`` has a row per feature: per class the precision above its start, ``(1/S - 1) / scale``; and, if outsiders
+    have shadow weights, per class the weight. A first entry with its sign bit set names the slot of a kept feature
+    instead, ``-1 - bits``. All zeros is a feature never seen.
+    """
+
+    cells: Array  # float32, per feature position: C or 2 C
+    member: Array  # int64, per slot: the position of the feature
+    member_id: Array  # int64
+    key: Array  # float64: a lower bound of ``fresh``, by which the heap is ordered
+    heap: Array  # int32, slots in heap order
+    place: Array  # int32, per slot: where it stands in the heap
+    fresh: Array  # float64, per slot: what it is kept by
+    weight: Array  # float64, slots x C: mu
+    excess: Array  # float32, slots x C: (1/S - 1) / scale
+    bias: Array  # float64, C x 2: weight and excess of the intercept
+    scale: Array  # float64: what forgetting has left of old precision
+    counts: Array  # int64: kept features, mistakes, updates
+
+
+@kernel
+def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float, rule: int) -> None:
+    """Learn the rows of one block, in order.
+
+    Problem  per row, with a_c the directions of the classes (P1 eq. 10 and 11), m = sum_c a_c mu_c.x over the kept
+             features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss > 0:
+                 kept      mu_cj += loss beta a_c S_cj x_j
+                 shadows   mu_cj += max(0, 1 - m - sum_c a_c mu_cj x_j) beta a_c S_cj x_j
+                 all       1/S_cj += a_c^2 x_j^2 / gamma
+             then keep the B features of largest key. Shadow weights take no part in the score: each learns as if it
+             were the only one added to the kept ones. With them the key is signal to noise, sqrt(sum_c mu_cj^2 /
+             S_cj); without, confidence, -sum_c S_cj (P1 3.6), and a newcomer starts with the step of its row.
+    Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM.
+    Back     ``state`` and ``curve``, changed in place.
+
+    Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
+    falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
+    to the root and an outsider wants its place.
+    """
+    cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    heap, place, member_id = state.heap, state.place, state.member_id
+    flags = cells.view(np.int32)
+    indptr, indices, values = rows.indptr, rows.indices, rows.values
+    n_classes = weight.shape[1]
+    shadows = cells.shape[1] > n_classes
+    decays = decay < 1.0 and not shadows  # then what the heap has of a confidence may be too high, and is no bound
+    longest = longest_row(indptr)
+    covariance = np.empty((longest, n_classes))
+    newcomer = np.empty((longest, n_classes))
+    keys = np.empty(longest)
+    scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    for row in range(rows.codes.size):
+        begin, end = indptr[row], indptr[row + 1]
+        constant = rows.constants[row]
+        state.scale[0] *= decay
+        if state.scale[0] < SMALLEST_SCALE:
+            rescale(state, shadows)
+        scale = state.scale[0]
+        for c in range(n_classes):
+            scores[c] = state.bias[c, 0] * constant
+        for i in range(begin, end):
+            flag = flags[indices[i], 0]
+            if flag < 0:
+                for c in range(n_classes):
+                    part = weight[-1 - flag, c] * values[i]
+                    scores[c] += part
+                    if curve is not None:
+                        curve.sums[curve.bucket[-1 - flag], c] += part
+        if is_mistake(scores, rows.codes[row]):
+            counts[MISTAKES] += 1
+        if curve is not None:
+            count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
+        margin = set_directions(scores, rows.codes[row], rule, directions)
+        if margin >= 1.0:
+            continue
+        counts[UPDATES] += 1
+        spread = 0.0
+        for c in range(n_classes):
+            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
+            spread += directions[c] * directions[c] * variance * constant * constant
+        for i in range(begin, end):
+            x = np.float64(values[i])
+            flag = flags[indices[i], 0]
+            for c in range(n_classes):
+                stored = excess[-1 - flag, c] if flag < 0 else cells[indices[i], c]
+                variance = 1.0 / (1.0 + stored * scale)
+                covariance[i - begin, c] = variance
+                spread += directions[c] * directions[c] * variance * x * x
+        row_gamma = gamma / rows.weights[row]
+        beta = 1.0 / (spread + row_gamma)
+        growth = 1.0 / (row_gamma * scale)
+        for c in range(n_classes):
+            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
+            state.bias[c, 0] += (1.0 - margin) * beta * directions[c] * variance * constant
+            state.bias[c, 1] += directions[c] * directions[c] * constant * constant * growth
+        for i in range(begin, end):
+            x = np.float64(values[i])
+            position = indices[i]
+            flag = flags[position, 0]
+            loss = 1.0 - margin
+            if flag < 0:
+                slot = -1 - flag
+                for c in range(n_classes):
+                    weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
+                    excess[slot, c] = excess[slot, c] + directions[c] * directions[c] * x * x * growth
+                state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
+                if decays or state.fresh[slot] < state.key[slot]:
+                    state.key[slot] = state.fresh[slot]
+                    settle(heap, place, state.key, member_id, counts[KEPT], slot)
+                keys[i - begin] = -np.inf
+                continue
+            for c in range(n_classes):
+                newcomer[i - begin, c] = cells[position, n_classes + c] if shadows else 0.0
+                loss -= directions[c] * newcomer[i - begin, c] * x
+            loss = max(0.0, loss)
+            for c in range(n_classes):
+                newcomer[i - begin, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
+                cells[position, c] = cells[position, c] + directions[c] * directions[c] * x * x * growth
+                if shadows:
+                    cells[position, n_classes + c] = newcomer[i - begin, c]
+            keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
+        for i in range(begin, end):
+            key = keys[i - begin]
+            if key > -np.inf and (decays or slot_for(heap, state.key, counts[KEPT], key) != NO_SLOT):
+                freshen_root(state, shadows, scale)
+                slot = slot_for(heap, state.key, counts[KEPT], key)
+                if slot != NO_SLOT:
+                    enter(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
+                    if curve is not None:
+                        curve.bucket[slot] = curve.grid.size - 1
+
+
+@kernel
+def key_of(weights: Array, row: int, precisions: Array, at: int, shadows: bool, scale: float) -> float:
+    """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
+
+    Dividing by the scale keeps keys of different ages comparable when precision decays.
+    """
+    total = 0.0
+    for c in range(weights.shape[1]):
+        if shadows:
+            total += weights[row, c] * weights[row, c] * (1.0 / scale + precisions[at, c])
+        else:
+            total -= 1.0 / (1.0 + precisions[at, c] * scale)
+    return float(np.sqrt(total)) if shadows else total
+
+
+@kernel
+def freshen_root(state: Any, shadows: bool, scale: float) -> None:
+    """Bring bounds up to date until that of the root is, which then has the smallest key of all.
+
+    Confidence is brought up to date itself: it may have decayed since its feature was last seen.
+    """
+    while state.counts[KEPT] == state.key.size:  # while there is room nobody must go
+        root = state.heap[0]
+        if not shadows:
+            state.fresh[root] = key_of(state.weight, root, state.excess, root, False, scale)
+        if state.fresh[root] == state.key[root]:
+            break
+        state.key[root] = state.fresh[root]
+        settle(state.heap, state.place, state.key, state.member_id, state.counts[KEPT], root)
+
+
+@kernel
+def enter(
+    state: Any, ids: Array, slot: int, position: int, key: float, weights: Array, row: int, shadows: bool
+) -> None:
+    """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
+    cells, n_classes = state.cells, weights.shape[1]
+    if slot < state.counts[KEPT]:
+        for c in range(n_classes):
+            cells[state.member[slot], c] = state.excess[slot, c]
+            if shadows:
+                cells[state.member[slot], n_classes + c] = state.weight[slot, c]
+    for c in range(n_classes):
+        state.weight[slot, c] = weights[row, c]
+        state.excess[slot, c] = cells[position, c]
+    cells.view(np.int32)[position, 0] = -1 - slot
+    state.fresh[slot] = key
+    members = state.heap, state.place, state.key, state.member, state.member_id, state.counts
+    seat(*members, slot, position, ids, key)
+
+
+@kernel
+def rescale(state: Any, shadows: bool) -> None:
+    """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
+    scale = state.scale[0]
+    flags = state.cells.view(np.int32)
+    for position in range(state.cells.shape[0]):
+        if flags[position, 0] >= 0:
+            for c in range(state.weight.shape[1]):
+                state.cells[position, c] = state.cells[position, c] * scale
+    for slot in range(state.counts[KEPT]):
+        for c in range(state.weight.shape[1]):
+            state.excess[slot, c] = state.excess[slot, c] * scale
+        if shadows:
+            state.key[slot] *= np.sqrt(scale)
+            state.fresh[slot] *= np.sqrt(scale)
+    for c in range(state.weight.shape[1]):
+        state.bias[c, 1] *= scale
+    state.scale[0] = 1.0
