@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from streamsieve.blocks import ColumnBlock
+from streamsieve.sources.base import ColumnSource
 from streamsieve.sources.writers import write_columns
 
 ROWS, AT_ONCE, INFORMATIVE = 2_000, 500, 7
@@ -34,14 +35,15 @@ print(limit, learner.n_features_seen_, *learner.selection().indices)
 """
 
 
-class ManyColumns:
+class ManyColumns(ColumnSource):
     """Columns of noise, one of them telling the class."""
 
-    name, feature_names, value_type = "noise", None, np.float32
-    n_rows: int | None = ROWS
+    value_type = np.float32
+    n_rows = ROWS
 
     def __init__(self, n_features: int) -> None:
-        self.n_features: int | None = n_features
+        super().__init__("noise")
+        self.n_features = n_features
 
     def targets(self) -> np.ndarray:
         return np.arange(ROWS) % 2

@@ -119,8 +119,7 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
         self.check_parameters()
         X, y = validate_data(self, X, y, **self._accepted())
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        missing = self.reads_what_it_asks
-        source = ArraySource(X, y, self._names(), name="", sample_weight=weights, allow_nan=missing)
+        source = ArraySource(X, y, self._names(), name="", sample_weight=weights)
         return self.fit_source(source, classes_of(y))
 
     def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
@@ -128,7 +127,6 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
         first = not self.started
         before = {name: getattr(self, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(self, name)}
         rows = -1 if first else self.n_rows_
-        missing = self.reads_what_it_asks
         try:
             X, y = self._validated_chunk(X, y, first)
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -136,7 +134,7 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
                 self.start(X.shape[1], classes_of(y) if classes is None else classes, self._names())
             elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
-            for block in ArraySource(X, y, name="", sample_weight=weights, allow_nan=missing).row_blocks():
+            for block in ArraySource(X, y, name="", sample_weight=weights).row_blocks(self._missing()):
                 self.partial_fit_block(block)
         except Exception:
             if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
@@ -169,7 +167,7 @@ class RowSelector(ClassifierMixin, Selector, RowLearner):
             X = check_array(X, **self._accepted())
         else:
             X = validate_data(self, X, **self._accepted(), reset=False)
-        blocks = ArraySource(X, name="", allow_nan=self.reads_what_it_asks).row_blocks()
+        blocks = ArraySource(X, name="").row_blocks(self._missing())
         return np.concatenate([self.decision_function_block(block) for block in blocks])
 
     def predict(self, X: Any) -> NDArray[Any]:

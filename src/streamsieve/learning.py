@@ -193,7 +193,7 @@ def _progress(selector: Any, source: Source) -> Progress:
     return Progress(
         selector.n_rows_,
         source.n_rows,
-        getattr(source, "bytes_read", None),
-        getattr(source, "n_bytes", None),
+        source.bytes_read,
+        source.n_bytes,
         getattr(selector, "mistakes_", None),
     )

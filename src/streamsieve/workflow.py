@@ -26,10 +26,10 @@ from .selectors.columns.base import ColumnLearner
 from .selectors.matrix.base import MatrixLearner
 from .selectors.rows.addresses import table_addresses
 from .selectors.rows.base import RowLearner
-from .sources import Source, open_like, open_source, refuse_target
+from .sources import ColumnSource, Source, open_like, open_source, refuse_target
+from .sources.base import by_rows
 from .sources.column_lists import FEATURES_WRITTEN, ColumnListSource
-from .sources.columns import ColumnSource
-from .sources.turning import turned
+from .sources.transpose import transposed
 from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
 
 ASKED = {  # what run.json tells
@@ -157,7 +157,7 @@ def apply(
     lookup = table_addresses(selection.indices)
     blocks = (_reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
     names = np.array([f"x{feature}" for feature in selection.indices]) if selection.names is None else selection.names
-    table_target = getattr(source, "target", None)
+    table_target = source.target
     return write_rows(
         Path(output), blocks, names, n_features=len(selection), zero_based=zero_based, target=table_target
     )
@@ -217,16 +217,14 @@ def convert_to_columns(
         if watch and unit == FEATURES_WRITTEN:
             watch(Progress(done, total, None, None, None, unit))
         elif watch:
-            watch(
-                Progress(done, total, getattr(source, "bytes_read", None), getattr(source, "n_bytes", None), None, unit)
-            )
+            watch(Progress(done, total, source.bytes_read, source.n_bytes, None, unit))
 
     if isinstance(source, ColumnSource):
         return write_columns(path, source, report)
     stamp = {"data": _fingerprint(data), "target": target, "zero_based": zero_based, "memory": memory}
     if _place(data) is None:
         stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
-    with turned(source, budget, work_folder(path), stamp, report) as columns:
+    with transposed(source, budget, work_folder(path), stamp, report) as columns:
         if work_folder(path).exists():  # and locked
             clear_partial(path)
         return write_columns(path, columns, report)
@@ -273,7 +271,7 @@ def describe(source: Source) -> dict[str, Any]:
         "largest_value": highest if lowest <= highest else None,
         "labels": {_label_key(label): count for label, count in sorted(labels.items())},
         "label_changes": changes,
-        "named": source.feature_names is not None or getattr(source, "has_names", False),
+        "named": source.has_names,
     }
 
 
@@ -349,7 +347,7 @@ def _open_like(data: Any, names: NDArray[Any] | None, target: str | None, zero_b
     Other data that names its features must name them in the same order. The ``target`` is for tables alone.
     """
     columns = None if names is None else [str(name) for name in names]
-    source = open_like(data, target, zero_based, columns)
+    source = by_rows(open_like(data, target, zero_based, columns))
     if columns is not None and source.feature_names is not None:
         for position, (known, found) in enumerate(zip(columns, source.feature_names, strict=False)):
             if known != found:
@@ -365,7 +363,7 @@ def _open_test(test: Any, request: dict[str, Any], source: Source) -> Source | N
     if test is None:
         return None
     rows = _open_like(test, source.feature_names, request["target"], request["zero_based"])
-    if not getattr(rows, "has_target", True) or getattr(rows, "y", test) is None:
+    if not rows.has_labels:
         raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
     return rows
 

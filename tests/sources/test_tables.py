@@ -685,8 +685,7 @@ def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends,
             monkeypatch.setattr(delimited, "WIDE", wide)
             monkeypatch.setattr(delimited, "BLOCK_BYTES", block_bytes)
             source = open_source(path, "y", columns=columns)
-            source.allow_nan = True
-            blocks = list(source.row_blocks())
+            blocks = list(source.row_blocks("keep"))
             labels = [label for block in blocks for label in block.y.tolist()]
             found.append((np.concatenate([block.to_dense() for block in blocks]), labels))
         np.testing.assert_array_equal(found[0][0], found[1][0])

@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from ..errors import UsageError
-from .base import BaseSource, Source
+from .base import BlockSource, ColumnBlockSource, ColumnSource, DataSource, Source
 from .streams import split_suffix
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 
-__all__ = ["Source", "open_like", "open_source", "refuse_target"]
+__all__ = [
+    "BlockSource",
+    "ColumnBlockSource",
+    "ColumnSource",
+    "DataSource",
+    "Source",
+    "open_like",
+    "open_source",
+    "refuse_target",
+]
+
+Data = str | Path | DataSource | tuple[Any, Any]
 
 
+@overload
 def open_source(
     data: str | Path | Source | tuple[Any, Any],
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
-) -> Source:
+) -> Source: ...
+
+
+@overload
+def open_source(
+    data: ColumnSource, target: str | None = None, zero_based: bool = False, columns: list[str] | None = None
+) -> ColumnSource: ...
+
+
+def open_source(
+    data: Data, target: str | None = None, zero_based: bool = False, columns: list[str] | None = None
+) -> DataSource:
     """The source for a file, by its suffix.
 
     .csv .tsv .tab are tables with a header line, .parquet and .arrow (also .feather, .ipc) tables or sparse rows; for
@@ -36,9 +59,7 @@ def open_source(
     return source
 
 
-def open_like(
-    data: str | Path | Source | tuple[Any, Any], target: str | None, zero_based: bool, columns: list[str] | None
-) -> Source:
+def open_like(data: Data, target: str | None, zero_based: bool, columns: list[str] | None) -> DataSource:
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is no mistake."""
     if isinstance(data, tuple):
         from .arrays import ArraySource
@@ -46,20 +67,23 @@ def open_like(
         return ArraySource(*data)
     if isinstance(data, str | Path):
         return _open_named(data, target, zero_based, columns)
-    if not hasattr(data, "row_blocks"):
-        raise UsageError(f"cannot read rows from {type(data).__name__}; give a path, a source or a pair (X, y)")
+    if not isinstance(data, DataSource):
+        raise UsageError(
+            f"cannot read from {type(data).__name__}; give a path, a source or a pair (X, y); BlockSource and "
+            "ColumnBlockSource make sources of blocks"
+        )
     return data
 
 
-def refuse_target(source: Source) -> None:
+def refuse_target(source: DataSource) -> None:
     """Refuse a target column for rows that come with their labels."""
-    if not hasattr(source, "target"):
+    if not source.takes_target:
         raise UsageError(
             f"{source.name}: a target column is for tables (.csv .tsv .parquet .arrow); here labels come with the rows"
         )
 
 
-def _open_named(data: str | Path, target: str | None, zero_based: bool, columns: list[str] | None) -> BaseSource:
+def _open_named(data: str | Path, target: str | None, zero_based: bool, columns: list[str] | None) -> Source:
     name = str(data)
     if name.startswith("synthetic:"):
         from .synthetic import open_synthetic

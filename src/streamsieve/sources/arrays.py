@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, dense_block
 from ..errors import DataError
-from .base import BaseSource
+from .base import ColumnSource, Missing, Source, refuse_not_finite
 from .columns import blocks_of_columns
 
 BLOCK_VALUES = 1 << 20
 
 
-class ArraySource(BaseSource):
+class ArraySource(Source, ColumnSource):
     """A matrix, dense or sparse, with its labels."""
 
     def __init__(
@@ -31,22 +31,21 @@ class ArraySource(BaseSource):
         name: str = "array",
         block_rows: int | None = None,
         sample_weight: NDArray[np.float64] | None = None,
-        allow_nan: bool = False,
     ) -> None:
         super().__init__(name)
         X, names = as_matrix(X, name)
         self.matrix = X
         self.y = None if y is None else as_labels(y, name)
+        self.has_labels = y is not None
         self.n_rows, self.n_features = (int(size) for size in X.shape)
         if self.y is not None and len(self.y) != self.n_rows:
             raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
         self.feature_names = names if feature_names is None else feature_names
         self.block_rows = block_rows
         self.sample_weight = sample_weight
-        self.allow_nan = allow_nan
         self.value_type = np.float32 if X.dtype == np.float32 else np.float64
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows = self.n_rows or 0
         sparse = is_sparse(self.matrix)
         if self.block_rows:
@@ -65,7 +64,7 @@ class ArraySource(BaseSource):
                 block = block_of(self.matrix[start:stop], labels, self.name)
             if self.sample_weight is not None:
                 block = replace(block, sample_weight=self.sample_weight[start:stop])
-            refuse_not_finite(block, start, self.feature_names, self.allow_nan)
+            refuse_not_finite(block, start, self.feature_names, missing)
             yield block
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -151,20 +150,6 @@ def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBl
         indptr = np.concatenate([[0], np.cumsum(present)])[indptr]
         indices, values = indices[present], values[present]
     return RowBlock(indptr, indices, values, y, matrix.shape[1], origin)
-
-
-def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None, allow_nan: bool = False) -> None:
-    """Refuse NaN, unless it is let in, infinity and values beyond float32, naming the row (from 1) and the column."""
-    finite = ~np.isinf(block.values) if allow_nan else np.isfinite(block.values)
-    if finite.all():
-        return
-    at = int(np.flatnonzero(~finite)[0])
-    row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
-    feature = int(block.indices[at])
-    column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
-    what = "is missing (NaN)" if np.isnan(block.values[at]) else "is infinite, or too large for float32"
-    origin = f"{block.origin}: " if block.origin else ""
-    raise DataError(f"{origin}row {row}: the value of {column} {what}; replace it or drop the row")
 
 
 def open_npz(path: Path) -> ArraySource:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DataError
-from .base import BaseSource, file_size
+from .base import Source, file_size
 from .column_lists import ColumnListSource, is_columns
 from .lists import LABEL, SparseSource, is_sparse
 from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
@@ -27,7 +27,7 @@ OTHERS = {  # how files begin that are Arrow's too
 }
 
 
-def open_arrow(path: Path, target: str | None, columns: list[str] | None) -> BaseSource:
+def open_arrow(path: Path, target: str | None, columns: list[str] | None) -> Source:
     """The source for an Arrow file: columns or sparse rows if it has the fields of those."""
     with arrow_file(path) as file:
         by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
@@ -102,7 +102,7 @@ class ArrowSource(ColumnTableSource):
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows = rows_at_once(len(self.used), BATCH_VALUES)
         wanted = self.used if len(self.used) < self._n_columns else None
-        for batch in batches(self.path, self.n_bytes, str(self.target) if self.has_target else None, wanted):
+        for batch in batches(self.path, self.n_bytes, str(self.target) if self.has_labels else None, wanted):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
@@ -122,7 +122,7 @@ class SparseArrowSource(SparseSource):
         self.n_rows = count_rows(self.path, self.used[-1])
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return batches(self.path, self.n_bytes, LABEL if self.has_target else None)
+        return batches(self.path, self.n_bytes, LABEL if self.has_labels else None)
 
 
 class ColumnArrowSource(ColumnListSource):

@@ -1,61 +1,150 @@
-"""What a source owes: rows in blocks, once or as often as asked."""
+"""What a source is: rows or columns in blocks, and what is known of them before they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
-from ..errors import DataError
+from ..blocks import ColumnBlock, RowBlock
+from ..errors import DataError, UsageError
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
+Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
+Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
 
-@runtime_checkable
-class Source(Protocol):
-    """Rows from somewhere. What is not known before reading is None."""
+
+class DataSource(ABC):
+    """Data from somewhere, with a name for messages. What is not known before reading is None.
+
+    ``bytes_read`` of ``n_bytes`` is how far the reading has come. A table, where the column to predict must be named,
+    says so by ``takes_target``; its ``target`` is that column. A source that has all of its data in memory shows it as
+    ``matrix``, an array or a SciPy sparse matrix, whose columns are the features ``ids``, all of them if that is None.
+    """
 
     name: str
-    n_rows: int | None
-    n_features: int | None
-    feature_names: NDArray[Any] | None
-    rewindable: bool
-
-    def row_blocks(self) -> Iterator[RowBlock]:
-        """The rows in order, from the first, in blocks of a size the source prefers."""
-        ...
-
-    def targets(self) -> NDArray[Any]:
-        """The labels alone."""
-        ...
-
-
-class BaseSource:
-    """What most sources share. ``bytes_read`` of ``n_bytes`` tells how far ``row_blocks`` has come."""
-
     n_rows: int | None = None
     n_features: int | None = None
     feature_names: NDArray[Any] | None = None
-    rewindable = True
+    rewindable: bool = True  # whether it can be read more than once
+    has_labels: bool = True
     n_bytes: int | None = None
-    allow_nan = False  # whether a missing value comes as NaN instead of being refused
-    bytes_read = 0
+    bytes_read: int = 0
+    takes_target: bool = False
+    target: str | None = None
+    matrix: Any = None
+    ids: NDArray[np.int64] | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def row_blocks(self) -> Iterator[RowBlock]:
-        raise NotImplementedError
+    @property
+    def has_names(self) -> bool:
+        """Whether the features have names, known before reading or not."""
+        return self.feature_names is not None
+
+    @abstractmethod
+    def targets(self) -> NDArray[Any]:
+        """The label of every row."""
+
+
+class Source(DataSource):
+    """Rows from somewhere."""
+
+    @abstractmethod
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        """The rows in order, from the first, in blocks of a size the source prefers.
+
+        ``missing="keep"`` gives NaN for values that are missing, for methods that can do without them.
+        """
 
     def targets(self) -> NDArray[Any]:
-        labels = [block.y for block in self.row_blocks()]
+        labels = [block.y for block in self.row_blocks("keep")]
         if any(part is None for part in labels):
             raise DataError(f"{self.name}: the rows have no labels")
         return np.concatenate([part for part in labels if part is not None])
+
+    def shards(self, n: int) -> list[Source]:
+        """The rows in ``n`` parts of about the same size, or fewer: one after the other they are all rows in order.
+
+        Every shard is a source of its own, and has a row at least.
+        """
+        if n < 1:
+            raise UsageError(f"{self.name}: cannot be split into {n} parts; ask for 1 or more")
+        return [self] if n == 1 else self._shards(n)
+
+    def _shards(self, n: int) -> list[Source]:
+        """Two parts or more; the default says that there are none."""
+        raise UsageError(
+            f"{self.name}: these rows cannot be split into parts; write them to a file first: streamsieve convert"
+        )
+
+
+class ColumnSource(DataSource):
+    """Columns from somewhere."""
+
+    value_type: type[np.floating[Any]] = np.float64  # what holds every value exactly
+    has_groups: bool = False  # whether blocks name the groups of their columns
+
+    @abstractmethod
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        """The columns in order of their ids, in blocks of a size the source prefers; NaN is a missing value."""
+
+
+class BlockSource(Source):
+    """Any iterable of blocks of rows; an iterator, such as a generator, can be read only once."""
+
+    def __init__(
+        self,
+        blocks: Iterable[RowBlock],
+        name: str = "blocks",
+        n_features: int | None = None,
+        feature_names: NDArray[Any] | None = None,
+    ) -> None:
+        super().__init__(name)
+        self.blocks = blocks
+        self.rewindable = not isinstance(blocks, Iterator)
+        self.n_features = n_features
+        self.feature_names = feature_names
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        row = 0
+        for block in self.blocks:
+            refuse_not_finite(block, row, self.feature_names, missing)
+            yield block
+            row += block.n_rows
+
+
+class ColumnBlockSource(ColumnSource):
+    """Any iterable of blocks of columns, with the target ``y`` of their rows."""
+
+    def __init__(
+        self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
+    ) -> None:
+        super().__init__(name)
+        self.blocks = blocks
+        self.rewindable = not isinstance(blocks, Iterator)
+        self.y = np.asarray(y)
+        self.n_rows = len(self.y)
+        self.n_features = n_features
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        return iter(self.blocks)
+
+    def targets(self) -> NDArray[Any]:
+        return self.y
+
+
+def by_rows(source: DataSource) -> Source:
+    """The rows of a source, if it has them."""
+    if isinstance(source, Source):
+        return source
+    raise UsageError(f"{source.name}: these are columns, and rows are needed; give the rows they were made from")
 
 
 def file_size(path: Path) -> int:
@@ -63,3 +152,17 @@ def file_size(path: Path) -> int:
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file in it")
     return path.stat().st_size
+
+
+def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None, missing: Missing) -> None:
+    """Refuse infinity, values beyond float32 and, unless it is to be kept, NaN, naming the row (from 1) and column."""
+    finite = ~np.isinf(block.values) if missing == "keep" else np.isfinite(block.values)
+    if finite.all():
+        return
+    at = int(np.flatnonzero(~finite)[0])
+    row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
+    feature = int(block.indices[at])
+    column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
+    what = "is missing (NaN)" if np.isnan(block.values[at]) else "is infinite, or too large for float32"
+    origin = f"{block.origin}: " if block.origin else ""
+    raise DataError(f"{origin}row {row}: the value of {column} {what}; replace it or drop the row")

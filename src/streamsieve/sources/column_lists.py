@@ -20,11 +20,12 @@ from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError
 from ..machine import available_memory
 from .arrays import ArraySource
-from .columns import ColumnSource, with_empty_columns
+from .base import ColumnSource, Missing, Report
+from .columns import with_empty_columns
 from .lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
 from .prefetch import read_ahead
 from .tables import BATCHES_AHEAD, plain_numbers
-from .turning import SHARE_OF_MEMORY, Report
+from .transpose import FRACTION_OF_MEMORY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,8 +41,8 @@ def is_columns(schema: pa.Schema) -> bool:
     return FEATURE in schema.names and ROWS_KEY in (schema.metadata or {})
 
 
-class ColumnListSource(ListSource):
-    """Columns of a file; rows are what is left after turning them around in memory."""
+class ColumnListSource(ListSource, ColumnSource):
+    """Columns of a file; rows are made by transposing them in memory."""
 
     unit = "column"
 
@@ -49,8 +50,7 @@ class ColumnListSource(ListSource):
         super().__init__(str(path))
         self.path = path
         self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
-        self.has_names = NAME in schema.names
-        self.value_type: type[np.floating[Any]] = np.float64
+        self.has_groups = GROUP in schema.names
         metadata = schema.metadata
         try:
             self.n_rows, self.n_features = int(metadata[ROWS_KEY]), int(metadata[WIDTH_KEY])
@@ -62,6 +62,10 @@ class ColumnListSource(ListSource):
                 f"{path}: its metadata has {self.y.size:,} labels for {self.n_rows:,} rows; write the file again"
             )
 
+    @property
+    def has_names(self) -> bool:
+        return NAME in self.used
+
     def targets(self) -> NDArray[Any]:
         return self.y
 
@@ -72,7 +76,7 @@ class ColumnListSource(ListSource):
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """All columns in order, those without values too."""
         blocks = read_ahead(self._column_blocks(), BATCHES_AHEAD)
-        if NAME in self.used or GROUP in self.used:
+        if self.has_names or self.has_groups:
             return blocks
         return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0)
 
@@ -106,18 +110,18 @@ class ColumnListSource(ListSource):
             )
         ids = plain_numbers(batch.column(FEATURE))
         known: dict[str, Any] = {}
-        if NAME in self.used:
+        if self.has_names:
             known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
-        if GROUP in self.used:
+        if self.has_groups:
             known["groups"] = plain_numbers(batch.column(GROUP))
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
         return block if block.values.all() else block.without_zeros()
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         """The rows, if they fit in memory."""
         from scipy.sparse import csc_array
 
-        limit = SHARE_OF_MEMORY * available_memory()
+        limit = FRACTION_OF_MEMORY * available_memory()
         parts: list[ColumnBlock] = []
         held = 0
         for block in self._column_blocks():
@@ -130,10 +134,10 @@ class ColumnListSource(ListSource):
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
         rows, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
-        names = np.concatenate([part.names for part in parts if part.names is not None]) if NAME in self.used else None
+        names = np.concatenate([part.names for part in parts if part.names is not None]) if self.has_names else None
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
-        return ArraySource(matrix, self.y, names, self.name).row_blocks()
+        return ArraySource(matrix, self.y, names, self.name).row_blocks(missing)
 
 
 def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:

@@ -1,45 +1,26 @@
-"""Sources by columns: as they lie in the file where a format has columns, otherwise turned around in memory."""
+"""Sources by columns: as they are in the file where a format has columns, otherwise transposed in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of, next_cut
-from .base import Source
+from .base import ColumnSource, DataSource, Report, by_rows
 
 BLOCK_VALUES = 1 << 20
 WIDEST_FILLED = 1 << 32  # features: in data that is wider, columns without a value are not offered
 
 
-@runtime_checkable
-class ColumnSource(Protocol):
-    """Columns from somewhere. What is not known before reading is None."""
+def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource:
+    """The columns of a source; rows are transposed in memory, if they fit, with a ``report`` on the reading."""
+    from .transpose import transposed_in_memory
 
-    name: str
-    n_rows: int | None
-    n_features: int | None
-    feature_names: NDArray[Any] | None
-    value_type: type[np.floating[Any]]  # what holds every value exactly
-
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        """The columns in order of their ids, in blocks of a size the source prefers."""
-        ...
-
-    def targets(self) -> NDArray[Any]:
-        """The target of every row."""
-        ...
-
-
-def by_columns(source: Source | ColumnSource) -> ColumnSource:
-    """The columns of a source; rows are turned around in memory, if they fit."""
-    from .turning import turned_in_memory
-
-    return source if isinstance(source, ColumnSource) else turned_in_memory(source)
+    return source if isinstance(source, ColumnSource) else transposed_in_memory(by_rows(source), report)
 
 
 def blocks_of_columns(matrix: Any, names: NDArray[Any] | None, origin: str) -> Iterator[ColumnBlock]:

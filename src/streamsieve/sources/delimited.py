@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, dense_block
 from ..errors import DataError
 from ..kernels.reading.delimited import LABEL, LEFT_OUT, parse_table
-from .arrays import refuse_not_finite
-from .base import file_size
+from .base import Missing, file_size, refuse_not_finite
 from .streams import open_packed, split_suffix, unpacking_errors, whole_lines
 from .tables import TableSource, labels
 
@@ -84,7 +83,7 @@ class DelimitedSource(TableSource):
                     convert_options=options,
                 )
                 for batch in reader:
-                    if self.has_target and pa.types.is_binary(batch.schema.field(str(self.target)).type):
+                    if self.has_labels and pa.types.is_binary(batch.schema.field(str(self.target)).type):
                         raise self._located(ValueError("labels that are not text"))
                     self.bytes_read = raw.tell()
                     yield batch
@@ -93,19 +92,19 @@ class DelimitedSource(TableSource):
                     return
                 raise self._located(error) from error
 
-    def _blocks(self) -> Iterator[RowBlock]:
+    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
         row = 0
         if len(self._header) >= WIDE:
-            for block in self._wide_blocks():
+            for block in self._wide_blocks(missing):
                 yield block
                 row += block.n_rows
         seen = 0
-        for block in super()._blocks() if self._has_quotes else ():
+        for block in super()._blocks(missing) if self._has_quotes else ():
             if seen + block.n_rows > row:
                 yield block.rows(max(0, row - seen), block.n_rows)
             seen += block.n_rows
 
-    def _wide_blocks(self) -> Iterator[RowBlock]:
+    def _wide_blocks(self, missing: Missing) -> Iterator[RowBlock]:
         """The rows up to the first quote, of a table so wide that an array of Arrow's for every column costs more."""
         row = 0
         with self.path.open("rb") as raw, unpacking_errors(self.name, self.packing):
@@ -116,16 +115,16 @@ class DelimitedSource(TableSource):
                 if self._has_quotes:
                     return
                 self.bytes_read = raw.tell()
-                block = self._wide_block(text, row)
+                block = self._wide_block(text, row, missing)
                 if block.n_rows:
                     yield block
                 row += block.n_rows
 
-    def _wide_block(self, text: bytes, first_row: int) -> RowBlock:
+    def _wide_block(self, text: bytes, first_row: int, missing: Missing) -> RowBlock:
         """The rows of some lines."""
         place = {column: number for number, column in enumerate(self.columns)}
         places = np.array([place.get(name, LEFT_OUT) for name in self._header], np.int64)
-        if self.has_target:
+        if self.has_labels:
             places[self._header.index(str(self.target))] = LABEL
         lines, most_hard = text.count(b"\n"), len(text) // 2
         matrix, spans = np.empty((lines, len(self.columns))), np.zeros((lines, 2), np.int64)
@@ -143,11 +142,11 @@ class DelimitedSource(TableSource):
                 raise self._located(ValueError(f"{word!r} is not a number"))
             matrix[line, column] = np.nan if is_gap(word) else float(word)
         y = None
-        if self.has_target:
+        if self.has_labels:
             y = self._wide_labels([text[start:end] for start, end in spans[:rows].tolist()], first_row)
         with np.errstate(over="ignore"):
             block = dense_block(matrix[:rows], y, self.name)
-        refuse_not_finite(block, first_row, self.feature_names, self.allow_nan)
+        refuse_not_finite(block, first_row, self.feature_names, missing)
         return block
 
     def _wide_labels(self, words: list[bytes], first_row: int) -> NDArray[Any]:

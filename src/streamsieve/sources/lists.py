@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, next_cut, tidy_rows
 from ..errors import DataError
 from ..kernels.reading.checking import check_rows
-from .arrays import refuse_not_finite
-from .base import LARGEST_INDEX
+from .base import LARGEST_INDEX, Missing, refuse_not_finite
 from .tables import BatchSource, labels, plain_numbers, rows_at_once
 
 if TYPE_CHECKING:
@@ -95,8 +94,8 @@ class SparseSource(ListSource):
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         super().__init__(str(path))
         self.path = path
-        self.has_target = LABEL in schema.names
-        self.used = [INDICES, VALUES, *([LABEL] if self.has_target else [])]
+        self.has_labels = LABEL in schema.names
+        self.used = [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
         metadata = schema.metadata or {}
         try:
             if NAMES_KEY in metadata:
@@ -116,7 +115,7 @@ class SparseSource(ListSource):
         """The rows in order, with the columns in ``used``."""
         raise NotImplementedError
 
-    def _blocks(self) -> Iterator[RowBlock]:
+    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
         row = 0
         for batch in self._batches():
             indptr = self._shared_offsets(batch, row)
@@ -124,11 +123,11 @@ class SparseSource(ListSource):
             while start < batch.num_rows:
                 stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS), BLOCK_NONZEROS)
                 part = indptr[start : stop + 1] - indptr[start]
-                yield self._block(batch.slice(start, stop - start), part, row + start)
+                yield self._block(batch.slice(start, stop - start), part, row + start, missing)
                 start = stop
             row += batch.num_rows
 
-    def _block(self, batch: pa.RecordBatch, indptr: NDArray[np.int64], first_row: int) -> RowBlock:
+    def _block(self, batch: pa.RecordBatch, indptr: NDArray[np.int64], first_row: int, missing: Missing) -> RowBlock:
         import pyarrow.types as kind
 
         indices = self._entries(batch.column(INDICES), kind.is_integer, "whole numbers", first_row)
@@ -154,10 +153,10 @@ class SparseSource(ListSource):
             (indptr, indices, values), repeated = tidy_rows(indptr, indices, values, width)
             if repeated:
                 raise DataError(f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} stands twice")
-        y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_target else None
+        y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
         block = RowBlock(indptr, indices, values, y, width, self.name)
         if not finite:
-            refuse_not_finite(block, first_row, self.feature_names, self.allow_nan)
+            refuse_not_finite(block, first_row, self.feature_names, missing)
         return block
 
     def _too_large(self, index: int) -> DataError:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .base import BaseSource, file_size
+from .base import Source, file_size
 from .column_lists import ColumnListSource, is_columns
 from .lists import BLOCK_NONZEROS, VALUES, SparseSource, is_sparse
 from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
 
 
-def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> BaseSource:
+def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> Source:
     """The source for a Parquet file: columns or sparse rows if it has the fields of those."""
     with parquet_file(path) as file:
         by_columns, sparse = is_columns(file.schema_arrow), is_sparse(file.schema_arrow)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, tidy_rows
 from ..errors import DataError, UsageError
 from ..kernels.reading import svmlight as text_kernel
-from .base import LARGEST_INDEX, BaseSource, file_size
+from .base import LARGEST_INDEX, Missing, Source, file_size
 from .prefetch import ordered_map, read_ahead
 from .streams import SIGNATURES, open_packed, refuse_endless_line, split_suffix, unpacking_errors, whole_lines
 
@@ -32,7 +32,7 @@ OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would b
 Bytes = NDArray[np.uint8]
 
 
-class SvmlightSource(BaseSource):
+class SvmlightSource(Source):
     """A text file, plain or packed (.gz .bz2 .xz .zst), or standard input for the path ``-``.
 
     Feature ids are 0-based here; the file counts from 1 unless ``zero_based``. A few blocks of text are read and
@@ -51,7 +51,7 @@ class SvmlightSource(BaseSource):
         else:
             self.name = "standard input"
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         if self.rewindable and not self.packing:
             yield from self._checked(self._plain())
         else:

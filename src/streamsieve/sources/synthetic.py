@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, dense_block
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_normals, generate_rows
-from .base import BaseSource
+from .base import Missing, Source
 from .prefetch import ordered_map
 
 BLOCK_NONZEROS = 1 << 18
@@ -45,7 +45,7 @@ SPIRAL_ROWS, SPIRAL_FEATURES = 460, 10_002  # P5's: 230 rows an arm, and 10,000 
 KINDS = (*SHAPES, SPIRAL)
 
 
-class SyntheticSource(BaseSource):
+class SyntheticSource(Source):
     """Rows of a named set. Values are standard normal; the label is the sign of the informative part's score.
 
     The informative features are the first ones and their hidden weights, uniform on (0, 1), belong to the name: another
@@ -64,7 +64,7 @@ class SyntheticSource(BaseSource):
             self.informative
         )
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows, length = self.n_rows or 0, self.informative + self.noise
         block_rows = max(1, BLOCK_NONZEROS // length)
 
@@ -83,7 +83,7 @@ class SyntheticSource(BaseSource):
         return RowBlock(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
 
 
-class SpiralSource(BaseSource):
+class SpiralSource(Source):
     """Two arms of Fermat's spiral in features 0 and 1, a class each, and standard normal features (P5 section 3.1).
 
     Rows are in turn of the one arm, ``(r cos t, r sin t)`` with ``r = sqrt(t)``, and of the other, its negative, t
@@ -97,7 +97,7 @@ class SpiralSource(BaseSource):
         refuse_shape(self, 2, seed)
         self.seed = seed
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows = self.n_rows or 0
         block_rows = max(1, BLOCK_NONZEROS // (self.n_features or 1))
 
@@ -116,7 +116,7 @@ class SpiralSource(BaseSource):
         return dense_block(values, arm.astype(np.float64), self.name)
 
 
-def refuse_shape(source: BaseSource, least_features: int, seed: int) -> None:
+def refuse_shape(source: Source, least_features: int, seed: int) -> None:
     """Refuse numbers that make no rows."""
     if (source.n_rows or 0) < 1:
         raise UsageError(f"{source.name}: {source.n_rows} rows; ask for 1 or more")
@@ -126,14 +126,14 @@ def refuse_shape(source: BaseSource, least_features: int, seed: int) -> None:
         raise UsageError(f"{source.name}: a seed is from 0 to {LARGEST_SEED:,}")
 
 
-def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> BaseSource:
+def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> Source:
     """The source of a named set."""
     if kind not in KINDS:
         raise UsageError(f"there is no synthetic set {kind!r}; there are {', '.join(KINDS)}")
     return SpiralSource(rows, features, seed) if kind == SPIRAL else SyntheticSource(kind, rows, features, seed)
 
 
-def open_synthetic(name: str) -> BaseSource:
+def open_synthetic(name: str) -> Source:
     """The source that ``synthetic:x1?rows=1000&seed=1`` names; options: rows, features, seed."""
     kind, _, query = name.removeprefix(PREFIX).partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))

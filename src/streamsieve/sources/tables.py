@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError
-from .arrays import refuse_not_finite
-from .base import BaseSource
+from .base import ColumnSource, Missing, Source, refuse_not_finite
 from .prefetch import read_ahead
 
 if TYPE_CHECKING:
@@ -43,15 +42,15 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
         raise DataError(f"{path}: not {what}, or cut short or damaged ({reason}); write it again") from error
 
 
-class BatchSource(BaseSource):
+class BatchSource(Source):
     """Rows that come in batches of a file; ``_blocks`` makes checked blocks of them, on another thread."""
 
-    def _blocks(self) -> Iterator[RowBlock]:
+    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
         raise NotImplementedError
 
-    def row_blocks(self) -> Iterator[RowBlock]:
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         rows = self.bytes_read = 0
-        for block in read_ahead(self._blocks(), BATCHES_AHEAD):
+        for block in read_ahead(self._blocks(missing), BATCHES_AHEAD):
             rows += block.n_rows
             if self.n_bytes and self.n_rows:
                 self.bytes_read = self.n_bytes * rows // self.n_rows
@@ -65,6 +64,8 @@ class TableSource(BatchSource):
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict.
     """
+
+    takes_target = True
 
     def __init__(self, name: str, target: str | None, columns: list[str] | None) -> None:
         super().__init__(name)
@@ -82,14 +83,14 @@ class TableSource(BatchSource):
             if target not in there:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {listing(available)}")
             columns = [column for column in available if column != target]
-        missing = [column for column in columns if column not in there]
-        if missing:
-            raise DataError(f"{name}: the column {missing[0]!r} is not there; {listing(available)}")
+        absent = [column for column in columns if column not in there]
+        if absent:
+            raise DataError(f"{name}: the column {absent[0]!r} is not there; {listing(available)}")
         if not columns:
             raise DataError(f"{name}: there is no column but the target {target!r}")
         self.columns = columns
-        self.has_target = target in there
-        self.used = [*columns, *([str(target)] if self.has_target else [])]
+        self.has_labels = target in there
+        self.used = [*columns, *([str(target)] if self.has_labels else [])]
         self.n_features = len(self.columns)
         self.feature_names = np.array(self.columns, dtype=object)
 
@@ -100,34 +101,32 @@ class TableSource(BatchSource):
         """The rows in order, with the columns in ``used``."""
         raise NotImplementedError
 
-    def _blocks(self) -> Iterator[RowBlock]:
+    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
         row = 0
         for batch in self._batches():
             if not batch.num_rows:
                 continue
             matrix = np.empty((batch.num_rows, len(self.columns)))
             for position, column in enumerate(self.columns):
-                found = gaps_as_nan(batch.column(column)) if self.allow_nan else batch.column(column)
+                found = missing_as_nan(batch.column(column)) if missing == "keep" else batch.column(column)
                 matrix[:, position] = numbers(found, column, self.name, row)
-            y = labels(batch.column(self.target), str(self.target), self.name, row) if self.has_target else None
+            y = labels(batch.column(self.target), str(self.target), self.name, row) if self.has_labels else None
             with np.errstate(over="ignore"):
                 block = dense_block(matrix, y, self.name)
-            refuse_not_finite(block, row, self.feature_names, self.allow_nan)
+            refuse_not_finite(block, row, self.feature_names, missing)
             yield block
             row += batch.num_rows
 
 
-class ColumnTableSource(TableSource):
+class ColumnTableSource(TableSource, ColumnSource):
     """A table in a file that can be read column by column."""
-
-    value_type = np.float64
 
     def _read(self, columns: list[str]) -> pa.Table:
         """These columns alone, all rows of them."""
         raise NotImplementedError
 
     def targets(self) -> NDArray[Any]:
-        if not self.has_target:
+        if not self.has_labels:
             raise DataError(f"{self.name}: the rows have no labels")
         column = self._read([str(self.target)]).column(0).combine_chunks()
         return labels(column, str(self.target), self.name, 0)
@@ -143,12 +142,12 @@ class ColumnTableSource(TableSource):
             table = self._read(names)
             matrix = np.empty((table.num_rows, len(names)), order="F")
             for position, name in enumerate(names):
-                column = gaps_as_nan(table.column(name).combine_chunks())
+                column = missing_as_nan(table.column(name).combine_chunks())
                 matrix[:, position] = numbers(column, name, self.name, 0)
             yield columns_of(matrix, start, names=np.array(names, dtype=object), origin=self.name)
 
 
-def gaps_as_nan(column: pa.Array) -> pa.Array:
+def missing_as_nan(column: pa.Array) -> pa.Array:
     """A column of numbers with NaN where a value is missing."""
     import pyarrow as pa
     import pyarrow.types as kind

@@ -16,13 +16,12 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels.reading import svmlight as text_kernel
 from . import ARROW_SUFFIXES, PARQUET_SUFFIXES, TABLE_SUFFIXES
+from .base import ColumnSource, Report
 from .column_lists import FEATURE, batches_of_columns
-from .columns import ColumnSource
 from .lists import BLOCK_NONZEROS, INDICES, LABEL, VALUES, metadata_of
 from .prefetch import ordered_map, read_ahead
 from .streams import create_packed, split_suffix
 from .tables import BATCH_VALUES, rows_at_once
-from .turning import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError
 from ...kernels.columns.dependence import count_constant
 from ...selection import Selection
-from ...sources.base import Source
-from ...sources.columns import ColumnSource, by_columns
+from ...sources.base import DataSource
+from ...sources.columns import by_columns
 from ..base import Learner, is_number, is_whole
 from ..rows.labels import place
 from .targets import Target, target_of
@@ -126,12 +126,12 @@ class ColumnLearner(Learner):
         self._state = self._finish(self._state)
         return self
 
-    def fit_source(self, source: Source | ColumnSource | Iterable[ColumnBlock], y: Any | None = None) -> Self:
+    def fit_source(self, source: DataSource | Iterable[ColumnBlock], y: Any | None = None) -> Self:
         """Take all features of a source, from scratch; rows are turned around in memory.
 
         Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
         """
-        if isinstance(source, Iterable):
+        if not isinstance(source, DataSource):
             if y is None:
                 raise UsageError("blocks of columns come without a target; give it as y")
             return self.fit_blocks(source, y)

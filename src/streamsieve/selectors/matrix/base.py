@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 from ...selection import Selection
-from ...sources.base import Source
-from ...sources.columns import ColumnSource
+from ...sources.base import DataSource
 from ..base import Learner, is_whole, require
 from ..columns.targets import target_of
 from ..rows.labels import place
@@ -42,7 +41,7 @@ class MatrixLearner(Learner):
 
     # ---- learning
 
-    def fit_source(self, source: Source | ColumnSource) -> Self:
+    def fit_source(self, source: DataSource) -> Self:
         """Weigh all features of a source, from scratch; rows are turned around in memory."""
         matrix, y = matrix_of(source)
         return self.fit_matrix(matrix, y)

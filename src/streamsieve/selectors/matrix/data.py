@@ -28,9 +28,8 @@ from ...kernels.matrix.pairs import (
     scale_block,
 )
 from ...machine import available_memory
-from ...sources.base import Source
-from ...sources.columns import ColumnSource, by_columns
-from ...sources.turning import gaps_let_in
+from ...sources.base import ColumnSource, DataSource, Source, by_rows
+from ...sources.columns import by_columns
 from ..base import is_number, is_whole, require
 from ..rows.labels import place
 
@@ -86,17 +85,17 @@ class Matrix:
         self._gather(*self._arrays, features, block)
 
 
-def matrix_of(source: Source | ColumnSource) -> tuple[Matrix, NDArray[Any]]:
+def matrix_of(source: DataSource) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
     names = source.feature_names
-    if not hasattr(source, "matrix") and not isinstance(source, ColumnSource):
-        rows = dense_rows(source)
+    if source.matrix is None and not isinstance(source, ColumnSource):
+        rows = dense_rows(by_rows(source))
         if rows is not None:
             return Matrix(rows[0], source.name, names), rows[1]
-    held: Any = source if hasattr(source, "matrix") else by_columns(source)
+    held = by_columns(source)
     y = held.targets()
-    if hasattr(held, "matrix"):
-        return Matrix(held.matrix, held.name, names, getattr(held, "ids", None), held.n_features), y
+    if held.matrix is not None:
+        return Matrix(held.matrix, held.name, names, held.ids, held.n_features), y
     from scipy.sparse import csc_array, hstack
 
     parts: list[Any] = []
@@ -115,11 +114,11 @@ def matrix_of(source: Source | ColumnSource) -> tuple[Matrix, NDArray[Any]]:
 def dense_rows(source: Source) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
     """The rows of a source as they stand, if the first are dense and all are of a known width; otherwise None."""
     width = source.n_features or 0
-    first = next(gaps_let_in(source), None) if width and source.rewindable else None
+    first = next(source.row_blocks("keep"), None) if width and source.rewindable else None
     if first is None or first.y is None or first.n_nonzero <= DENSE * first.n_rows * width:
         return None
     parts, labels, row = [], [], 0
-    for block in gaps_let_in(source):
+    for block in source.row_blocks("keep"):
         lines = replace(block, n_features=width).to_dense(np.float32)
         labels.append(np.asarray(block.y))
         if source.n_rows is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES, UPDATES
 from ...kernels.rows.scores import score_rows
-from ...sources.base import Source
+from ...sources.base import BlockSource, Missing, Source
 from ..base import Learner, is_number, is_whole, require
 from .addresses import direct_addresses, find, table_addresses
 from .curves import LARGEST, grid_of, next_ranking, rank_slots, smallest_good, start_curve
@@ -116,26 +116,31 @@ class RowLearner(PerFeatureStorage, Learner):
 
         Without ``classes`` the first two labels that turn up are the classes; a third is an error.
         """
-        self.start(self.width_for(source), classes, getattr(source, "feature_names", None))
-        if self.n_epochs > 1 and not getattr(source, "rewindable", False):
+        rows = source if isinstance(source, Source) else BlockSource(source, name="")
+        self.start(self.width_for(rows), classes, rows.feature_names)
+        if self.n_epochs > 1 and not rows.rewindable:
             raise UsageError("n_epochs > 1 reads the rows again, and these can be read only once; save them to a file")
         for _ in range(self.n_epochs):
-            for block in row_blocks(source):
+            for block in rows.row_blocks(self._missing()):
                 self.partial_fit_block(block)
-        return self.finish(getattr(source, "name", ""))
+        return self.finish(rows.name)
+
+    def _missing(self) -> Missing:
+        """What is to be done with missing values in rows to learn from."""
+        return "keep" if self.reads_what_it_asks else "error"
 
     @property
     def needs_width(self) -> bool:
         """Whether the number of features must be known before the first row."""
         return False
 
-    def width_for(self, source: Source | Iterable[RowBlock]) -> int | None:
+    def width_for(self, source: Source) -> int | None:
         """The width of a source as far as it is known; if it must be known, the rows are read once to find it."""
-        width = getattr(source, "n_features", None)
+        width = source.n_features
         if width is None and self.needs_width:
-            if not getattr(source, "rewindable", False):
+            if not source.rewindable:
                 return None
-            width = max(block.n_features for block in row_blocks(source))
+            width = max(block.n_features for block in source.row_blocks(self._missing()))
         return width
 
     def start(
@@ -395,8 +400,3 @@ def weight_of(label: Any, weights: dict[Any, float]) -> float:
     """The weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
     text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
     return float(weights.get(label, weights.get(text, 1.0)))
-
-
-def row_blocks(source: Source | Iterable[RowBlock]) -> Iterator[RowBlock]:
-    """The blocks of a source, or the blocks themselves."""
-    return iter(source.row_blocks() if hasattr(source, "row_blocks") else source)

@@ -1,4 +1,4 @@
-"""Rows turned into columns: in memory while they fit, otherwise through a file of buckets.
+"""Rows transposed into columns: in memory while they fit, otherwise through a file of buckets.
 
 One pass over the rows counts how many entries each range of ids has, and keeps the rows while they fit. If they do
 not, ranges are joined to buckets that fit in memory one at a time, a second pass scatters the entries into them, in
@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,10 +28,10 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..kernels.columns.transpose import COLUMN, count_ranges, scatter_entries, sort_entries
 from ..machine import available_memory
-from .base import Source
-from .columns import ColumnSource, blocks_of_columns, cut_columns, with_empty_columns
+from .base import ColumnSource, Report, Source
+from .columns import blocks_of_columns, cut_columns, with_empty_columns
 
-SHARE_OF_MEMORY = 0.4  # for rows to turn around: turning takes as much again
+FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much again
 RANGES = 1 << 20
 MOST_ROWS = 2**31 - 1
 WIDEST_BUCKET = 1 << 32  # ids
@@ -39,8 +39,6 @@ ENTRY_BYTES = 12  # in the file of buckets
 BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
 NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
 SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
-
-Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
 
 
 class Survey(NamedTuple):
@@ -50,26 +48,25 @@ class Survey(NamedTuple):
     n_features: int
     memory: int  # bytes for the work
     shift: int  # of ids, for their range
-    counts: NDArray[np.int64]  # entries by range
+    counts: NDArray[np.int64]  # entries by range, if the rows do not fit in memory
 
 
-class TurnedSource:
-    """Columns of rows that were turned around in memory: a CSC matrix, of all ids or of those that occur."""
+class TransposedSource(ColumnSource):
+    """Columns of rows that were transposed in memory: a CSC matrix, of all ids or of those that occur."""
 
     value_type = np.float32
 
     def __init__(self, source: Source, survey: Survey, blocks: list[RowBlock]) -> None:
         from scipy.sparse import csr_array
 
-        self.name, self.feature_names = source.name, source.feature_names
+        super().__init__(source.name)
+        self.feature_names = source.feature_names
         self.y = survey.y
-        self.n_rows: int | None = survey.y.size
-        self.n_features: int | None = survey.n_features
+        self.n_rows, self.n_features = survey.y.size, survey.n_features
         indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
         indices = np.concatenate([block.indices for block in blocks])
         values = np.concatenate([block.values for block in blocks])
         blocks.clear()
-        self.ids: NDArray[np.int64] | None = None
         width = survey.n_features
         if source.feature_names is None and width > RANGES and width > 4 * indices.size:
             present, indices = np.unique(indices, return_inverse=True)
@@ -87,14 +84,16 @@ class TurnedSource:
         return self.y
 
 
-def turned_in_memory(source: Source) -> TurnedSource:
+def transposed_in_memory(source: Source, report: Report | None = None) -> TransposedSource:
     """The columns of rows that fit in the memory there is."""
-    survey, held = survey_rows(source, available_memory(), stop=True)
-    return TurnedSource(source, survey, held or [])
+    survey, held = survey_rows(source, available_memory(), report, stop=True)
+    return TransposedSource(source, survey, held or [])
 
 
 @contextmanager
-def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report) -> Iterator[ColumnSource]:
+def transposed(
+    source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report
+) -> Iterator[ColumnSource]:
     """The columns of rows, within a budget of ``memory`` bytes for the work.
 
     Rows that do not fit go through a file in ``folder``, which is removed in the end and also if the data is bad;
@@ -104,7 +103,7 @@ def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], rep
     found = work.survey()
     survey, held = (found, None) if found else survey_rows(source, memory, report)
     if held is not None:
-        yield TurnedSource(source, survey, held)
+        yield TransposedSource(source, survey, held)
         return
     if not source.rewindable:
         raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
@@ -120,53 +119,54 @@ def turned(source: Source, memory: int, folder: Path, stamp: dict[str, Any], rep
 def survey_rows(
     source: Source, memory: int, report: Report | None = None, stop: bool = False
 ) -> tuple[Survey, list[RowBlock] | None]:
-    """Read all rows once: what there is, and the rows themselves if they can be turned around in ``memory`` bytes.
+    """Read all rows once: what there is, and the rows themselves if they can be transposed in ``memory`` bytes.
 
-    With ``stop``, rows that do not fit are refused.
+    Rows that do not fit are refused with ``stop``; otherwise their entries are counted by ranges of ids.
     """
-    limit = SHARE_OF_MEMORY * memory
+    limit = FRACTION_OF_MEMORY * memory
     blocks: list[RowBlock] | None = []
-    held = n_rows = width = shift = 0
-    counts, labels = np.zeros(RANGES, np.int64), []
-    for block in gaps_let_in(source):
+    ranges = Ranges()
+    held = n_rows = width = 0
+    labels = []
+    for block in source.row_blocks("keep"):
         if block.y is None:
             raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
         labels.append(np.asarray(block.y))
         n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
-        while width > counts.size << shift:
-            counts = np.append(counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
-            shift += 1
-        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], shift, counts)
         held += block.values.nbytes + block.indices.nbytes + block.indptr.nbytes
         if blocks is not None and held <= limit:
             blocks.append(block)
         elif stop:
             raise DataError(
                 f"{source.name}: its rows do not fit in {limit / 1e9:.1f} GB, and this method needs them column by "
-                f"column; turn them around once: streamsieve convert {source.name} columns.parquet --columns"
+                f"column; transpose them once: streamsieve convert {source.name} columns.parquet --columns"
             )
         else:
+            for waiting in blocks or ():
+                ranges.count(waiting)
             blocks = None
+            ranges.count(block)
         if report:
-            report("rows counted", n_rows, source.n_rows)
+            report("rows read", n_rows, source.n_rows)
     if n_rows > MOST_ROWS:
         raise DataError(f"{source.name}: {n_rows:,} rows; columns may have {MOST_ROWS:,} at most")
     y = np.concatenate(labels)
     y = y.astype(str) if y.dtype == object else y
-    return Survey(y, max(width, source.n_features or 0), memory, shift, counts), blocks
+    return Survey(y, max(width, source.n_features or 0), memory, ranges.shift, ranges.counts), blocks
 
 
-def gaps_let_in(source: Source) -> Iterator[RowBlock]:
-    """The rows of a source, with NaN for values that are missing: what columns make of them is for the method."""
-    before = getattr(source, "allow_nan", None)
-    if before is None:
-        yield from source.row_blocks()
-        return
-    source.allow_nan = True  # type: ignore[attr-defined]
-    try:
-        yield from source.row_blocks()
-    finally:
-        source.allow_nan = before  # type: ignore[attr-defined]
+class Ranges:
+    """How many entries fall into each range of ids; as many ranges whatever the width."""
+
+    def __init__(self) -> None:
+        self.shift = 0  # of ids, for their range
+        self.counts = np.zeros(RANGES, np.int64)
+
+    def count(self, block: RowBlock) -> None:
+        while block.n_features > self.counts.size << self.shift:
+            self.counts = np.append(self.counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
+            self.shift += 1
+        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], self.shift, self.counts)
 
 
 class Plan(NamedTuple):
@@ -207,7 +207,7 @@ def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: 
     places = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
     entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
     row = since = 0
-    for block in gaps_let_in(source) if done < survey.y.size else ():
+    for block in source.row_blocks("keep") if done < survey.y.size else ():
         if row + block.n_rows > done:
             part = block.rows(max(0, done - row), block.n_rows)
             if entries.shape[0] < part.n_nonzero:
@@ -240,15 +240,15 @@ def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
         rest, offset = rest[written:], offset + written
 
 
-class BucketSource:
+class BucketSource(ColumnSource):
     """Columns from a file of buckets, one bucket after the other."""
 
     value_type = np.float32
 
     def __init__(self, source: Source, survey: Survey, plan: Plan, file: int) -> None:
-        self.name, self.feature_names = source.name, source.feature_names
-        self.n_rows: int | None = survey.y.size
-        self.n_features: int | None = survey.n_features
+        super().__init__(source.name)
+        self.feature_names = source.feature_names
+        self.n_rows, self.n_features = survey.y.size, survey.n_features
         self.y, self.plan, self.file = survey.y, plan, file
 
     def targets(self) -> NDArray[Any]:
@@ -298,7 +298,7 @@ def sorted_columns(
 
 
 class WorkFolder:
-    """Where rows are turned around that do not fit in memory, and what is needed to go on there."""
+    """Where rows are transposed that do not fit in memory, and what is needed to go on there."""
 
     def __init__(self, path: Path, stamp: dict[str, Any]) -> None:
         self.path = path
@@ -343,7 +343,7 @@ class WorkFolder:
         needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free
         if needed > free:
             raise UsageError(
-                f"{self.path}: turning these rows around takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
+                f"{self.path}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
                 "are free; make room, or name an output on another disk"
             )
         with replacing(self.path / SURVEY) as partial, partial.open("wb") as file:
