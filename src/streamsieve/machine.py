@@ -1,4 +1,4 @@
-"""What the machine can give: memory there is, memory used."""
+"""What the machine can give: memory there is, memory used, cores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ import os
 import sys
 from pathlib import Path
 
+from .errors import UsageError
+
+THREADS_VARIABLE = "STREAMSIEVE_THREADS"
 CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+
+def cores() -> int:
+    """How many threads to work on: what ``STREAMSIEVE_THREADS`` says, otherwise the cores this process may use."""
+    wanted = os.environ.get(THREADS_VARIABLE, "").strip()
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise UsageError(f"{THREADS_VARIABLE}={wanted}: expected a number of threads, 1 or more")
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int:
