@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         load,
     )
     from .selection import RunRecord, Selection
-    from .sources import Source, open_source
+    from .sources import open_source
+    from .sources.base import Source
     from .workflow import select
 
 _HOME = {  # public name -> module, imported at first use: most users need few of them
@@ -63,7 +64,7 @@ _HOME = {  # public name -> module, imported at first use: most users need few o
     "SAOLA": "estimators",
     "SOFS": "estimators",
     "Selection": "selection",
-    "Source": "sources",
+    "Source": "sources.base",
     "UsageError": "errors",
     "load": "estimators",
     "open_source": "sources",

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .blocks import columns_of
+from .blocks import columns_of, is_sparse
 from .persistence import read_model, refusing_damage
 from .registry import learner_class
 from .selection import Selection
@@ -34,7 +34,7 @@ from .selectors.matrix.base import MatrixLearner
 from .selectors.matrix.data import Matrix
 from .selectors.rows import baselines, first_order, ofs_partial, sofs
 from .selectors.rows.base import RowLearner
-from .sources.arrays import ArraySource, as_labels, as_matrix, is_sparse
+from .sources.arrays import ArraySource, as_labels, as_matrix
 
 
 class Selector(TransformerMixin, BaseEstimator, Learner):

@@ -18,7 +18,7 @@ from .machine import peak_memory
 from .runs import CHECKPOINT, RunDirectory
 from .selection import RunRecord
 from .selectors.matrix.data import matrix_of
-from .sources import Source
+from .sources.base import Source
 from .sources.columns import by_columns
 
 FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it

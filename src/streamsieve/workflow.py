@@ -26,8 +26,8 @@ from .selectors.columns.base import ColumnLearner
 from .selectors.matrix.base import MatrixLearner
 from .selectors.rows.addresses import table_addresses
 from .selectors.rows.base import RowLearner
-from .sources import ColumnSource, Source, open_like, open_source, refuse_target
-from .sources.base import by_rows
+from .sources import open_like, open_source, refuse_target
+from .sources.base import ColumnSource, Source, by_rows
 from .sources.column_lists import FEATURES_WRITTEN, ColumnListSource
 from .sources.transpose import transposed
 from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
