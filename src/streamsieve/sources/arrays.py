@@ -155,11 +155,9 @@ def rows_of(matrix: Any, start: int, stop: int) -> Any:
     from scipy.sparse import csr_array
 
     begin, end = matrix.indptr[start], matrix.indptr[stop]
-    part = csr_array(
-        (matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[start : stop + 1] - begin),
-        shape=(stop - start, matrix.shape[1]),
-        copy=False,
-    )
+    part = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    part.indptr = matrix.indptr[start : stop + 1] - begin
+    part.indices, part.data = matrix.indices[begin:end], matrix.data[begin:end]  # the constructor copies short views
     part.has_canonical_format = True
     return part
 

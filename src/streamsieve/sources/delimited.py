@@ -122,16 +122,16 @@ class DelimitedSource(TableSource):
                 text = rest + data
                 end = self._end_of_records(text)
                 rest = text[end:]
-                if end:
-                    yield Chunk(text[:end], (raw.tell() if self.compression else at) - self._base)
-                else:
+                if not end:
                     refuse_endless_line(len(rest), self.name)
+                elif text[:end].strip(b"\r\n"):  # records, not empty lines alone
+                    yield Chunk(text[:end], (raw.tell() if self.compression else at) - self._base)
         if rest and self._stop is not None:
             raise DataError(
                 f"{self.name}: a field in quotes goes on over the end of a line, so that the file cannot be split into "
                 "parts; write it as Parquet first: streamsieve convert"
             )
-        if rest:
+        if rest.strip(b"\r\n"):
             yield Chunk(rest + b"\n", self.n_bytes or 0)
 
     def _end_of_records(self, text: bytes) -> int:
@@ -171,6 +171,7 @@ class DelimitedSource(TableSource):
                     self.bytes_read = chunk.end
                     if part.n_rows:
                         yield part
+        self.bytes_read = self.n_bytes or 0
         if not rows:
             raise DataError(f"{self.name}: holds no rows")
 

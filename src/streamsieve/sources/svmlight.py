@@ -128,7 +128,9 @@ class SvmlightSource(Source):
             )
         end = self._start + (self.n_bytes or 0)
         starts = starts_of_parts(self.path, self._start, end, n, blank=b" \t\r\n", comment=b"#")
-        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)] or [self]
+        if not starts:
+            return [self]
+        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)]
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
