@@ -88,6 +88,11 @@ class RowBlock:
     def n_nonzero(self) -> int:
         return int(self.indptr[-1] - self.indptr[0])
 
+    @property
+    def n_bytes(self) -> int:
+        """The memory that ids and values take."""
+        return self.values.nbytes + self.indices.nbytes + self.indptr.nbytes
+
     def rows(self, start: int, stop: int) -> RowBlock:
         """The rows from ``start`` to before ``stop``, without copying."""
         if start == 0 and stop >= self.n_rows:

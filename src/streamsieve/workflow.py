@@ -28,8 +28,8 @@ from .selectors.rows.addresses import table_addresses
 from .selectors.rows.base import RowLearner
 from .sources import open_like, open_source, refuse_target
 from .sources.base import ColumnSource, Source, by_rows
+from .sources.buckets import transposed
 from .sources.column_lists import FEATURES_WRITTEN, ColumnListSource
-from .sources.transpose import transposed
 from .sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
 
 ASKED = {  # what run.json tells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial as bound
 from types import TracebackType
 from typing import Any, Self
@@ -28,15 +27,14 @@ from ...kernels.matrix.pairs import (
     scale_block,
 )
 from ...machine import available_memory
-from ...sources.base import ColumnSource, DataSource, Source, by_rows
-from ...sources.columns import by_columns
+from ...sources.base import DataSource
+from ...sources.transpose import whole_matrix
 from ..base import is_number, is_whole, require
 from ..rows.labels import place
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 PARTS = 2  # of every work, each on a thread; always as many, so that sums are the same on any machine
 BLOCK = 256  # features
-DENSE = 0.5  # of its values not 0: a table with more is kept dense
 BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
 
 Part = Callable[[int, int, int], Any]  # from where, to where, which part
@@ -87,48 +85,8 @@ class Matrix:
 
 def matrix_of(source: DataSource) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
-    names = source.feature_names
-    if source.matrix is None and not isinstance(source, ColumnSource):
-        rows = dense_rows(by_rows(source))
-        if rows is not None:
-            return Matrix(rows[0], source.name, names), rows[1]
-    held = by_columns(source)
-    y = held.targets()
-    if held.matrix is not None:
-        return Matrix(held.matrix, held.name, names, held.ids, held.n_features), y
-    from scipy.sparse import csc_array, hstack
-
-    parts: list[Any] = []
-    ids: list[NDArray[np.int64]] = []
-    dense = False
-    for whole in held.column_blocks():
-        block = whole.without_empty()
-        csc = csc_array((block.values.astype(np.float32), block.indices, block.indptr), (y.size, block.n_columns))
-        dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
-        parts.append(csc.T.toarray() if dense else csc)
-        ids.append(block.ids)
-    together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
-    return Matrix(together, held.name, names, np.concatenate(ids), held.n_features), y
-
-
-def dense_rows(source: Source) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """The rows of a source as they stand, if the first are dense and all are of a known width; otherwise None."""
-    width = source.n_features or 0
-    first = next(source.row_blocks("keep"), None) if width and source.rewindable else None
-    if first is None or first.y is None or first.n_nonzero <= DENSE * first.n_rows * width:
-        return None
-    parts, labels, row = [], [], 0
-    for block in source.row_blocks("keep"):
-        lines = replace(block, n_features=width).to_dense(np.float32)
-        labels.append(np.asarray(block.y))
-        if source.n_rows is None:
-            parts.append(lines)
-            continue
-        if not parts:
-            parts.append(np.empty((source.n_rows, width), np.float32))
-        parts[0][row : row + block.n_rows] = lines
-        row += block.n_rows
-    return parts[0] if len(parts) == 1 else np.concatenate(parts), np.concatenate(labels)
+    whole = whole_matrix(source)
+    return Matrix(whole.values, source.name, source.feature_names, whole.ids, whole.n_features), whole.y
 
 
 class Pairs:
