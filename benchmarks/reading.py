@@ -32,7 +32,7 @@ Best of {repeat}; blocks are made and thrown away. `processor s` is the processo
 of the one thread which receives the blocks, both with one parser. A parser takes in {parsed:,.0f} MB of text per second
 of processor time. The serial part is {serial:.0f} microseconds per MB, {handed:,.0f} MB/s at most. On {more} cores
 {more} parsers would therefore read the smaller of {more} x {parsed:,.0f} and {handed:,.0f}, {bound:,.0f} MB/s: X1 in
-{seconds:.2f} s, which is less than any method needs to learn from it.
+{seconds:.2f} s.
 """
 
 
