@@ -122,11 +122,11 @@ def measure(name: str, repeat: int) -> list[list[str]]:
         ("group-SAOLA", ss.GroupSAOLA(measure="fisher_z"), grouped, shape.group_seconds),
         ("alpha-investing", ss.AlphaInvesting(), block, 0.0),
     ):
-        selector.fit_blocks([data.columns(0, 1000)], y)
+        selector.fit_source([data.columns(0, 1000)], y)
         seconds = []
         for _ in range(repeat if theirs else 1):
             start = time.perf_counter()
-            selector.fit_blocks([data], y)
+            selector.fit_source([data], y)
             seconds.append(time.perf_counter() - start)
         best, kept = min(seconds), len(selector.selection())
         paper = [f"{theirs:,.0f}", f"{theirs / best:,.0f}"] if theirs else ["-", "-"]
@@ -145,7 +145,7 @@ def leukemia(repeat: int) -> list[str]:
     seconds = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
-        selector.fit_blocks(blocks, y)
+        selector.fit_source(blocks, y)
         seconds.append(time.perf_counter() - start)
     best = min(seconds)
     nonzeros = sum(block.n_nonzero for block in blocks) / 1e6

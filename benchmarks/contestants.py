@@ -240,9 +240,7 @@ def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:
     seconds = time.perf_counter() - start
     peak = peak_memory()
     selector, rows = record.selector, ss.open_source(problem.test)
-    share = accuracy(
-        (selector.classify(selector.decision_function_block(block)), block.y) for block in rows.row_blocks()
-    )
+    share = accuracy((selector.classify(selector.scorer()(block)), block.y) for block in rows.row_blocks())
     return Result(seconds, record.seconds["read"], peak, record.selection.indices, share or 0.0)
 
 

@@ -54,9 +54,10 @@ def measure(method: str, params: dict[str, Any], rows: int, features: int) -> Po
     from streamsieve.machine import peak_memory
     from streamsieve.registry import learner_class
     from streamsieve.sources.synthetic import SyntheticSource
+    from streamsieve.training import train
 
     learn = learner_class(method)
-    learn(INFORMATIVE, **params).fit_source(SyntheticSource("x1", rows=2000))
+    train(learn(INFORMATIVE, **params), SyntheticSource("x1", rows=2000))
     learner = learn(INFORMATIVE, **params).start(features)
     passes = []
     for _ in range(2):

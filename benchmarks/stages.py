@@ -78,9 +78,12 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
     """Seconds from a file to a selection, and the peak memory."""
     import streamsieve as ss
     from streamsieve.machine import peak_memory
+    from streamsieve.training import train
 
     def select() -> None:
-        learner(name).fit_source(ss.open_source(path)).selection()
+        fresh = learner(name)
+        train(fresh, ss.open_source(path))
+        fresh.selection()
 
     select()
     return best(select, repeat), peak_memory()
@@ -143,7 +146,7 @@ def in_memory(features: int, repeat: int) -> dict[str, float]:
         state = learner("SOFS confidence").start(features)
         state.partial_fit_block(block.rows(0, 0))
         start = time.perf_counter()
-        state._update(state._state, state._addresses.ids, rows, None)
+        state._update(state.memory.state, state.memory.addresses.ids, rows, None)
         return time.perf_counter() - start
 
     bare()

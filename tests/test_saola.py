@@ -46,7 +46,7 @@ def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
     asked = {names.get(name, name): value for name, value in params.items() if name != "class_weight"}
     balanced = params.get("class_weight") == "balanced"
     expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **asked)
-    selection = ss.SAOLA(**params).fit_blocks([columns_of(csc_array(X))], y).selection()
+    selection = ss.SAOLA(**params).fit_source([columns_of(csc_array(X))], y).selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
     relevance = dict(expected)
     np.testing.assert_allclose(selection.scores, [relevance[i] for i in selection.indices.tolist()], rtol=1e-9)
@@ -78,10 +78,10 @@ def test_missing_values_are_left_out_of_every_pair(problem, seed, measure, class
     X[random.random(X.shape) < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])] = np.nan
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
     expected = dict(oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked))
-    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y)
+    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         selector.partial_fit_columns(X[:, start : start + block_size])
-    selection = selector.finish().selection()
+    selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
     np.testing.assert_allclose(selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9)
     groups = np.arange(X.shape[1]) // 3
@@ -154,11 +154,11 @@ def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size
     groups = 5 + np.arange(X.shape[1]) // size
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
     expected = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked)
-    selector = ss.GroupSAOLA(budget, **asked).start(y)
+    selector = ss.GroupSAOLA(budget, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         part = slice(start, start + block_size)
         selector.partial_fit_columns(X[:, part], groups=groups[part])
-    selection = selector.finish().selection()
+    selection = selector.selection()
     found = sorted((number, group) for group, members in expected.items() for number in members)
     assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
 

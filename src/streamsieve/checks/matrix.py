@@ -14,7 +14,7 @@ from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
-from .making import Maker, refuses
+from .maker import Maker, refuses
 
 ROWS, FEATURES = 120, 40
 

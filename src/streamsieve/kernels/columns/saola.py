@@ -41,6 +41,7 @@ class SaolaState(NamedTuple):
     level_counts: Array  # float64, slots x levels: the weight of rows with each code
     counts: Array  # int64: kept; not relevant, redundant, replaced so far; kept of groups that are closed
     current: Array  # int64: the group that is open, if there are groups
+    measured: Array  # int64: relevant features so far, by measure
 
 
 class Rule(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError
+from ...errors import DataError, prefix
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
     LANE,
@@ -28,10 +28,9 @@ from ...kernels.matrix.pairs import (
     scale_block,
 )
 from ...machine import available_memory
-from ...sources.base import ColumnSource, DataSource, Source, by_rows
+from ...sources.base import ColumnSource, DataSource, Report, Source, by_rows
 from ...sources.columns import by_columns
-from ..base import is_number, is_whole, require
-from ..rows.labels import place
+from ..base import is_integer, is_number, require
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 PARTS = 2  # of every work, each on a thread; always as many, so that sums are the same on any machine
@@ -85,14 +84,14 @@ class Matrix:
         self._gather(*self._arrays, features, block)
 
 
-def matrix_of(source: DataSource) -> tuple[Matrix, NDArray[Any]]:
+def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
     names = source.feature_names
     if source.matrix is None and not isinstance(source, ColumnSource):
-        rows = dense_rows(by_rows(source))
+        rows = dense_rows(by_rows(source), report)
         if rows is not None:
             return Matrix(rows[0], source.name, names), rows[1]
-    held = by_columns(source)
+    held = by_columns(source, report)
     y = held.targets()
     if held.matrix is not None:
         return Matrix(held.matrix, held.name, names, held.ids, held.n_features), y
@@ -107,12 +106,14 @@ def matrix_of(source: DataSource) -> tuple[Matrix, NDArray[Any]]:
         dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
         parts.append(csc.T.toarray() if dense else csc)
         ids.append(block.ids)
+        if report and block.n_columns:
+            report("features read", int(block.ids[-1]) + 1, held.n_features)
     together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
     return Matrix(together, held.name, names, np.concatenate(ids), held.n_features), y
 
 
-def dense_rows(source: Source) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """The rows of a source as they stand, if the first are dense and all are of a known width; otherwise None."""
+def dense_rows(source: Source, report: Report | None) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+    """The rows of a source as they are, if the first are dense and all are of a known width; otherwise None."""
     width = source.n_features or 0
     first = next(source.row_blocks("keep"), None) if width and source.rewindable else None
     if first is None or first.y is None or first.n_nonzero <= DENSE * first.n_rows * width:
@@ -123,11 +124,13 @@ def dense_rows(source: Source) -> tuple[NDArray[np.float32], NDArray[Any]] | Non
         labels.append(np.asarray(block.y))
         if source.n_rows is None:
             parts.append(lines)
-            continue
-        if not parts:
-            parts.append(np.empty((source.n_rows, width), np.float32))
-        parts[0][row : row + block.n_rows] = lines
+        else:
+            if not parts:
+                parts.append(np.empty((source.n_rows, width), np.float32))
+            parts[0][row : row + block.n_rows] = lines
         row += block.n_rows
+        if report:
+            report("rows read", row, source.n_rows)
     return parts[0] if len(parts) == 1 else np.concatenate(parts), np.concatenate(labels)
 
 
@@ -141,7 +144,7 @@ class Pairs:
         n_rows = matrix.n_rows
         if BYTES_PER_PAIR * n_rows**2 > available_memory():
             raise DataError(
-                f"{place(matrix.origin)}all pairs of {n_rows:,} rows need {BYTES_PER_PAIR * n_rows**2 / 1e9:.1f} GB, "
+                f"{prefix(matrix.origin)}all pairs of {n_rows:,} rows need {BYTES_PER_PAIR * n_rows**2 / 1e9:.1f} GB, "
                 "more than there is; take fewer rows"
             )
         self.matrix, self.n_rows = matrix, n_rows
@@ -181,8 +184,8 @@ class Pairs:
                 row = int(np.flatnonzero(~np.isfinite(self.raw[part, wrong, : self.n_rows]))[0])
                 what = "missing" if np.isnan(self.raw[part, wrong, row]) else "infinite"
                 raise DataError(
-                    f"{place(self.matrix.origin)}{self.matrix.title(start + wrong)} is {what} in row {row + 1}; fill "
-                    "it in or leave the feature out"
+                    f"{prefix(self.matrix.origin)}{self.matrix.title(start + wrong)} is {what} in row {row + 1}; fill "
+                    "it in or omit the feature"
                 )
             present += nonzeros
         return present
@@ -234,7 +237,7 @@ class Pairs:
 def require_rounds(tol: Any, most: Any) -> None:
     """When rounds end: ``tol`` and ``max_iter``."""
     require(is_number(tol) and tol >= 0, "tol", tol, "a number of 0 or more")
-    require(is_whole(most) and most >= 1, "max_iter", most, "a whole number of 1 or more")
+    require(is_integer(most) and most >= 1, "max_iter", most, "an integer of 1 or more")
 
 
 def require_sigma(value: Any) -> None:

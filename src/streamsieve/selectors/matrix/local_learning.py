@@ -18,8 +18,8 @@ from ...kernels.matrix.local_learning import (
     weigh_neighbours,
 )
 from ...kernels.matrix.pairs import spread_of
-from ..base import is_number, require
-from .base import MatrixLearner, require_budget
+from ..base import is_number, require, require_budget, require_one_of
+from .base import MatrixLearner
 from .data import PARTS, SCALES, Pairs, require_rounds, require_sigma
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
@@ -77,6 +77,7 @@ class LocalLearningLearner(MatrixLearner):
     """
 
     method: ClassVar[str] = "local-learning"
+    fitted: ClassVar[tuple[str, ...]] = ("rounds_", "converged_")
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
 
     _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
@@ -103,7 +104,7 @@ class LocalLearningLearner(MatrixLearner):
         require(is_number(penalty) and penalty > 0, "regularization", penalty, "a number above 0")
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
@@ -175,9 +176,6 @@ class LocalLearningLearner(MatrixLearner):
 
         pairs.over_blocks(features, expect)
         return minimise(Margins(pairs, margins, float(self.regularization)), v)
-
-    def _told(self) -> dict[str, Any]:
-        return {"rounds_": self.rounds_, "converged_": self.converged_}
 
     @property
     def n_iter_(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
-from ..base import is_whole, require
-from .base import MatrixLearner, require_budget
+from ..base import is_integer, require, require_budget, require_one_of
+from .base import MatrixLearner
 from .data import SCALES, Pairs, require_rounds, require_sigma
 
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
@@ -43,9 +43,9 @@ class ReliefFLearner(MatrixLearner):
 
     def check_parameters(self) -> None:
         wanted = self.n_neighbors
-        require(is_whole(wanted) and wanted >= 1, "n_neighbors", wanted, "a whole number of 1 or more")
+        require(is_integer(wanted) and wanted >= 1, "n_neighbors", wanted, "an integer of 1 or more")
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         distances = pairs.distances(pairs.varying, np.ones(pairs.varying.size))
@@ -82,6 +82,7 @@ class IReliefLearner(MatrixLearner):
     """
 
     method: ClassVar[str] = "irelief"
+    fitted: ClassVar[tuple[str, ...]] = ("n_iter_",)
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class IReliefLearner(MatrixLearner):
         require_sigma(self.sigma)
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
@@ -133,9 +134,6 @@ class IReliefLearner(MatrixLearner):
         pairs.in_parts(pairs.n_rows, weigh)
         fold_pairs(forth, back, shares)
         return sums_over_pairs(pairs, forth)
-
-    def _told(self) -> dict[str, Any]:
-        return {"n_iter_": self.n_iter_}
 
 
 def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32]) -> NDArray[np.float64]:
