@@ -89,6 +89,7 @@ def offer_columns(
     levels = state.level_counts.shape[1]
     joint = np.empty(scratch_cells(max(largest, levels), levels, weights.size))
     margin = np.empty(max(largest, levels))
+    entry = entry_relevance(state, budget)
     for number in range(start, candidates.size):
         if counts[KEPT] == order.size:
             return number
@@ -96,13 +97,14 @@ def offer_columns(
         free = order[counts[KEPT]]
         spread = False  # whether this column is in the free slot already
         redundant = False
+        doomed = relevance[column, measure[column]] <= entry
         at = counts[CLOSED]
         while at < counts[KEPT]:
             slot = order[at]
             pair = UNCERTAINTY if measure[column] == UNCERTAINTY == state.measure[slot] else CORRELATION
             mine, its = relevance[column, pair], state.relevance[slot, pair]
             loses, wins = compared(rule, mine, its)
-            if loses or wins:
+            if wins or (loses and not doomed):
                 if gaps[column] or state.gaps[slot]:
                     if not spread:
                         keep_values(state, free, indptr, indices, values, codes, column, n_levels[column], weights)
@@ -125,14 +127,19 @@ def offer_columns(
                 else:
                     depends = correlate_with_kept(indptr, indices, values, column, norms[column], state.columns[slot])
                 if is_redundant(rule, mine, its, depends, pair):
+                    if doomed:  # not if it makes room for itself; but an earlier one may make it redundant first
+                        doomed = False
+                        at = counts[CLOSED]
+                        continue
                     if loses:
                         redundant = True
                         break
                     remove(state, at)
                     counts[REPLACED] += 1
+                    entry = -np.inf
                     continue
             at += 1
-        if redundant:
+        if redundant or doomed:
             counts[REDUNDANT] += 1
             continue
         slot = order[counts[KEPT]]
@@ -150,9 +157,20 @@ def offer_columns(
         if measure[column] == UNCERTAINTY and not gaps[column]:
             keep_codes(state, slot, indptr, indices, codes, column, n_levels[column], weights)
         if counts[KEPT] > budget:  # a group is cut when it closes: then the budget here is out of reach
-            remove(state, least_relevant(state))
-            counts[REPLACED] += 1
+            worst = least_relevant(state)
+            counts[REDUNDANT if order[worst] == slot else REPLACED] += 1
+            remove(state, worst)
+        entry = entry_relevance(state, budget)
     return int(candidates.size)
+
+
+@kernel
+def entry_relevance(state: Any, budget: int) -> float:
+    """The relevance that a newcomer must exceed, or it is cut at once unless it removes a kept feature."""
+    if state.counts[KEPT] < budget:
+        return -np.inf
+    slot = state.order[least_relevant(state)]
+    return float(state.relevance[slot, state.measure[slot]] + EQUAL)
 
 
 @kernel

@@ -264,7 +264,10 @@ class SAOLALearner(ColumnLearner):
 
     @property
     def counts_(self) -> dict[str, int]:
-        """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
+        """What became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
+
+        With ``n_features_to_select`` a newcomer that is less relevant than all of a full selection counts as redundant.
+        """
         kept, irrelevant, redundant, replaced, _ = self._state.counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
 
