@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,8 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError
 from ...kernels.columns.dependence import count_constant
+from ...parallel import cut
+from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...sources.base import Source
 from ...sources.columns import ColumnSource, by_columns
@@ -19,8 +20,7 @@ from ..base import Learner, is_number, is_whole
 from ..rows.labels import place
 from .targets import Target, target_of
 
-THREADS = 2
-WORTH_A_THREAD = 1 << 15  # non-zeros
+WORTH_A_PART = 1 << 14  # columns and non-zeros: less work is not shared out
 STATE = "state."  # before the names of its arrays in a saved model
 
 
@@ -231,13 +231,9 @@ def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterato
 
 
 def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on two threads if there is enough of it; their order does not matter."""
-    if block.n_nonzero < WORTH_A_THREAD:
-        work(0, block.n_columns)
-        return
-    cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, (0, cut), (cut, block.n_columns)))
+    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
+    before = block.indptr + np.arange(block.n_columns + 1)
+    on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
 
 
 def with_more_slots(state: Any, *per_slot: str) -> Any:

@@ -174,7 +174,7 @@ class SAOLALearner(ColumnLearner):
         return state
 
     def _measure(self, block: ColumnBlock) -> Measured:
-        """What columns say about the target, on two threads: their order does not matter here."""
+        """What columns say about the target, on threads: their order does not matter here."""
         target, columns = self._target, (block.indptr, block.indices, block.values)
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)

@@ -42,6 +42,9 @@ class MatrixLearner(Learner):
 
     # ---- learning
 
+    def report(self, unit: str, done: int, total: int | None) -> None:
+        """Called while ``_solve`` works: how many rounds or blocks are done, and of how many if that is known."""
+
     def fit_source(self, source: Source | ColumnSource) -> Self:
         """Weigh all features of a source, from scratch; rows are turned around in memory."""
         matrix, y = matrix_of(source)
