@@ -14,7 +14,7 @@ from scipy.sparse import csc_array
 import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.binning import MDL, bin_columns
-from streamsieve.kernels.columns.dependence import code_columns
+from streamsieve.kernels.columns.contents import code_columns
 
 from .oracles import saola as oracle
 from .paths import DATA

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError
-from ...kernels.columns.dependence import count_constant
+from ...kernels.columns.contents import count_constant
 from ...parallel import cut
 from ...parallel import in_parts as on_threads
 from ...selection import Selection

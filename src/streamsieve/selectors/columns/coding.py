@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.binning import MDL, bin_columns
-from ...kernels.columns.dependence import code_columns, find_discrete
+from ...kernels.columns.contents import code_columns, find_discrete
 from ..base import is_whole, require
 from .base import in_parts
 from .targets import Target

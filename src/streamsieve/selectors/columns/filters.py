@@ -117,8 +117,9 @@ class FCBFLearner(BatchFilter):
         self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         relevance, target = np.zeros(block.n_columns), self._target
-        columns, known = (block.indptr, block.indices), (target.weights, target.codes, target.class_counts)
-        in_parts(block, lambda a, b: uncertainties_of_target(*columns, codes, n_levels, *known, a, b, relevance))
+        columns = block.indptr, block.indices, codes, n_levels
+        known = target.weights, target.codes, target.class_counts
+        in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
         relevance[relevance <= self.delta + EQUAL] = 0.0
         return relevance
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
-from ...kernels.matrix.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
+from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
 from ..base import is_whole, require
 from .base import MatrixLearner, require_budget
 from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
@@ -58,11 +58,11 @@ class ReliefFLearner(MatrixLearner):
             self.report("blocks", next(done), total)
 
         distances = pairs.distances(pairs.varying, np.ones(n_features), report)
-        shares = np.bincount(codes) / codes.size
+        fractions = np.bincount(codes) / codes.size
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
 
         def mark(first: int, last: int, part: int) -> None:
-            mark_nearest(distances, codes, shares, int(self.n_neighbors), first, last, forth, back)
+            mark_nearest(distances, codes, fractions, int(self.n_neighbors), first, last, forth, back)
 
         pairs.in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
@@ -134,14 +134,14 @@ class IReliefLearner(MatrixLearner):
         width = AUTO * spread_of(distances, pairs.n_rows) if self.sigma == "auto" else float(self.sigma)
         width = max(width, float(np.finfo(np.float64).tiny))
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
-        shares = np.empty(pairs.n_rows)
+        inliers = np.empty(pairs.n_rows)
 
         def weigh(first: int, last: int, part: int) -> None:
             weigh_neighbours(distances, codes, width, first, last, forth, back)
-            inlier_shares(distances, codes, width, first, last, shares)
+            weigh_inliers(distances, codes, width, first, last, inliers)
 
         pairs.in_parts(pairs.n_rows, weigh)
-        fold_pairs(forth, back, shares)
+        fold_pairs(forth, back, inliers)
         return sums_over_pairs(pairs, forth)
 
     def _told(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
         member_id=np.zeros(budget, np.int64),
         key=np.zeros(budget),
         heap=np.zeros(budget, np.int32),
-        place=np.zeros(budget, np.int32),
+        heap_position=np.zeros(budget, np.int32),
         weight=np.zeros((budget, n_vectors)),
         bias=np.zeros((n_vectors, 1)),
         scale=np.ones(1),

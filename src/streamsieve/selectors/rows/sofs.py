@@ -130,7 +130,7 @@ class SOFSLearner(RowLearner):
 
     def _start(self, budget: int, n_classes: int) -> Any:
         n_vectors = 1 if n_classes == 2 else n_classes
-        common = {
+        common: dict[str, NDArray[Any]] = {
             "member": np.zeros(budget, np.int64),
             "member_id": np.zeros(budget, np.int64),
             "bias": np.zeros((n_vectors, 2)),
@@ -153,7 +153,7 @@ class SOFSLearner(RowLearner):
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
-            place=np.zeros(budget, np.int32),
+            heap_position=np.zeros(budget, np.int32),
             weight=np.zeros(shape),
             excess=np.zeros(shape, np.float32),
             **common,
