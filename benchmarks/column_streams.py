@@ -1,11 +1,11 @@
-"""SAOLA, group-SAOLA and alpha-investing on column streams as wide as P3's largest sets.
+"""SAOLA, group-SAOLA and alpha-investing on column streams as wide as the largest sets of SAOLA's paper.
 
     python benchmarks/column_streams.py [--repeat N]
 
-Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (P3 table II), in memory before
-the clock starts: most are noise, as long as a real vocabulary's (Zipf), some tell the class, each with weaker
-copies. For group-SAOLA the columns come in groups of a hundredth of them all. P3's times, of MATLAB code
-on a PC, are for the real sets (tables VII and XXIII). And leukemia, whose figure is that of the authors'
+Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (Yu, Wu, Ding, Pei 2016, table
+II), in memory before the clock starts: most are noise, as long as a real vocabulary's (Zipf), some are informative,
+each with weaker copies. For group-SAOLA the columns come in groups of a hundredth of them all. The paper's times, of
+MATLAB code on a PC, are for the real sets (tables VII and XXIII). And leukemia, whose figure is that of the authors'
 library. And columns that are nearly all relevant, of which 200 are wanted: most of them are less relevant than all that
 are kept. A run writes its section of docs/performance.md.
 """
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from report import apart, machine, table, write_section
 
-COPIES = 4  # of every telling column, weaker ones but for one
+COPIES = 4  # of every informative column, weaker ones but for one
 LEUKEMIA = Path(__file__).parents[1] / "tests" / "data" / "leukemia.svm.xz"
 
 
@@ -33,8 +33,8 @@ class Shape(NamedTuple):
     columns: int
     nonzeros: int
     signals: int
-    often: float  # the largest share of rows of its class that a telling column is in
-    saola_seconds: float  # P3's
+    often: float  # the largest fraction of rows of its class that an informative column is in
+    saola_seconds: float  # the paper's
     group_seconds: float
 
 
@@ -52,9 +52,9 @@ def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
     random = np.random.default_rng(shape.columns)
     y = random.integers(0, 2, shape.rows)
     found = signals(random, y, shape)
-    telling = np.sort(random.choice(shape.columns, len(found), replace=False))
-    noise = np.setdiff1d(np.arange(shape.columns), telling, assume_unique=True)
-    supports = {int(column): rows for column, rows in zip(telling, found, strict=True)}
+    informative = np.sort(random.choice(shape.columns, len(found), replace=False))
+    noise = np.setdiff1d(np.arange(shape.columns), informative, assume_unique=True)
+    supports = {int(column): rows for column, rows in zip(informative, found, strict=True)}
     lengths = zipf_lengths(random, noise.size, shape.nonzeros - sum(rows.size for rows in found), shape.rows // 2)
     sizes = np.zeros(shape.columns, np.int64)
     sizes[noise] = lengths
@@ -70,12 +70,12 @@ def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
 
 def zipf_lengths(random: np.random.Generator, count: int, total: int, longest: int) -> NDArray[np.int64]:
     """Lengths of noise columns, in random order: in inverse proportion to their rank, and ``total`` together."""
-    shares = 1.0 / np.arange(1, count + 1)
+    fractions = 1.0 / np.arange(1, count + 1)
     low, high = 0.0, 100.0 * total
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.minimum(middle * shares, longest).sum() < total else (low, middle)
-    lengths = np.floor(np.minimum(low * shares, longest) + random.random(count)).astype(np.int64)
+        low, high = (middle, high) if np.minimum(middle * fractions, longest).sum() < total else (low, middle)
+    lengths = np.floor(np.minimum(low * fractions, longest) + random.random(count)).astype(np.int64)
     random.shuffle(lengths)
     return lengths
 
@@ -98,10 +98,10 @@ def distinct_rows(
     """For every column as many different rows as its size, ascending: a random start and a random stride."""
     step = np.maximum(1, n_rows // np.maximum(1, sizes))
     start = random.integers(0, n_rows, sizes.size) % np.maximum(1, n_rows - step * (sizes - 1))
-    place = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
-    jitter = random.random(place.size) * np.repeat(step, sizes)
-    rows = np.repeat(start, sizes) + place * np.repeat(step, sizes)
-    rows = np.minimum(rows + np.where(place < np.repeat(sizes, sizes) - 1, jitter.astype(np.int64), 0), n_rows - 1)
+    nth = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
+    jitter = random.random(nth.size) * np.repeat(step, sizes)
+    rows = np.repeat(start, sizes) + nth * np.repeat(step, sizes)
+    rows = np.minimum(rows + np.where(nth < np.repeat(sizes, sizes) - 1, jitter.astype(np.int64), 0), n_rows - 1)
     return rows.astype(np.int32)
 
 
@@ -194,8 +194,8 @@ def main() -> None:
     found = table(header, lines)
     print(found)
     notes = (
-        f"Best of {options.repeat}, from memory; alpha-investing once. P3 keeps 212, 180 and 51 features of its sets "
-        "with SAOLA."
+        f"Best of {options.repeat}, from memory; alpha-investing once. SAOLA's paper keeps 212, 180 and 51 features "
+        "of its sets."
     )
     write_section("columns", f"{machine()}\n\n{found}\n\n{notes}")
 
