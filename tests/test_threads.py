@@ -56,10 +56,10 @@ def test_methods_of_the_whole_matrix_do_not_depend_on_threads(monkeypatch, estim
 @pytest.mark.parametrize("estimator", COLUMNS, ids=lambda estimator: estimator.method)
 def test_methods_of_columns_do_not_depend_on_threads(monkeypatch, estimator):
     random = np.random.default_rng(1)
-    X = random.integers(0, 3, (400, 300)).astype(float)
-    X[:, ::3] = random.standard_normal((400, 100))
-    y = (X[:, 0] + X[:, 1] + 0.5 * X[:, 2] > 1).astype(int)
-    assert X.size > 4 * 2**14  # several parts
+    X = random.integers(1, 4, (1000, 300)).astype(float)
+    X[:, ::3] = random.standard_normal((1000, 100))
+    y = (X[:, 0] + X[:, 1] + 0.5 * X[:, 2] > 3).astype(int)
+    assert X.size > 4 * 2**16  # several parts
     found = []
     for count in COUNTS:
         monkeypatch.setenv("STREAMSIEVE_THREADS", count)

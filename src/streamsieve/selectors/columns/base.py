@@ -20,7 +20,7 @@ from ..base import Learner, is_number, is_whole
 from ..rows.labels import place
 from .targets import Target, target_of
 
-WORTH_A_PART = 1 << 14  # columns and non-zeros: less work is not shared out
+WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 STATE = "state."  # before the names of its arrays in a saved model
 
 
