@@ -1,4 +1,7 @@
-"""Batch filters that P1 and P3 compare with: FCBF and mRMR. They hold every relevant column until the last is there."""
+"""Batch filters that the papers of SOFS and SAOLA compare with: FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005).
+
+They hold every relevant column until the last is there. SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class CodedState(NamedTuple):
     codes: NDArray[np.int32]
     n_levels: NDArray[np.int64]
     used: NDArray[np.int64]  # columns, non-zeros
-    chosen: NDArray[np.int64]  # places
+    chosen: NDArray[np.int64]  # positions
     scores: NDArray[np.float64]
 
 

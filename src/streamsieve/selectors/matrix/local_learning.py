@@ -1,4 +1,4 @@
-"""Local-learning feature weighting (LOGO)."""
+"""Local-learning feature weighting, LOGO (Sun, Todorovic, Goodison 2008)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Trial(NamedTuple):
 
 
 class LocalLearningLearner(MatrixLearner):
-    """Local-learning feature weighting (P5 section 2; many classes: 2.3): relevance that is not linear.
+    """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
     Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,
     takes the expected margins of all features, and finds the weights that make the margins large: logistic loss with an
@@ -63,7 +63,7 @@ class LocalLearningLearner(MatrixLearner):
     ----------
     sigma : float or "auto", default=2
         Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5 and 0.03 standard
-        deviations of the distances between rows, measured anew in every round, and keeps of the weights that settle
+        deviations of the distances between rows, measured anew in every round, and keeps of the weights that converge
         those with the least objective.
     regularization : float, default=1
         Weight of the L1 penalty; more leaves fewer features.
@@ -133,7 +133,7 @@ class LocalLearningLearner(MatrixLearner):
         distances: NDArray[np.float64],
         before: int,
     ) -> Trial:
-        """Rounds with a width of the kernel, from a start and the distances under it, until the weights settle.
+        """Rounds with a width of the kernel, from a start and the distances under it, until the weights converge.
 
         ``before``: rounds with other widths.
         """
@@ -195,7 +195,7 @@ class LocalLearningLearner(MatrixLearner):
 
 
 class Margins:
-    """The expected margins of a round, a line per feature, and the objective over them (P5 2.8)."""
+    """The expected margins of a round, a line per feature, and the objective over them (equation 2.8)."""
 
     def __init__(self, pairs: Pairs, z: NDArray[np.float32], regularization: float) -> None:
         self.pairs, self.z, self.regularization = pairs, z, regularization
@@ -242,7 +242,7 @@ class Margins:
 
 
 def minimise(margins: Margins, start: NDArray[np.float64]) -> Descent:
-    """Steepest descent in v with line search (P5 2.9), the objective falling at every step.
+    """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
 
     A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are
     as good as gone and still shrinking are left aside; when the others have settled, all are looked at
