@@ -1,4 +1,4 @@
-"""What the machine can give: memory there is, memory used."""
+"""What the machine can give: memory there is, memory used, cores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ import os
 import sys
 from pathlib import Path
 
+from .errors import UsageError
+
 CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+
+def cores() -> int:
+    """Threads to work with: ``STREAMSIEVE_THREADS`` if it is set, otherwise the cores this process may run on."""
+    asked = os.environ.get("STREAMSIEVE_THREADS", "")
+    if asked:
+        if not asked.isdecimal() or int(asked) < 1:
+            raise UsageError(f"STREAMSIEVE_THREADS={asked!r}: must be an integer of 1 or more")
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def available_memory() -> int:

@@ -37,6 +37,12 @@ KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # before the arrays that hold a list of texts
 
+RENAMED = {  # arrays of format 1 that have another name since
+    "measured": "state.measured",
+    "state.gaps": "state.has_missing",
+    "state.place": "state.heap_position",
+}
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -191,8 +197,7 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
         arrays.setdefault("classes", np.empty(0))
     if "told" in learned:
         learned["fitted"] = learned.pop("told")
-    if "measured" in arrays:
-        arrays["state.measured"] = arrays.pop("measured")
+    arrays = {RENAMED.get(name, name): array for name, array in arrays.items()}
     if "feature_names" in arrays:
         arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
     if "names" in learned:  # pairs of an id and a name

@@ -1,4 +1,4 @@
-"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006), a rival of SAOLA in P3."""
+"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006), a rival of SAOLA."""
 
 from __future__ import annotations
 

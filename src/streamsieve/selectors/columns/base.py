@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -12,15 +11,16 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError, prefix
-from ...kernels.columns.dependence import count_constant
+from ...kernels.columns.contents import count_constant
 from ...model import NAMES, Arrays, Field, Schema, check_arrays, texts_of_arrays, texts_to_arrays
+from ...parallel import cut
+from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads, is_integer, is_number, require_one_of
 from ..state import State, changed
 
-THREADS = 2
-WORTH_A_THREAD = 1 << 15  # non-zeros
+WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 STATE, TARGET = "state.", "target."  # before the names of their arrays in a model
 
 
@@ -328,13 +328,9 @@ def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterato
 
 
 def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on two threads if there is enough of it; their order does not matter."""
-    if block.n_nonzero < WORTH_A_THREAD:
-        work(0, block.n_columns)
-        return
-    cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, (0, cut), (cut, block.n_columns)))
+    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
+    before = block.indptr + np.arange(block.n_columns + 1)
+    on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
 
 
 def with_more_slots(state: C, *per_slot: str) -> C:

@@ -1,4 +1,4 @@
-"""Markov blankets of the target, rivals of SAOLA in P3: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
+"""Markov blankets of the target, rivals of SAOLA: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .base import in_parts
 from .batch import BatchLearner
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 
-ROWS_EACH = 5  # rows that a test needs for each degree of freedom, or each variable: P3 section 5.4
+ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
 
 class GatheredState(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.binning import MDL, bin_columns
-from ...kernels.columns.dependence import code_columns, find_discrete
+from ...kernels.columns.contents import code_columns, find_discrete
 from ...targets import Target
 from ..base import is_integer, require
 from .base import in_parts

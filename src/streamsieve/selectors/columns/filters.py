@@ -1,4 +1,7 @@
-"""Batch filters that P1 and P3 compare with: FCBF and mRMR. They hold every relevant column until the last is there."""
+"""Batch filters that the papers of SOFS and SAOLA compare with: FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005).
+
+They hold every relevant column until the last is there. SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +130,9 @@ class FCBFLearner(BatchFilter):
         self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         relevance, target = np.zeros(block.n_columns), self.memory.target
-        columns, known = (block.indptr, block.indices), (target.weights, target.codes, target.class_counts)
-        in_parts(block, lambda a, b: uncertainties_of_target(*columns, codes, n_levels, *known, a, b, relevance))
+        columns = block.indptr, block.indices, codes, n_levels
+        known = target.weights, target.codes, target.class_counts
+        in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
         relevance[relevance <= self.delta + EQUAL] = 0.0
         return relevance
 

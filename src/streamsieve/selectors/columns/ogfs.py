@@ -1,4 +1,4 @@
-"""OGFS: online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013), a rival of group-SAOLA in P3."""
+"""OGFS: online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013), a rival of group-SAOLA."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ...kernels.columns.group_selection import (
     KEPT,
     GroupRule,
     GroupState,
+    NewColumns,
     close_group,
-    offer_in_groups,
     scatter_of_classes,
+    select_in_groups,
 )
 from ...model import Field, Schema
 from ...targets import Target
@@ -109,23 +110,13 @@ class OGFSLearner(GroupLearner[GroupState]):
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
         in_parts(block, lambda a, b: scatter_of_classes(*columns, *known, a, b, between, norms))
+        new = NewColumns(*columns, block.ids, groups, between, norms)
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
-            done = offer_in_groups(
-                state,
-                self._rule(),
-                *columns,
-                block.ids,
-                groups,
-                between,
-                norms,
-                *known,
-                target.weights,
-                done,
-            )
+            done = select_in_groups(state, self._rule(), new, *known, target.weights, done)
             if done < 0:
                 raise in_two_parts(int(groups[-1 - done]))
         return state

@@ -1,4 +1,4 @@
-"""OSFS and Fast-OSFS: online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013), rivals of SAOLA in P3."""
+"""OSFS and Fast-OSFS: online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013), rivals of SAOLA."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ...kernels.columns.osfs import (
     KEPT,
     TARGET,
     IndependenceState,
-    offer_to_blanket,
-    test_columns_by_counts,
+    NewColumns,
+    relate_by_counts,
+    update_blanket,
 )
 from ...model import Field, Schema
 from ...targets import BOTH, Kind, Target
@@ -108,29 +109,16 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         tests = self._tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
-            in_parts(block, lambda a, b: test_columns_by_counts(state, tests, *columns_coded, a, b, related))
+            in_parts(block, lambda a, b: relate_by_counts(state, tests, *columns_coded, a, b, related))
         candidates = np.flatnonzero(related & (norms > 0))
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
+        new = NewColumns(*columns, block.ids, codes, n_levels, relevance, norms)
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
-            done = offer_to_blanket(
-                state,
-                tests,
-                self.fast,
-                self.max_condition,
-                *columns,
-                block.ids,
-                codes,
-                n_levels,
-                relevance,
-                norms,
-                target.weights,
-                candidates,
-                done,
-            )
+            done = update_blanket(state, tests, self.fast, self.max_condition, new, target.weights, candidates, done)
         return state
 
     def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

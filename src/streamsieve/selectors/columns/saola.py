@@ -1,26 +1,28 @@
-"""SAOLA: scalable and accurate online feature selection (P3: Yu, Wu, Ding, Pei 2016)."""
+"""SAOLA: scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016)."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.columns.dependence import EQUAL, correlate_with_target, find_gaps, uncertainties_of_target
+from ...kernels.columns.contents import find_missing
+from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
 from ...kernels.columns.saola import (
     CLOSED,
     CORRELATION,
     IRRELEVANT,
     KEPT,
     UNCERTAINTY,
+    NewColumns,
     Rule,
     SaolaState,
     close_group,
+    compare_with_kept,
     measure_present,
-    offer_columns,
 )
 from ...model import Field, Schema
 from ...targets import BOTH, Kind, Target
@@ -36,24 +38,12 @@ VARIANTS = ("paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "measure", "relevance", "gaps", "columns", "codes", "n_levels", "level_counts")
+PER_SLOT = ("ids", "group", "measure", "relevance", "has_missing", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
-class Measured(NamedTuple):
-    """What the columns of a block say about the target, by column but for the codes, and which of them are relevant."""
-
-    codes: NDArray[np.int32]  # per non-zero
-    n_levels: NDArray[np.int64]
-    measure: NDArray[np.int8]
-    relevance: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    gaps: NDArray[np.bool_]
-    candidates: NDArray[np.int64]
-
-
 class SAOLALearner(ColumnLearner[SaolaState]):
-    """Scalable and accurate online feature selection (P3 section 3, algorithm 1).
+    """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
 
     Features arrive one by one. One that says nothing about the target is dropped. One that says less about the target
     than a kept feature does, and no more about the target than about that feature, is redundant and dropped; kept
@@ -151,7 +141,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             group=np.zeros(FIRST_SLOTS, np.int64),
             measure=np.zeros(FIRST_SLOTS, np.int8),
             relevance=np.zeros((FIRST_SLOTS, 2)),
-            gaps=np.zeros(FIRST_SLOTS, bool),
+            has_missing=np.zeros(FIRST_SLOTS, bool),
             columns=np.zeros((FIRST_SLOTS, 0 if self.measure == "su" else n_rows)),
             codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
             n_levels=np.zeros(FIRST_SLOTS, np.int64),
@@ -172,16 +162,19 @@ class SAOLALearner(ColumnLearner[SaolaState]):
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
         for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
-            found = self._measure(piece)
-            state.measured[:] += np.bincount(found.measure[found.candidates], minlength=2)
-            state.counts[IRRELEVANT] += piece.n_columns - found.candidates.size
-            if found.codes.size and found.candidates.size:
-                state = with_levels(state, int(found.n_levels[found.candidates].max()))
-            state = self._walk_in(state, piece, found)
+            new, candidates = self._measure(piece)
+            state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
+            state.counts[IRRELEVANT] += piece.n_columns - candidates.size
+            if new.codes.size and candidates.size:
+                state = with_levels(state, int(new.n_levels[candidates].max()))
+            state = self._compare(state, piece, new, candidates)
         return state
 
-    def _measure(self, block: ColumnBlock) -> Measured:
-        """What columns say about the target, on two threads: their order does not matter here."""
+    def _measure(self, block: ColumnBlock) -> tuple[NewColumns, NDArray[np.int64]]:
+        """What columns say about the target, on threads: their order does not matter here; which of them are relevant.
+
+        A pair of columns may need the correlation of one that is measured by uncertainty, so that both are taken.
+        """
         target, columns = self.memory.target, (block.indptr, block.indices, block.values)
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
@@ -197,23 +190,23 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         if self.measure != "fisher_z" and target.codes.size:
             discrete = self._discrete(block)
             codes, n_levels = coded(block, target, self.bins, discrete)
-            shares = np.zeros(n_columns)
+            uncertainties = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
             in_parts(
                 block,
                 lambda a, b: uncertainties_of_target(
-                    block.indptr, block.indices, codes, n_levels, *known, a, b, shares
+                    block.indptr, block.indices, codes, n_levels, *known, a, b, uncertainties
                 ),
             )
-            relevance[:, UNCERTAINTY] = shares
+            relevance[:, UNCERTAINTY] = uncertainties
             measure[discrete] = UNCERTAINTY
-        gaps, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        has_missing, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        new = NewColumns(*columns, block.ids, codes, n_levels, measure, relevance, norms, has_missing)
         if self.missing == "skip":
-            in_parts(block, lambda a, b: find_gaps(block.indptr, block.values, a, b, gaps))
-        if gaps.any():
-            coded_columns = *columns, codes, n_levels, gaps
+            in_parts(block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing))
+        if has_missing.any():
             against = target.weights, target.numbers, target.codes, target.class_counts.size
-            in_parts(block, lambda a, b: measure_present(*coded_columns, *against, a, b, relevance, norms, present))
+            in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
         by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, present) - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
         if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
@@ -222,37 +215,22 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
             relevant &= sums != 0
         candidates = np.flatnonzero(relevant)
-        return Measured(codes, n_levels, measure, relevance, norms, gaps, candidates)
+        return new, candidates
 
-    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
-        """The state after the candidates of a block have met what is kept, one by one."""
-        return self._walk(state, block, found, found.candidates, self._budget())
+    def _compare(
+        self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
+    ) -> SaolaState:
+        """The state after the candidates of a block were compared with what is kept, one by one."""
+        return self._compare_within(state, new, candidates, self._budget())
 
-    def _walk(
-        self,
-        state: SaolaState,
-        block: ColumnBlock,
-        found: Measured,
-        candidates: NDArray[np.int64],
-        budget: int,
+    def _compare_within(
+        self, state: SaolaState, new: NewColumns, candidates: NDArray[np.int64], budget: int
     ) -> SaolaState:
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
                 state = with_more_slots(state, *PER_SLOT)
-            done = offer_columns(
-                state,
-                self._rule(),
-                budget,
-                block.indptr,
-                block.indices,
-                block.values,
-                block.ids,
-                *found[:-1],
-                self.memory.target.weights,
-                candidates,
-                done,
-            )
+            done = compare_with_kept(state, self._rule(), budget, new, self.memory.target.weights, candidates, done)
         return state
 
     def _budget(self) -> int:
@@ -270,7 +248,10 @@ class SAOLALearner(ColumnLearner[SaolaState]):
 
     @property
     def counts_(self) -> dict[str, int]:
-        """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
+        """What became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
+
+        With ``n_features_to_select`` a newcomer that is less relevant than all of a full selection counts as redundant.
+        """
         kept, irrelevant, redundant, replaced, _ = self._settled().counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
 
@@ -295,7 +276,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             "group": Field(np.int64, ("slots",), NO_GROUP),
             "measure": Field(np.int8, ("slots",), 0, 2),
             "relevance": Field(np.float64, ("slots", 2)),
-            "gaps": Field(np.bool_, ("slots",)),
+            "has_missing": Field(np.bool_, ("slots",)),
             "columns": Field(np.float64, ("slots", 0 if self.measure == "su" else n_rows), finite=False),
             "codes": Field(np.int32, ("slots", by_code), -1),
             "n_levels": Field(np.int64, ("slots",), 0),
@@ -315,7 +296,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
 
 
 class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
-    """SAOLA for features that arrive in groups (P3 section 4, algorithm 2).
+    """SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, section 4, algorithm 2).
 
     A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
     group in both directions; a group that is left without features goes. So few features remain, of few groups:
@@ -335,14 +316,16 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
 
     method: ClassVar[str] = "group-saola"
 
-    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
+    def _compare(
+        self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
+    ) -> SaolaState:
         groups = groups_of(block)
         starts = np.append(0, np.flatnonzero(np.diff(groups)) + 1)
-        runs, cuts = np.unique(np.searchsorted(starts, found.candidates, side="right") - 1, return_index=True)
+        runs, cuts = np.unique(np.searchsorted(starts, candidates, side="right") - 1, return_index=True)
         seen = 0
-        for run, candidates in zip(runs.tolist(), np.split(found.candidates, cuts[1:]), strict=False):
+        for run, members in zip(runs.tolist(), np.split(candidates, cuts[1:]), strict=False):
             self._open_last(state, groups[starts[seen : run + 1]])
-            state = self._walk(state, block, found, candidates, NO_BUDGET)
+            state = self._compare_within(state, new, members, NO_BUDGET)
             seen = run + 1
         self._open_last(state, groups[starts[seen:]])
         return state

@@ -101,7 +101,7 @@ FIRST_ORDER: Schema = {
     "member_id": Field(np.int64, ("budget",), 0),
     "key": Field(np.float64, ("budget",)),
     "heap": Field(np.int32, ("budget",), 0, "budget"),
-    "place": Field(np.int32, ("budget",), 0, "budget"),
+    "heap_position": Field(np.int32, ("budget",), 0, "budget"),
     "weight": Field(np.float64, ("budget", "vectors")),
     "bias": Field(np.float64, ("vectors", 1)),
     "scale": Field(np.float64, (1,), 0),
@@ -116,7 +116,7 @@ def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: N
     heap, member_id = state.heap[:kept], state.member_id[:kept]
     check_members(state.slots, 1, state.member[:kept], member_id, ids)
     check_heap(state.key[heap], heap, member_id)
-    check_positions(heap, state.place)
+    check_positions(heap, state.heap_position)
 
 
 def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
@@ -126,7 +126,7 @@ def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
         member_id=np.zeros(budget, np.int64),
         key=np.zeros(budget),
         heap=np.zeros(budget, np.int32),
-        place=np.zeros(budget, np.int32),
+        heap_position=np.zeros(budget, np.int32),
         weight=np.zeros((budget, n_vectors)),
         bias=np.zeros((n_vectors, 1)),
         scale=np.ones(1),

@@ -135,7 +135,7 @@ class SOFSLearner(RowLearner[SofsState]):
 
     def _start(self, budget: int, n_classes: int) -> SofsState:
         n_vectors = 1 if n_classes == 2 else n_classes
-        common = {
+        common: dict[str, NDArray[Any]] = {
             "member": np.zeros(budget, np.int64),
             "member_id": np.zeros(budget, np.int64),
             "bias": np.zeros((n_vectors, 2)),
@@ -158,7 +158,7 @@ class SOFSLearner(RowLearner[SofsState]):
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
-            place=np.zeros(budget, np.int32),
+            heap_position=np.zeros(budget, np.int32),
             weight=np.zeros(shape),
             excess=np.zeros(shape, np.float32),
             **common,
@@ -219,7 +219,7 @@ class SOFSLearner(RowLearner[SofsState]):
             "key": Field(np.float64, ("budget",), finite=False),
             "fresh": Field(np.float64, ("budget",), finite=False),
             "heap": Field(np.int32, ("budget",), 0, "budget"),
-            "place": Field(np.int32, ("budget",), 0, "budget"),
+            "heap_position": Field(np.int32, ("budget",), 0, "budget"),
             **common,
         }
 
@@ -235,6 +235,6 @@ class SOFSLearner(RowLearner[SofsState]):
             return
         heap = state.heap[:kept]
         check_heap(state.key[heap], heap, member_id)
-        check_positions(heap, state.place)
+        check_positions(heap, state.heap_position)
         if not (state.key[:kept] <= state.fresh[:kept]).all():
             raise ValueError("a key in the heap is larger than that of its slot")
