@@ -86,14 +86,16 @@ class Slow(io.RawIOBase):
     def read(self, size=-1):
         time.sleep(0.3)
         return self.raw.read(size)
+    def seek(self, at):
+        return self.raw.seek(at)
     def readinto(self, buffer):
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
-unpacked = delimited.DelimitedSource._open
-delimited.BLOCK_BYTES = 1 << 16
-delimited.DelimitedSource._open = lambda self, raw: Slow(unpacked(self, raw))
+decompressed = delimited.open_compressed
+delimited.FIRST_BYTES = delimited.CHUNK_BYTES = 1 << 16
+delimited.open_compressed = lambda raw, compression: Slow(decompressed(raw, compression))
 sys.argv[1:] = ["select", sys.argv[1], "--target", "y", "--classes", "5,6"]
 main()
 """

@@ -100,7 +100,7 @@ def test_threads_are_the_cores_unless_a_variable_says_otherwise(monkeypatch):
     assert machine.cores() == 5
     for wrong in ("0", "-1", "two", "1.5"):
         monkeypatch.setenv("STREAMSIEVE_THREADS", wrong)
-        with pytest.raises(ss.UsageError, match=f"STREAMSIEVE_THREADS='{wrong}': must be an integer of 1 or more"):
+        with pytest.raises(ss.UsageError, match=f"STREAMSIEVE_THREADS={wrong}: must be an integer of 1 or more"):
             machine.cores()
 
 

@@ -26,9 +26,9 @@ from .estimators import ReliefF as ReliefF
 from .estimators import load as load
 from .runs import RunRecord as RunRecord
 from .selection import Selection as Selection
-from .sources import ColumnSource as ColumnSource
-from .sources import Source as Source
 from .sources import open_source as open_source
+from .sources.base import ColumnSource as ColumnSource
+from .sources.base import Source as Source
 from .workflow import select as select
 
 __version__: str

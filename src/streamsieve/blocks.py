@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
 
+Number = TypeVar("Number", bound=np.generic)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:
     """Some rows in CSR form, with their labels.
 
-    Within a row the feature ids ascend and no id stands twice; no value is 0, NaN or infinite. The arrays are
+    Within a row the feature ids ascend and no id appears twice; no value is 0, NaN or infinite. The arrays are
     read-only. ``n_features`` is the width of the rows as far as this block knows it: more than every id in it.
+
+    Parts of a block and blocks made from others (``rows``, ``derived``, ``joined``) are not checked again.
     """
 
     indptr: NDArray[np.int64]
@@ -40,6 +45,41 @@ class RowBlock:
             if len(self.y) != self.n_rows:
                 raise DataError(f"a block of {self.n_rows} rows with {len(self.y)} labels")
 
+    @classmethod
+    def trusted(
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[Any],
+        values: NDArray[np.float32],
+        y: NDArray[Any] | None,
+        n_features: int,
+        origin: str = "",
+        dense: bool = False,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> RowBlock:
+        """A block of contiguous arrays of the right types that are known to fit: nothing is checked or copied.
+
+        The arrays become read-only.
+        """
+        block = object.__new__(cls)
+        for array in (indptr, indices, values):
+            array.flags.writeable = False
+        put = object.__setattr__
+        put(block, "indptr", indptr)
+        put(block, "indices", indices)
+        put(block, "values", values)
+        put(block, "y", y)
+        put(block, "n_features", n_features)
+        put(block, "origin", origin)
+        put(block, "dense", dense)
+        put(block, "sample_weight", sample_weight)
+        return block
+
+    def derived(self, **changes: Any) -> RowBlock:
+        """The same block with other arrays or facts in some fields, which must fit the rest."""
+        known = {name: getattr(self, name) for name in ROW_FIELDS}
+        return RowBlock.trusted(**(known | changes))
+
     @property
     def n_rows(self) -> int:
         return self.indptr.size - 1
@@ -50,9 +90,11 @@ class RowBlock:
 
     def rows(self, start: int, stop: int) -> RowBlock:
         """The rows from ``start`` to before ``stop``, without copying."""
+        if start == 0 and stop >= self.n_rows:
+            return self
         indptr = self.indptr[start : stop + 1]
         begin, end = indptr[0], indptr[-1]
-        return RowBlock(
+        return RowBlock.trusted(
             indptr - begin,
             self.indices[begin:end],
             self.values[begin:end],
@@ -79,7 +121,36 @@ class RowBlock:
         indptr = np.concatenate([[0], np.cumsum(lengths[counts])])
         y = None if self.y is None else self.y[counts]
         kept = self.indices[entries], self.values[entries]
-        return RowBlock(indptr, *kept, y, self.n_features, self.origin, self.dense, self.sample_weight[counts])
+        return RowBlock.trusted(indptr, *kept, y, self.n_features, self.origin, self.dense, self.sample_weight[counts])
+
+    @staticmethod
+    def joined(blocks: list[RowBlock]) -> RowBlock:
+        """The rows of several blocks, alike in what they know."""
+        first = blocks[0]
+        if len(blocks) == 1:
+            return first
+        return first.derived(
+            indptr=joined_indptr([block.indptr for block in blocks]),
+            indices=np.concatenate([block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            values=np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            y=all_of(block.y for block in blocks),
+            sample_weight=all_of(block.sample_weight for block in blocks),
+            n_features=max(block.n_features for block in blocks),
+        )
+
+
+ROW_FIELDS = tuple(field.name for field in fields(RowBlock))
+
+
+class DenseRows(NamedTuple):
+    """Some rows of a table, every value written out, with their labels."""
+
+    values: NDArray[np.float32]  # a row each
+    y: NDArray[Any] | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +182,41 @@ class ColumnBlock:
             if what is not None and len(what) != self.n_columns:
                 raise DataError(f"a block of {self.n_columns} columns with {len(what)} ids, names or groups")
 
+    @classmethod
+    def trusted(
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        n_rows: int,
+        names: NDArray[Any] | None = None,
+        groups: NDArray[np.int64] | None = None,
+        origin: str = "",
+    ) -> ColumnBlock:
+        """A block of contiguous arrays of the right types that are known to fit: nothing is checked or copied.
+
+        The arrays become read-only.
+        """
+        block = object.__new__(cls)
+        for array in (indptr, indices, values, ids):
+            array.flags.writeable = False
+        put = object.__setattr__
+        put(block, "indptr", indptr)
+        put(block, "indices", indices)
+        put(block, "values", values)
+        put(block, "ids", ids)
+        put(block, "n_rows", n_rows)
+        put(block, "names", names)
+        put(block, "groups", groups)
+        put(block, "origin", origin)
+        return block
+
+    def derived(self, **changes: Any) -> ColumnBlock:
+        """The same block with other arrays or facts in some fields, which must fit the rest."""
+        known = {name: getattr(self, name) for name in COLUMN_FIELDS}
+        return ColumnBlock.trusted(**(known | changes))
+
     @property
     def n_columns(self) -> int:
         return self.indptr.size - 1
@@ -121,9 +227,11 @@ class ColumnBlock:
 
     def columns(self, start: int, stop: int) -> ColumnBlock:
         """The columns from ``start`` to before ``stop``, without copying."""
+        if start == 0 and stop >= self.n_columns:
+            return self
         indptr = self.indptr[start : stop + 1]
         begin, end = indptr[0], indptr[-1]
-        return ColumnBlock(
+        return ColumnBlock.trusted(
             indptr - begin,
             self.indices[begin:end],
             self.values[begin:end],
@@ -138,7 +246,7 @@ class ColumnBlock:
         """The columns that are wanted."""
         lengths = np.diff(self.indptr)
         entries = np.repeat(wanted, lengths)
-        return ColumnBlock(
+        return ColumnBlock.trusted(
             np.concatenate([[0], np.cumsum(lengths[wanted])]),
             self.indices[self.indptr[0] : self.indptr[-1]][entries],
             self.values[self.indptr[0] : self.indptr[-1]][entries],
@@ -155,10 +263,10 @@ class ColumnBlock:
         return self if lengths.all() else self.chosen(lengths > 0)
 
     def without_zeros(self) -> ColumnBlock:
-        """The same columns, values of 0 left out."""
+        """The same columns, values of 0 omitted."""
         there = self.values != 0
         indptr = np.concatenate([[0], np.cumsum(there)])[self.indptr]
-        return replace(self, indptr=indptr, indices=self.indices[there], values=self.values[there])
+        return self.derived(indptr=indptr, indices=self.indices[there], values=self.values[there])
 
     @staticmethod
     def joined(blocks: list[ColumnBlock]) -> ColumnBlock:
@@ -166,13 +274,30 @@ class ColumnBlock:
         first = blocks[0]
         if len(blocks) == 1:
             return first
+        return first.derived(
+            indptr=joined_indptr([block.indptr for block in blocks]),
+            indices=np.concatenate([block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            values=np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            ids=np.concatenate([block.ids for block in blocks]),
+            names=all_of(block.names for block in blocks),
+            groups=all_of(block.groups for block in blocks),
+        )
 
-        def all_of(name: str) -> Any:
-            return None if getattr(first, name) is None else np.concatenate([getattr(block, name) for block in blocks])
 
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
-        names = ("indices", "values", "ids", "names", "groups")
-        return replace(first, indptr=indptr, **{name: all_of(name) for name in names})
+COLUMN_FIELDS = tuple(field.name for field in fields(ColumnBlock))
+
+
+def joined_indptr(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The ``indptr`` of lines end to end, from 0."""
+    lengths = np.concatenate([np.diff(part) for part in parts])
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Arrays end to end; None if one is not there."""
+    found = list(parts)
+    present = [part for part in found if part is not None]
+    return np.concatenate(present) if len(present) == len(found) else None
 
 
 def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:
@@ -182,34 +307,66 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
 
-def columns_of(matrix: Any, first_id: int = 0, **known: Any) -> ColumnBlock:
-    """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on."""
-    from scipy.sparse import csc_array
+def columns_of(
+    matrix: Any,
+    first_id: int = 0,
+    ids: NDArray[np.int64] | None = None,
+    names: NDArray[Any] | None = None,
+    groups: NDArray[np.int64] | None = None,
+    origin: str = "",
+) -> ColumnBlock:
+    """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on or those given."""
+    if is_sparse(matrix):
+        csc = canonical(matrix.tocsc())
+        indptr, indices, values = csc.indptr, csc.indices, csc.data
+    else:
+        matrix = np.asarray(matrix)
+        indptr, indices, values = nonzeros(matrix.T)
+    n_rows, n_columns = matrix.shape
+    ids = np.arange(first_id, first_id + n_columns) if ids is None else ids
+    return ColumnBlock(indptr, indices, values, ids, n_rows, names, groups, origin)
 
-    csc = csc_array(matrix)
-    csc.sum_duplicates()
-    csc.eliminate_zeros()
-    ids = np.arange(first_id, first_id + csc.shape[1])
-    return ColumnBlock(csc.indptr.astype(np.int64), csc.indices, csc.data, known.pop("ids", ids), csc.shape[0], **known)
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether this is one of SciPy's sparse matrices."""
+    return hasattr(matrix, "tocsr")
+
+
+def canonical(matrix: Any) -> Any:
+    """A CSR or CSC matrix with ascending indices, none of them twice, and without zeros; a copy if it was not so."""
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
     """A block of the non-zeros of a dense matrix."""
-    values = matrix.astype(np.float32, copy=False)
-    present = values != 0
-    indices = np.nonzero(present)[1]
-    indptr = np.zeros(len(matrix) + 1, np.int64)
+    indptr, indices, values = nonzeros(matrix.astype(np.float32, copy=False))
+    return RowBlock(indptr, indices, values, y, matrix.shape[1], origin, dense=True)
+
+
+def nonzeros(lines: NDArray[Number]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:
+    """Where in each line of a matrix values are that are not 0, and these values, line after line."""
+    n_lines, length = lines.shape
+    present = lines != 0
+    if lines.size and present.all():  # as in most tables
+        indptr = np.arange(0, lines.size + 1, max(1, length), dtype=np.int64)
+        return indptr, np.tile(np.arange(length, dtype=np.int32), n_lines), lines.ravel()
+    indptr = np.zeros(n_lines + 1, np.int64)
     np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
-    return RowBlock(indptr, indices.astype(np.int32), values[present], y, matrix.shape[1], origin, dense=True)
+    return indptr, np.nonzero(present)[1].astype(np.int32), lines[present]
 
 
 Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]
 
 
-def tidy_rows(
+def canonical_rows(
     indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
 ) -> tuple[Rows, tuple[int, int] | None]:
-    """The rows with ascending ids and without zeros; and the row and id of the first repeated one, if any."""
+    """The rows with ascending ids and without zeros; and the row and id of the first that appears twice, if any."""
     from scipy.sparse import csr_array
 
     matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)

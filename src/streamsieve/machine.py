@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .errors import UsageError
 
+THREADS_VARIABLE = "STREAMSIEVE_THREADS"
 CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -15,15 +16,13 @@ CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
 
 
 def cores() -> int:
-    """Threads to work with: ``STREAMSIEVE_THREADS`` if it is set, otherwise the cores this process may run on."""
-    asked = os.environ.get("STREAMSIEVE_THREADS", "")
-    if asked:
-        if not asked.isdecimal() or int(asked) < 1:
-            raise UsageError(f"STREAMSIEVE_THREADS={asked!r}: must be an integer of 1 or more")
-        return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many threads to work on: what ``STREAMSIEVE_THREADS`` says, otherwise the cores this process may use."""
+    wanted = os.environ.get(THREADS_VARIABLE, "").strip()
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise UsageError(f"{THREADS_VARIABLE}={wanted}: must be an integer of 1 or more")
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from streamsieve import DataError, RowBlock, UsageError, open_source, select
 from streamsieve.kernels.reading.checking import check_rows
-from streamsieve.sources.lists import frozen
+from streamsieve.sources.sparse_lists import frozen
 from streamsieve.sources.writers import write_rows
 
 COLUMNS = {
@@ -62,18 +62,20 @@ def refusal(path: Path, **options: Any) -> str:
 def plain_check(rows: list[tuple[list[int], list[float]]]) -> tuple[int, int, bool, bool]:
     ids = [index for row, _ in rows for index in row]
     values = [value for _, row in rows for value in row]
-    untidy = 0 in values or any(later <= earlier for row, _ in rows for earlier, later in pairwise(row))
-    return min(ids, default=0), max(ids, default=-1), untidy, bool(np.isfinite(values).all())
+    ascending = all(later > earlier for row, _ in rows for earlier, later in pairwise(row))
+    return min(ids, default=0), max(ids, default=-1), ascending and 0 not in values, bool(np.isfinite(values).all())
 
 
 numbers = st.sampled_from([1.0, -2.5, 1e-45, -3.4e38, 3.4e38, 0.0, -0.0, np.nan, np.inf, -np.inf])
-tidy_numbers = st.sampled_from([1.0, -2.5, 1e-45, -3.4e38])
+canonical_numbers = st.sampled_from([1.0, -2.5, 1e-45, -3.4e38])
 row_of_any = st.lists(st.tuples(st.integers(-3, 2**31 - 1) | st.integers(0, 5), numbers), max_size=6)
-row_of_tidy = st.lists(st.tuples(st.integers(0, 30), tidy_numbers), max_size=20, unique_by=lambda entry: entry[0])
+canonical_row = st.lists(
+    st.tuples(st.integers(0, 30), canonical_numbers), max_size=20, unique_by=lambda entry: entry[0]
+)
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.lists(row_of_any) | st.lists(row_of_tidy.map(sorted)), st.sampled_from([np.int32, np.int64]))
+@given(st.lists(row_of_any) | st.lists(canonical_row.map(sorted)), st.sampled_from([np.int32, np.int64]))
 def test_one_pass_finds_what_a_look_at_every_entry_finds(entries, dtype):
     rows = [([index for index, _ in row], [value for _, value in row]) for row in entries]
     indptr = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in rows])]).astype(np.int64)
@@ -179,12 +181,12 @@ def test_file_that_is_not_there_is_not_found(tmp_path):
 
 def test_arrow_file_under_another_name_is_named(tmp_path):
     path = put(tmp_path / "rows.svm", [pa.record_batch(COLUMNS)])
-    assert refusal(path) == ":1: this is an Arrow file: give it the suffix .arrow"
+    assert refusal(path) == ":1: this is Arrow data: give it the suffix .arrow"
 
 
 @pytest.mark.parametrize("name", ["rows.arrow.gz", "rows.feather.zst", "rows.parquet.xz", "rows.npz.bz2"])
-def test_columns_packed_as_a_whole_are_refused(tmp_path, name):
-    with pytest.raises(UsageError, match="not read packed; unpack it first"):
+def test_columns_compressed_as_a_whole_are_refused(tmp_path, name):
+    with pytest.raises(UsageError, match="not compressed as a whole; decompress one"):
         open_source(tmp_path / name)
 
 
@@ -250,7 +252,7 @@ def blocks(draw) -> list[RowBlock]:
         ids = draw(st.lists(st.lists(st.integers(0, 50) | st.integers(0, 10**12), unique=True, max_size=5)))
         lengths = [len(row) for row in ids]
         indices = np.array([index for row in ids for index in sorted(row)], np.int64)
-        values = np.array(draw(st.lists(tidy_numbers, min_size=sum(lengths), max_size=sum(lengths))), np.float32)
+        values = np.array(draw(st.lists(canonical_numbers, min_size=sum(lengths), max_size=sum(lengths))), np.float32)
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         made.append(RowBlock(indptr, indices, values, np.arange(len(ids)) * 0.5, int(indices.max(initial=0)) + 1))
     return made

@@ -7,8 +7,8 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock, columns_of, dense_block
-from streamsieve.sources import BlockSource, ColumnBlockSource, ColumnSource, DataSource, Source, open_source
-from streamsieve.sources.base import by_rows
+from streamsieve.sources import open_source
+from streamsieve.sources.base import BlockSource, ColumnBlockSource, ColumnSource, DataSource, Source, by_rows
 from streamsieve.sources.columns import by_columns
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0], [5.0, 0.0, 0.0]])

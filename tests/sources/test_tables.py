@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from streamsieve import DataError, Source, UsageError, open_source
-from streamsieve.sources import arrays, delimited, lists, parquet, tables
+from streamsieve.sources import arrays, delimited, parquet, sparse_lists, tables
 from streamsieve.sources.arrays import ArraySource
 
-PACK = {
+COMPRESS = {
     "": bytes,
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -75,11 +75,16 @@ def array_refusal(X: Any) -> str:
 # Delimited text
 
 
-@pytest.mark.parametrize("packing", PACK)
+def small_chunks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(delimited, "FIRST_BYTES", size)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", size)
+
+
+@pytest.mark.parametrize("compression", COMPRESS)
 @pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".tab", "\t")])
-def test_delimited_text_is_read_plain_and_packed(tmp_path, suffix, delimiter, packing):
+def test_delimited_text_is_read_plain_and_compressed(tmp_path, suffix, delimiter, compression):
     text = "a,y,b\n1,0,2.5\n0,1,-3e2\n.5,1,0\n".replace(",", delimiter)
-    source = open_source(put(tmp_path, PACK[packing](text.encode()), f"table{suffix}{packing}"), target="y")
+    source = open_source(put(tmp_path, COMPRESS[compression](text.encode()), f"table{suffix}{compression}"), target="y")
     assert read(source) == ([[1, 2.5], [0, -300], [0.5, 0]], [0, 1, 1])
     assert source.feature_names.tolist() == ["a", "b"]
     assert source.n_features == 2
@@ -117,7 +122,7 @@ def test_values_are_the_nearest_float32(tmp_path):
 
 
 def test_whole_numbers_may_become_fractions_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
+    small_chunks(monkeypatch, 256)
     path = put(tmp_path, "a,y\n" + "1,0\n" * 500 + "2.5,1\n" * 500)
     assert len(list(open_source(path, target="y").row_blocks())) > 5
     assert read(open_source(path, target="y")) == ([[1]] * 500 + [[2.5]] * 500, [0] * 500 + [1] * 500)
@@ -125,11 +130,11 @@ def test_whole_numbers_may_become_fractions_in_a_later_block(tmp_path, monkeypat
 
 @pytest.mark.parametrize("late", ["0.5", "maybe"])
 def test_labels_that_change_their_kind_in_a_later_block_are_refused(tmp_path, monkeypatch, late):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
+    small_chunks(monkeypatch, 256)
     assert "the target must hold" in refusal(put(tmp_path, "a,y\n" + "1,0\n" * 500 + f"2,{late}\n"))
 
 
-@pytest.mark.parametrize("packing", ["", ".gz"])
+@pytest.mark.parametrize("compression", ["", ".gz"])
 @pytest.mark.parametrize("block_bytes", [256, 1 << 20])
 @pytest.mark.parametrize(
     ("line", "message"),
@@ -141,17 +146,17 @@ def test_labels_that_change_their_kind_in_a_later_block_are_refused(tmp_path, mo
         ("1,1_000,3", "column 'b' is '1_000', not a number"),
     ],
 )
-def test_fault_in_a_line_is_named_with_its_number(tmp_path, monkeypatch, packing, block_bytes, line, message):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", block_bytes)
+def test_fault_in_a_line_is_named_with_its_number(tmp_path, monkeypatch, compression, block_bytes, line, message):
+    small_chunks(monkeypatch, block_bytes)
     text = "a,b,y\n" + "1,2,3\n\n" * 300 + line + "\n1,2,3\n"
-    path = put(tmp_path, PACK[packing](text.encode()), f"table.csv{packing}")
+    path = put(tmp_path, COMPRESS[compression](text.encode()), f"table.csv{compression}")
     assert refusal(path).startswith(f":602: {message}")
 
 
 @pytest.mark.parametrize("block_bytes", [256, 1 << 20])
 @pytest.mark.parametrize("nothing", ["", "NA", "nan", "NULL"])
 def test_missing_value_is_named_with_row_and_column(tmp_path, monkeypatch, nothing, block_bytes):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", block_bytes)
+    small_chunks(monkeypatch, block_bytes)
     path = put(tmp_path, "a,b,y\n" + "1,2,3\n" * 300 + f"1,{nothing},3\n")
     assert refusal(path).startswith(": row 301: column 'b' has no value")
 
@@ -178,13 +183,13 @@ def test_table_without_rows_is_refused(tmp_path, text):
     assert re.match(": (is empty|holds no rows)", refusal(put(tmp_path, text)))
 
 
-@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("keep", [0.3, 0.99])
-def test_truncated_table_names_the_archive(tmp_path, packing, keep):
+def test_truncated_table_names_the_archive(tmp_path, compression, keep):
     text = "a,y\n" + "".join(f"{x!r},0\n" for x in np.random.default_rng(1).random(3000).tolist())
-    data = PACK[packing](text.encode())
-    path = put(tmp_path, data[: int(len(data) * keep)], f"table.csv{packing}")
-    assert re.match(": the .* archive is damaged or cut short", refusal(path))
+    data = COMPRESS[compression](text.encode())
+    path = put(tmp_path, data[: int(len(data) * keep)], f"table.csv{compression}")
+    assert re.match(": the .* file is damaged or cut short", refusal(path))
 
 
 # Columns and targets, the same for text, Parquet and Arrow
@@ -231,7 +236,7 @@ def test_long_list_of_columns_is_cut(tmp_path):
 
 
 def test_column_that_stands_twice_is_refused(tmp_path):
-    assert "column 'a' stands twice" in refusal(put(tmp_path, "a,b,a,y\n1,2,3,4\n"))
+    assert "column 'a' appears twice" in refusal(put(tmp_path, "a,b,a,y\n1,2,3,4\n"))
 
 
 def test_table_of_the_target_alone_is_refused(tmp_path):
@@ -240,7 +245,7 @@ def test_table_of_the_target_alone_is_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow"])
 def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
+    small_chunks(monkeypatch, 256)
     monkeypatch.setattr(tables, "BATCH_ROWS", 10)
     path = tmp_path / f"table{suffix}"
     frame = pd.DataFrame({"a": np.arange(3000), "y": 1})
@@ -380,8 +385,8 @@ def test_sparse_rows_written_by_pandas_and_polars_are_read(place, library):
 @pytest.mark.parametrize(
     ("ids", "values", "types", "message"),
     [
-        ([[0], [5, 5]], [[1], [3, 4]], {}, ": row 2: feature 5 stands twice"),
-        ([[0], [5, 1, 5]], [[1], [3, 4, 0]], {}, ": row 2: feature 5 stands twice"),
+        ([[0], [5, 5]], [[1], [3, 4]], {}, ": row 2: feature 5 appears twice"),
+        ([[0], [5, 1, 5]], [[1], [3, 4, 0]], {}, ": row 2: feature 5 appears twice"),
         ([[0], [-1]], [[1], [3]], {}, ": a negative feature id"),
         ([[0], [1, 2]], [[1], [3]], {}, ": .*differ in length"),
         ([[0], None], [[1], None], {}, ": "),
@@ -457,7 +462,7 @@ def test_id_that_is_too_large_is_refused(place, index):
 
 
 def test_wide_rows_come_in_small_blocks(place, monkeypatch):
-    monkeypatch.setattr(lists, "BLOCK_NONZEROS", 10)
+    monkeypatch.setattr(sparse_lists, "BLOCK_NONZEROS", 10)
     monkeypatch.setattr(parquet, "BLOCK_NONZEROS", 10)
     rows = [list(range(n)) for n in (4, 0, 6, 1, 30, 2, 0)]
     put_sparse(place, rows, [[1] * len(row) for row in rows], [0] * 7)
@@ -584,7 +589,7 @@ def test_sparse_matrix_of_any_form_is_read(matrix, form, kind):
     assert read(ArraySource(kind(matrix).asformat(form)))[0] == matrix.astype(np.float32).toarray().tolist()
 
 
-def test_untidy_sparse_matrix_is_tidied_and_left_as_it_was():
+def test_sparse_matrix_that_is_not_canonical_is_made_so_and_left_as_it_was():
     ids, values = np.array([2, 0, 2, 1, 0, 0]), np.array([1.0, 2, 3, 0, 5, -5])
     X = sparse.csr_array((values.copy(), ids.copy(), [0, 4, 6]), shape=(2, 3))
     assert read(ArraySource(X))[0] == [[2, 0, 4], [0, 0, 0]]
@@ -683,7 +688,7 @@ def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends,
         found = []
         for wide, block_bytes in ((10**6, 1 << 20), (2, 150)):
             monkeypatch.setattr(delimited, "WIDE", wide)
-            monkeypatch.setattr(delimited, "BLOCK_BYTES", block_bytes)
+            small_chunks(monkeypatch, block_bytes)
             source = open_source(path, "y", columns=columns)
             blocks = list(source.row_blocks("keep"))
             labels = [label for block in blocks for label in block.y.tolist()]

@@ -18,13 +18,13 @@ from scipy import sparse
 
 from streamsieve import DataError, RowBlock, UsageError, open_source
 from streamsieve.blocks import dense_block
-from streamsieve.sources import lists, tables, writers
+from streamsieve.sources import sparse_lists, tables, writers
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_rows
 
-PACKINGS = ["", ".gz", ".bz2", ".xz", ".zst"]
-TABLES = [*(f".csv{packing}" for packing in PACKINGS), ".tsv", ".tab", ".parquet", ".arrow"]
-SPARSE = [*(f".svm{packing}" for packing in PACKINGS), ".npz", ".parquet", ".arrow", ".feather", ".ipc"]
+COMPRESSIONS = ["", ".gz", ".bz2", ".xz", ".zst"]
+TABLES = [*(f".csv{compression}" for compression in COMPRESSIONS), ".tsv", ".tab", ".parquet", ".arrow"]
+SPARSE = [*(f".svm{compression}" for compression in COMPRESSIONS), ".npz", ".parquet", ".arrow", ".feather", ".ipc"]
 
 X = np.array([[1, 0, 2.5, 0], [0, 0, 0, 0], [0, -0.1, 0, 1e30], [7, 0, 0, 1e-30]], np.float32)
 Y = np.array([1.0, -1.0, 0.5, 1.0])
@@ -152,7 +152,7 @@ def arrow_table(path: Path) -> pa.Table:
 
 def test_arrow_batches_have_a_good_size(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BATCH_ROWS", 8)
-    monkeypatch.setattr(lists, "BLOCK_NONZEROS", 20)
+    monkeypatch.setattr(sparse_lists, "BLOCK_NONZEROS", 20)
     monkeypatch.setattr(writers, "BLOCK_NONZEROS", 20)
     whole = dense_block(np.tril(np.ones((30, 30))), np.arange(30))
     small = [whole.rows(row, row + 1) for row in range(30)]
@@ -284,9 +284,9 @@ def test_old_file_stands_until_the_new_one_is_whole(tmp_path, suffix, target):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("rows.parquet.gz", {}, "packed inside; leave .gz away"),
-        ("rows.arrow.zst", {}, "read as they lie on the disk; leave .zst away"),
-        ("rows.npz.xz", {}, "packed inside; leave .xz away"),
+        ("rows.parquet.gz", {}, "omit .gz to write"),
+        ("rows.arrow.zst", {}, "omit .zst to write"),
+        ("rows.npz.xz", {}, "omit .xz to write"),
         ("rows.csv", {}, "a table needs the number of columns"),
         ("rows.tsv.zst", {"target": "y"}, "a table needs the number of columns"),
         ("rows.arrow", {"target": "y"}, "a table needs the number of columns"),

@@ -14,9 +14,10 @@ from click.core import ParameterSource
 
 from ..errors import UsageError
 from ..files import replacing
+from ..sources import formats
 from .show import show_data, show_methods, show_summary
 
-TARGET = click.option("--target", metavar="NAME", help="The column to predict, in CSV, TSV, Parquet and Arrow tables.")
+TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
@@ -51,7 +52,10 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
     return params
 
 
-@click.command()
+@click.command(
+    help="Select features from TRAIN: a file, `-` for standard input, or `synthetic:x1`.\n\n"
+    f"Files: {formats.readable()}."
+)
 @click.argument("train", required=False)
 @click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
 @click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
@@ -87,11 +91,6 @@ def select(
     zero_based: bool,
     as_json: bool,
 ) -> None:
-    """Select features from TRAIN: a file, `-` for standard input, or `synthetic:x1`.
-
-    Files: svmlight text (.svm and any other name), .csv, .tsv, .parquet, .arrow, .npz; text also packed as .gz .bz2 .xz
-    .zst.
-    """
     from .. import workflow
     from ..report import summarize
 
@@ -217,13 +216,17 @@ def write_labels(predictions: Iterable[tuple[Any, Any]], file: IO[str]) -> Itera
         yield predicted, y
 
 
-@click.command()
+@click.command(
+    help=f"Write DATA to OUTPUT in the format its suffix names: {formats.writable()}.\n\n"
+    "With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an "
+    "interruption the same command goes on where it was."
+)
 @click.argument("data")
 @click.argument("output", type=click.Path(path_type=Path))
 @TARGET
 @ZERO_BASED
 @click.option(
-    "--columns", is_flag=True, help="Write column by column, to .parquet or .arrow, for methods that need that."
+    "--columns", is_flag=True, help=f"Write column by column, to {formats.column_files()}, for methods that need that."
 )
 @click.option(
     "--memory",

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
+from ..blocks import is_sparse
 from ..selection import Selection
-from ..sources.arrays import is_sparse
 from ..sources.base import DataSource
 from ..training import Watch, train
 

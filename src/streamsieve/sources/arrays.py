@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
+from copy import copy
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, dense_block
+from ..blocks import ColumnBlock, RowBlock, canonical, dense_block, is_sparse
 from ..errors import DataError
 from .base import ColumnSource, Missing, Source, refuse_not_finite
 from .columns import blocks_of_columns
@@ -21,7 +18,7 @@ BLOCK_VALUES = 1 << 20
 
 
 class ArraySource(Source, ColumnSource):
-    """A matrix, dense or sparse, with its labels."""
+    """A matrix, dense or sparse, with its labels; it is kept as it came, CSC as well as CSR."""
 
     def __init__(
         self,
@@ -33,67 +30,77 @@ class ArraySource(Source, ColumnSource):
         sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(name)
-        X, names = as_matrix(X, name)
-        self.matrix = X
+        self.matrix, names = as_matrix(X, name)
         self.y = None if y is None else as_labels(y, name)
         self.has_labels = y is not None
-        self.n_rows, self.n_features = (int(size) for size in X.shape)
+        self.n_rows, self.n_features = (int(size) for size in self.matrix.shape)
         if self.y is not None and len(self.y) != self.n_rows:
             raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
         self.feature_names = names if feature_names is None else feature_names
         self.block_rows = block_rows
         self.sample_weight = sample_weight
-        self.value_type = np.float32 if X.dtype == np.float32 else np.float64
+        self.value_type = np.float32 if self.matrix.dtype == np.float32 else np.float64
+        self._first_row = 0  # of a shard
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        n_rows = self.n_rows or 0
-        sparse = is_sparse(self.matrix)
-        if self.block_rows:
-            cuts = np.arange(0, n_rows, self.block_rows)
-        elif sparse:
-            blocks = np.arange(BLOCK_VALUES, self.matrix.indptr[-1], BLOCK_VALUES)
-            cuts = np.unique(np.append(0, np.searchsorted(self.matrix.indptr, blocks, side="right") - 1))
-        else:
-            cuts = np.arange(0, n_rows, max(1, BLOCK_VALUES // max(1, self.matrix.shape[1])))
+        n_rows, matrix = self.n_rows or 0, self._by_rows()
         if not n_rows:
             raise DataError(f"{self.name}: holds no rows")
-        block_of = sparse_block if sparse else dense_block
-        for start, stop in zip(cuts.tolist(), [*cuts.tolist()[1:], n_rows], strict=True):
+        starts = self._starts(matrix)
+        block_of = sparse_block if is_sparse(matrix) else dense_block
+        for start, stop in zip(starts, [*starts[1:], n_rows], strict=True):
             labels = None if self.y is None else self.y[start:stop]
             with np.errstate(over="ignore"):
-                block = block_of(self.matrix[start:stop], labels, self.name)
+                block = block_of(rows_of(matrix, start, stop), labels, self.name)
             if self.sample_weight is not None:
-                block = replace(block, sample_weight=self.sample_weight[start:stop])
-            refuse_not_finite(block, start, self.feature_names, missing)
+                block = block.derived(sample_weight=self.sample_weight[start:stop])
+            refuse_not_finite(block, self._first_row + start, self.feature_names, missing)
             yield block
+
+    def _by_rows(self) -> Any:
+        """The matrix, CSR if it is sparse."""
+        return canonical(self.matrix.tocsr()) if is_sparse(self.matrix) else self.matrix
+
+    def _starts(self, matrix: Any) -> list[int]:
+        """The first row of every block."""
+        n_rows = self.n_rows or 0
+        if self.block_rows:
+            return list(range(0, n_rows, self.block_rows))
+        if is_sparse(matrix):
+            blocks = np.arange(BLOCK_VALUES, matrix.indptr[-1], BLOCK_VALUES)
+            cuts = np.searchsorted(matrix.indptr, blocks, side="right") - 1
+            return [int(cut) for cut in np.unique(np.append(0, cuts))]
+        return list(range(0, n_rows, max(1, BLOCK_VALUES // max(1, matrix.shape[1]))))
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """The columns in order, in blocks."""
-        matrix = self.matrix.tocsc() if is_sparse(self.matrix) else self.matrix
-        if is_sparse(matrix):
-            matrix.eliminate_zeros()
+        matrix = canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
         return blocks_of_columns(matrix, self.feature_names, self.name)
 
     def targets(self) -> NDArray[Any]:
         return super().targets() if self.y is None else self.y
 
+    def _shards(self, n: int) -> list[Source]:
+        n_rows, matrix = self.n_rows or 0, self._by_rows()
+        starts = sorted({n_rows * part // n for part in range(n)})
+        return [self._part(matrix, start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
 
-def is_sparse(X: Any) -> bool:
-    return hasattr(X, "tocsr")
+    def _part(self, matrix: Any, start: int, stop: int) -> Source:
+        part = copy(self)
+        part.matrix, part.n_rows, part._first_row = rows_of(matrix, start, stop), stop - start, self._first_row + start
+        part.y = None if self.y is None else self.y[start:stop]
+        part.sample_weight = None if self.sample_weight is None else self.sample_weight[start:stop]
+        return part
 
 
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
-    """A NumPy array or a canonical CSR matrix, and the column names if there are any."""
+    """A NumPy array, or a CSR or CSC matrix, and the column names if there are any."""
     if is_sparse(X):
-        csr = X.tocsr()
-        if not csr.has_canonical_format:
-            csr = csr.copy()
-            csr.sum_duplicates()
-        return csr, None
+        return X if X.format == "csc" else X.tocsr(), None
     names = table_names(X)
     if type(X).__module__.startswith("pyarrow"):
         matrix = np.column_stack([column.to_numpy(zero_copy_only=False) for column in X.columns])
-    elif hasattr(X, "isna"):  # pandas, whose pd.NA is no float
+    elif hasattr(X, "isna"):  # pandas, whose pd.NA is not a float
         matrix = X.to_numpy(na_value=np.nan) if X.isna().to_numpy().any() else X.to_numpy()
     else:
         matrix = np.asarray(X)
@@ -114,7 +121,7 @@ def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) ->
             numbers[:, position] = matrix[:, position]
         except (TypeError, ValueError):
             column = f"column {names[position]!r}" if names is not None else f"feature {position}"
-            raise DataError(f"{origin}: {column} does not hold numbers; encode it or leave it out") from None
+            raise DataError(f"{origin}: {column} does not hold numbers; encode it or omit it") from None
     return numbers
 
 
@@ -130,7 +137,7 @@ def as_labels(y: Any, origin: str) -> NDArray[Any]:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise DataError(f"{origin}: expected one label a row, got an array of {labels.ndim} dimension(s)")
+        raise DataError(f"{origin}: expected one label per row, got an array of {labels.ndim} dimension(s)")
     if labels.dtype.kind in "fO":
         missing = labels != labels
         if labels.dtype == object:
@@ -141,8 +148,22 @@ def as_labels(y: Any, origin: str) -> NDArray[Any]:
     return labels
 
 
+def rows_of(matrix: Any, start: int, stop: int) -> Any:
+    """Some rows of a dense or a canonical CSR matrix, without copying their values."""
+    if not is_sparse(matrix):
+        return matrix[start:stop]
+    from scipy.sparse import csr_array
+
+    begin, end = matrix.indptr[start], matrix.indptr[stop]
+    part = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    part.indptr = matrix.indptr[start : stop + 1] - begin
+    part.indices, part.data = matrix.indices[begin:end], matrix.data[begin:end]  # the constructor copies short views
+    part.has_canonical_format = True
+    return part
+
+
 def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBlock:
-    """A block of the rows of a canonical CSR matrix; entries that are 0 in float32 are left out."""
+    """A block of the rows of a canonical CSR matrix; entries that are 0 in float32 are omitted."""
     values = matrix.data.astype(np.float32, copy=False)
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices
     if not values.all():
@@ -150,25 +171,3 @@ def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBl
         indptr = np.concatenate([[0], np.cumsum(present)])[indptr]
         indices, values = indices[present], values[present]
     return RowBlock(indptr, indices, values, y, matrix.shape[1], origin)
-
-
-def open_npz(path: Path) -> ArraySource:
-    """A file that ``scipy.sparse.save_npz`` wrote, with one more array ``y`` for the labels."""
-    from scipy.sparse import load_npz
-
-    try:
-        with path.open("rb") as file:
-            loaded: Any = load_npz(file)
-            matrix = loaded.tocsr()
-            matrix.check_format(full_check=True)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                y = arrays.get("y")
-                names = arrays.get("feature_names")
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise DataError(
-            f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
-        ) from error
-    return ArraySource(matrix, y, names, str(path))

@@ -1,21 +1,25 @@
-"""Arrow IPC files: tables of named columns, or sparse rows as lists of ids and values, mapped into memory.
+"""Arrow IPC files, mapped into memory: tables of named columns, sparse rows as lists of ids and values, or columns.
 
 What is not compressed in the file is not copied: ids and values of a block are views of the file. So a file must not be
-cut short while it is read; one that is written anew beside its place and moved over it, as here, may be.
+cut short while it is read; one that is written anew beside it and moved over it, as here, may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..blocks import RowBlock
 from ..errors import DataError
-from .base import Source, file_size
-from .column_lists import ColumnListSource, is_columns
-from .lists import LABEL, SparseSource, is_sparse
-from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
+from .base import ColumnSource, Report, Source, file_size
+from .column_lists import ColumnListSource, batches_of_columns, is_columns
+from .formats import Layout, Options
+from .prefetch import read_ahead
+from .sparse_lists import SparseSource, is_sparse, write_sparse
+from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, damage_named, rows_at_once, write_table
+from .writers import LABEL, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,18 +31,18 @@ OTHERS = {  # how files begin that are Arrow's too
 }
 
 
-def open_arrow(path: Path, target: str | None, columns: list[str] | None) -> Source:
+def open_file(path: Path, options: Options) -> Source:
     """The source for an Arrow file: columns or sparse rows if it has the fields of those."""
     with arrow_file(path) as file:
         by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
     if by_columns:
         return ColumnArrowSource(path)
-    return SparseArrowSource(path) if sparse else ArrowSource(path, target, columns)
+    return SparseArrowSource(path) if sparse else ArrowSource(path, options.target, options.columns)
 
 
 @contextmanager
-def arrow_file(path: Path, places: list[int] | None = None) -> Iterator[pa.RecordBatchFileReader]:
-    """An open file; all columns are mapped, or those at some places read, which copies them."""
+def arrow_file(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatchFileReader]:
+    """An open file; all columns are mapped, or those named read, which copies them."""
     import pyarrow as pa
 
     file_size(path)
@@ -50,48 +54,58 @@ def arrow_file(path: Path, places: list[int] | None = None) -> Iterator[pa.Recor
     if start != MAGIC:
         raise DataError(f"{path}: not an Arrow file, or cut short; write it again")
     with damage_named(path, "an Arrow file"), pa.memory_map(str(path)) as mapped:
-        yield pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=places))
+        file = pa.ipc.open_file(mapped)
+        if columns is not None:
+            fields = [file.schema.get_field_index(column) for column in columns]
+            file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=fields))
+        yield file
 
 
-def count_rows(path: Path, column: str) -> int:
-    """The number of rows, from this column of every batch."""
-    with arrow_file(path) as file:
-        places = [file.schema.get_field_index(column)]
-    with arrow_file(path, places) as file:
-        return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+class RecordBatches(BatchSource):
+    """Rows of a file, in batches; a shard has a range of rows."""
+
+    path: Path
+
+    def _count(self, column: str) -> None:
+        """Find the numbers of rows and bytes, from this column of every batch."""
+        with arrow_file(self.path, [column]) as file:
+            self._batch_rows = [file.get_batch(number).num_rows for number in range(file.num_record_batches)]
+        self.n_rows = sum(self._batch_rows)
+        self.n_bytes = self._file_bytes = file_size(self.path)
+
+    def _shards(self, n: int) -> list[Source]:
+        n_rows = self.n_rows or 0
+        return self._row_ranges(n_rows * part // n for part in range(n))
+
+    def _batches_of(self, target: str | None, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        """The rows of this source, of a file that has not changed its size, with all columns or these.
+
+        Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
+        all columns, and of the ``target``, which may be text, every entry.
+        """
+        if file_size(self.path) != self._file_bytes:
+            raise DataError(f"{self.path}: has changed since it was opened; open it again")
+        first, at = self._first_row, 0
+        last = first + (self.n_rows or 0)
+        with arrow_file(self.path, columns) as file:
+            for number, rows in enumerate(self._batch_rows):
+                begin, end = max(first, at), min(last, at + rows)
+                if begin < end:
+                    batch = file.get_batch(number)
+                    batch.validate()
+                    if target is not None:
+                        batch.column(target).validate(full=True)
+                    yield batch.slice(begin - at, end - begin)
+                at += rows
 
 
-def batches(
-    path: Path, n_bytes: int | None, target: str | None, columns: list[str] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The batches of a file that has not changed its size, with all columns or these.
-
-    Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of all
-    columns, and of the ``target``, which may be text, every entry.
-    """
-    if file_size(path) != n_bytes:
-        raise DataError(f"{path}: has changed since it was opened; open it again")
-    places = None
-    if columns is not None:
-        with arrow_file(path) as file:
-            places = [file.schema.get_field_index(column) for column in columns]
-    with arrow_file(path, places) as file:
-        for number in range(file.num_record_batches):
-            batch = file.get_batch(number)
-            batch.validate()
-            if target is not None:
-                batch.column(target).validate(full=True)
-            yield batch
-
-
-class ArrowSource(ColumnTableSource):
+class ArrowSource(RecordBatches, ColumnTableSource):
     """Columns of numbers in an Arrow file."""
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
         self.path = Path(path)
-        self.n_bytes = file_size(self.path)
         super().__init__(str(path), target, columns)
-        self.n_rows = count_rows(self.path, self.used[-1])
+        self._count(self.used[-1])
 
     def _column_names(self) -> list[str]:
         with arrow_file(self.path) as file:
@@ -102,27 +116,26 @@ class ArrowSource(ColumnTableSource):
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows = rows_at_once(len(self.used), BATCH_VALUES)
         wanted = self.used if len(self.used) < self._n_columns else None
-        for batch in batches(self.path, self.n_bytes, str(self.target) if self.has_labels else None, wanted):
+        for batch in self._batches_of(str(self.target) if self.has_labels else None, wanted):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
     def _read(self, columns: list[str]) -> pa.Table:
         import pyarrow as pa
 
-        return pa.Table.from_batches(list(batches(self.path, self.n_bytes, None, columns)))
+        return pa.Table.from_batches(list(self._batches_of(None, columns)))
 
 
-class SparseArrowSource(SparseSource):
+class SparseArrowSource(RecordBatches, SparseSource):
     """Sparse rows in an Arrow file."""
 
     def __init__(self, path: str | Path) -> None:
         with arrow_file(Path(path)) as file:
             super().__init__(Path(path), file.schema)
-        self.n_bytes = file_size(self.path)
-        self.n_rows = count_rows(self.path, self.used[-1])
+        self._count(self.used[-1])
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return batches(self.path, self.n_bytes, LABEL if self.has_labels else None)
+        return self._batches_of(LABEL if self.has_labels else None, None)
 
 
 class ColumnArrowSource(ColumnListSource):
@@ -134,4 +147,27 @@ class ColumnArrowSource(ColumnListSource):
         self.n_bytes = file_size(self.path)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return batches(self.path, self.n_bytes, None)
+        if file_size(self.path) != self.n_bytes:
+            raise DataError(f"{self.path}: has changed since it was opened; open it again")
+        with arrow_file(self.path) as file:
+            for number in range(file.num_record_batches):
+                batch = file.get_batch(number)
+                batch.validate()
+                yield batch
+
+
+def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as a table if their target is named, as lists of ids and values otherwise; the number of rows."""
+    write = write_sparse if layout.target is None else write_table
+    return write(lambda schema: create(path, schema), blocks, layout)
+
+
+def write_columns(path: Path, source: ColumnSource, report: Report | None) -> None:
+    batches = read_ahead(batches_of_columns(source, report), 1)  # sorted while the one before is written
+    write_batches(batches, lambda schema: create(path, schema))
+
+
+def create(path: Path, schema: pa.Schema) -> Any:
+    import pyarrow as pa
+
+    return pa.ipc.new_file(str(path), schema)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock
+from ..blocks import ColumnBlock, DenseRows, RowBlock
 from ..errors import DataError, UsageError
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
@@ -63,6 +63,10 @@ class Source(DataSource):
         ``missing="keep"`` gives NaN for values that are missing, for methods that can do without them.
         """
 
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
+        """The rows of a table with every value written out, for who would fill in the zeros; None of other rows."""
+        return None
+
     def targets(self) -> NDArray[Any]:
         labels = [block.y for block in self.row_blocks("keep")]
         if any(part is None for part in labels):
@@ -94,6 +98,10 @@ class ColumnSource(DataSource):
     @abstractmethod
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """The columns in order of their ids, in blocks of a size the source prefers; NaN is a missing value."""
+
+    def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
+        """The columns of a table, a few at a time, as matrices with every value written out; None of others."""
+        return None
 
 
 class BlockSource(Source):
@@ -163,6 +171,11 @@ def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | Non
     row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
     feature = int(block.indices[at])
     column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
-    what = "is missing (NaN)" if np.isnan(block.values[at]) else "is infinite, or too large for float32"
-    origin = f"{block.origin}: " if block.origin else ""
-    raise DataError(f"{origin}row {row}: the value of {column} {what}; replace it or drop the row")
+    raise not_finite(block.origin, row, column, float(block.values[at]))
+
+
+def not_finite(origin: str, row: int, column: str, value: float) -> DataError:
+    """What to say of a value that is missing or infinite, with its row counted from 1."""
+    what = "is missing (NaN)" if np.isnan(value) else "is infinite, or too large for float32"
+    prefix = f"{origin}: " if origin else ""
+    return DataError(f"{prefix}row {row}: the value of {column} {what}; replace it or drop the row")

@@ -2,7 +2,7 @@
 
 The records have ``feature`` (its id), ``indices`` (row numbers, from 0, ascending) and ``values``; where known,
 ``name`` and ``group``. Ids ascend from record to record. A feature without a record has no values; in a file with names
-or groups it is not offered to a method at all. The schema's metadata tells the numbers of rows and features, and the
+or groups it is not offered to a method at all. The schema's metadata has the numbers of rows and features, and the
 target of every row as a JSON list. NaN is a value that is missing.
 """
 
@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
-from ..errors import DataError
+from ..errors import DataError, UsageError
 from ..machine import available_memory
 from .arrays import ArraySource
-from .base import ColumnSource, Missing, Report
+from .base import ColumnSource, Missing, Report, Source
 from .columns import with_empty_columns
-from .lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
 from .prefetch import read_ahead
-from .tables import BATCHES_AHEAD, plain_numbers
+from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
+from .tables import BATCHES_AHEAD, as_array
 from .transpose import FRACTION_OF_MEMORY
 
 if TYPE_CHECKING:
@@ -69,9 +69,11 @@ class ColumnListSource(ListSource, ColumnSource):
     def targets(self) -> NDArray[Any]:
         return self.y
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The records in order, with the columns in ``used``."""
-        raise NotImplementedError
+    def _shards(self, n: int) -> list[Source]:
+        raise UsageError(
+            f"{self.name}: a file of columns cannot be split into parts of rows; split the file of rows that it was "
+            "made from"
+        )
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """All columns in order, those without values too."""
@@ -108,12 +110,12 @@ class ColumnListSource(ListSource, ColumnSource):
                 f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to below {self.n_rows:,}; "
                 "write the file again"
             )
-        ids = plain_numbers(batch.column(FEATURE))
+        ids = as_array(batch.column(FEATURE))
         known: dict[str, Any] = {}
         if self.has_names:
             known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
         if self.has_groups:
-            known["groups"] = plain_numbers(batch.column(GROUP))
+            known["groups"] = as_array(batch.column(GROUP))
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
         return block if block.values.all() else block.without_zeros()
 
@@ -143,7 +145,7 @@ class ColumnListSource(ListSource, ColumnSource):
 def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:
     """The columns of a source as records of a file, in batches of a good size.
 
-    Columns without values are left out, unless they have names or groups.
+    Columns without values are omitted, unless they have names or groups.
     """
     import pyarrow as pa
 

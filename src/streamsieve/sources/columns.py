@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, columns_of, next_cut
+from ..blocks import ColumnBlock, columns_of, is_sparse, next_cut
 from .base import ColumnSource, DataSource, Report, by_rows
 
 BLOCK_VALUES = 1 << 20
@@ -26,13 +25,13 @@ def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource
 def blocks_of_columns(matrix: Any, names: NDArray[Any] | None, origin: str) -> Iterator[ColumnBlock]:
     """The columns of a matrix in memory, dense or CSC."""
     n_rows, n_columns = matrix.shape
-    if hasattr(matrix, "indptr"):
+    if is_sparse(matrix):
         yield from cut_columns(matrix.indptr, matrix.indices, matrix.data, None, n_rows, names, origin)
         return
     at_once = max(1, BLOCK_VALUES // max(1, n_rows))
     for start in range(0, n_columns, at_once):
-        known = {} if names is None else {"names": names[start : start + at_once]}
-        yield columns_of(matrix[:, start : start + at_once], start, origin=origin, **known)
+        part = None if names is None else names[start : start + at_once]
+        yield columns_of(matrix[:, start : start + at_once], start, names=part, origin=origin)
 
 
 def cut_columns(
@@ -62,7 +61,7 @@ def cut_columns(
 
 
 def with_empty_columns(blocks: Iterable[ColumnBlock], n_features: int, n_rows: int) -> Iterator[ColumnBlock]:
-    """The same columns, of ascending ids, and those that have no value between and behind them, up to a width."""
+    """The same columns, of ascending ids, and those that have no value between and after them, up to a width."""
     if n_features > WIDEST_FILLED:
         yield from blocks
         return
@@ -82,16 +81,15 @@ def with_empty_columns(blocks: Iterable[ColumnBlock], n_features: int, n_rows: i
     yield from _filled(nothing, first, n_features)
 
 
-def _filled(block: ColumnBlock, first: int, behind: int) -> Iterator[ColumnBlock]:
-    """The columns of a block and empty ones, for all ids from ``first`` to before ``behind``."""
-    for start in range(first, behind, BLOCK_VALUES):
-        ids = np.arange(start, min(behind, start + BLOCK_VALUES))
-        places = np.searchsorted(block.ids, np.append(ids, ids[-1] + 1))
-        begin, end = block.indptr[places[0]], block.indptr[places[-1]]
-        yield replace(
-            block,
-            indptr=block.indptr[places] - begin,
-            indices=block.indices[begin:end],
-            values=block.values[begin:end],
+def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
+    """The columns of a block and empty ones, for all ids from ``first`` to before ``end``."""
+    for start in range(first, end, BLOCK_VALUES):
+        ids = np.arange(start, min(end, start + BLOCK_VALUES))
+        lines = np.searchsorted(block.ids, np.append(ids, ids[-1] + 1))
+        begin, stop = block.indptr[lines[0]], block.indptr[lines[-1]]
+        yield block.derived(
+            indptr=block.indptr[lines] - begin,
+            indices=block.indices[begin:stop],
+            values=block.values[begin:stop],
             ids=ids,
         )

@@ -1,193 +1,320 @@
-"""CSV and TSV files with a header line, by batches."""
+"""CSV and TSV files with a header line, by chunks of complete records."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from copy import copy
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, dense_block
-from ..errors import DataError
-from ..kernels.reading.delimited import LABEL, LEFT_OUT, parse_table
-from .base import Missing, file_size, refuse_not_finite
-from .streams import open_packed, split_suffix, unpacking_errors, whole_lines
-from .tables import TableSource, labels
+from ..blocks import DenseRows, RowBlock
+from ..errors import DataError, UsageError
+from ..kernels.reading.delimited import LABEL, OMITTED, end_of_records, parse_table
+from ..machine import cores
+from .base import Missing, Source, file_size
+from .compression import create_compressed, damage_named, open_compressed
+from .formats import Layout, Options, split_suffix
+from .prefetch import ordered_map, read_ahead
+from .tables import TableSource, labels, write_table
+from .text import count_lines, refuse_endless_line, starts_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_BYTES = 16 << 20  # wide tables have few rows to a block, and every column of a block costs time
-WIDE = 2048  # columns
-MOST_HARD = 1 << 16  # fields that are no plain numbers, at first
-TAB_SUFFIXES = (".tsv", ".tab")
+FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
+CHUNK_BYTES = 4 << 20
+WIDE = 2048  # columns: of a wider table, an array of Arrow's for every column costs too much time
+MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
+
+Part = TypeVar("Part", RowBlock, DenseRows)
+
+
+def open_rows(path: Path, options: Options) -> DelimitedSource:
+    return DelimitedSource(path, options.target, options.columns)
+
+
+def delimiter_of(path: Path) -> str:
+    return "," if split_suffix(path)[0] == ".csv" else "\t"
+
+
+class Chunk(NamedTuple):
+    """Complete records, and where in the file they end."""
+
+    text: bytes
+    end: int
 
 
 class DelimitedSource(TableSource):
-    """Columns of numbers in text, separated by commas or, for .tsv and .tab, by tabs; plain or packed."""
+    """Columns of numbers in text, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
+
+    One thread reads, and cuts the text where records end; several parse it. A shard has the records that begin in a
+    part of the file. That it begins with one is certain as soon as the shard before it has been read to its end, which
+    must not be inside quotes.
+    """
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
         self.path = Path(path)
-        suffix, self.packing = split_suffix(self.path)
-        self._has_quotes = True  # only of a wide table it is to be found out
-        self._label_type: pa.DataType | None = None
-        self.delimiter = "\t" if suffix in TAB_SUFFIXES else ","
+        self.compression = split_suffix(self.path)[1]
+        self.delimiter = delimiter_of(self.path)
         self.n_bytes = file_size(self.path)
+        self._label_type: pa.DataType | None = None  # of a shard: that of the first labels in the file
+        self._base = 0  # what bytes are counted from
+        self._stop: int | None = None  # where the records end, if not with the file
         super().__init__(str(path), target, columns)
+        self._body = self._start
+        self._field_columns = self._columns_of_fields()
 
-    def _open(self, raw: IO[bytes]) -> IO[bytes]:
-        return open_packed(raw, self.packing)
+    # ---- the text
 
-    def _lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Every record with the number of its last line."""
-        with self.path.open("rb") as raw, unpacking_errors(str(self.path), self.packing):
-            text = io.TextIOWrapper(self._open(raw), encoding="utf-8-sig", errors="surrogateescape", newline="")
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """The file, and its text."""
+        with self.path.open("rb") as raw, damage_named(self.name, self.compression):
+            yield raw, open_compressed(raw, self.compression)
+
+    def _column_names(self) -> list[str]:
+        """The first record; the others begin after it, at ``_start``."""
+        text = b""
+        with self._opened() as (_, stream):
+            while data := stream.read(CHUNK_BYTES):
+                text += data
+                self._start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
+                if self._start:
+                    break
+                refuse_endless_line(len(text), self.name)
+        if not text:
+            raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
+        self._start = self._start or len(text)
+        self._header = next(self._records(io.BytesIO(text[: self._start]), 0), (0, list[str]()))[1]
+        return self._header
+
+    def _records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
+        """Every record of a stream with the number of its last line, counted on from ``lines``."""
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             reader = csv.reader(text, delimiter=self.delimiter)
             try:
                 for record in reader:
+                    line = lines + reader.line_num
                     if not all(value.isascii() or is_utf8(value) for value in record):
-                        raise DataError(
-                            f"{self.path}:{reader.line_num}: not text in UTF-8; save the file in that encoding"
-                        )
-                    yield reader.line_num, record
+                        raise DataError(f"{self.path}:{line}: not text in UTF-8; save the file in that encoding")
+                    yield line, record
             except csv.Error as error:
-                raise DataError(f"{self.path}:{reader.line_num + 1}: not text with columns ({error})") from error
+                line = lines + reader.line_num + 1
+                raise DataError(f"{self.path}:{line}: not text with columns ({error})") from error
 
-    def _column_names(self) -> list[str]:
-        for _, header in self._lines():
-            self._header = header
-            return header
-        raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
+    def _chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
+        """The text after the header, or that of the shard, in chunks of complete records."""
+        with damage_named(self.name, self.compression):
+            if self.compression:
+                stream.read(self._start)
+            else:
+                stream.seek(self._start)
+            at, rest, size = self._start, b"", max(FIRST_BYTES, CHUNK_BYTES)
+            while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
+                at, size = at + len(data), CHUNK_BYTES
+                text = rest + data
+                end = self._end_of_records(text)
+                rest = text[end:]
+                if not end:
+                    refuse_endless_line(len(rest), self.name)
+                elif text[:end].strip(b"\r\n"):  # records, not empty lines alone
+                    yield Chunk(text[:end], (raw.tell() if self.compression else at) - self._base)
+        if rest and self._stop is not None:
+            raise DataError(
+                f"{self.name}: a field in quotes goes on over the end of a line, so that the file cannot be split into "
+                "parts; write it as Parquet first: streamsieve convert"
+            )
+        if rest.strip(b"\r\n"):
+            yield Chunk(rest + b"\n", self.n_bytes or 0)
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _end_of_records(self, text: bytes) -> int:
+        if b'"' in text:
+            return end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), False)
+        return text.rfind(b"\n") + 1
+
+    # ---- rows
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self._decoded(missing, self._block)
+
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
+        return self._decoded(missing, lambda rows: rows)
+
+    def _decoded(self, missing: Missing, finish: Callable[[DenseRows], Part]) -> Generator[Part]:
+        """What ``finish`` makes of the rows of every chunk."""
+        rows = self.bytes_read = 0
+        with self._opened() as (raw, stream):
+            chunks = self._chunks(raw, stream)
+            kind = self._label_type
+            if kind is None and (first := next(chunks, None)) is not None:
+                kind, chunks = self._first_label_type(first.text), chain([first], chunks)
+
+            def parse(chunk: Chunk) -> tuple[Chunk, Part | None]:
+                try:
+                    return chunk, finish(self._rows(chunk.text, kind, 0, missing))
+                except ValueError:  # raised below, where the number of its first row is known
+                    return chunk, None
+
+            threads = cores()
+            with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
+                for chunk, part in parts:
+                    if part is None:
+                        part = finish(self._rows_or_fault(chunk.text, kind, self._rows_before() + rows, missing))
+                    rows += part.n_rows
+                    self.bytes_read = chunk.end
+                    if part.n_rows:
+                        yield part
+        self.bytes_read = self.n_bytes or 0
+        if not rows:
+            raise DataError(f"{self.name}: holds no rows")
+
+    def _rows_or_fault(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+        """The rows of some records; what is wrong with them is found again with its line."""
+        try:
+            return self._rows(text, kind, first_row, missing)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise self._located(error) from error
+
+    def _rows(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+        """The rows of some records, with labels of a known kind."""
+        if len(self._header) >= WIDE and b'"' not in text:
+            return self._wide_rows(text, kind, first_row, missing)
+        return self._dense(self._batch(text, self._header, self._types(kind)), first_row, missing)
+
+    def _types(self, kind: pa.DataType | None) -> dict[str, pa.DataType | None]:
+        """What the columns in use hold."""
+        import pyarrow as pa
+
+        return {name: kind if name == self.target else pa.float64() for name in self.used}
+
+    def _first_label_type(self, text: bytes) -> pa.DataType | None:
+        """The kind of the labels, as the first of them show it."""
+        import pyarrow as pa
+
+        if not self.has_labels:
+            return None
+        try:
+            kind = self._batch(text, self._header, {str(self.target): None}).schema.field(0).type
+            if pa.types.is_binary(kind):
+                raise ValueError("labels that are not text")
+        except ValueError as error:
+            raise self._located(error) from error
+        return kind
+
+    def _batch(self, text: bytes, header: list[str], types: dict[str, pa.DataType | None]) -> pa.RecordBatch:
+        """The columns of records that have types here, None for one to be found out, as Arrow reads them."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        options = arrow_csv.ConvertOptions(
-            column_types={column: pa.float64() for column in self.columns},
-            include_columns=self.used,
-            strings_can_be_null=True,
+        table = arrow_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=arrow_csv.ReadOptions(column_names=header, block_size=len(text) + 1, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: known for name, known in types.items() if known is not None},
+                include_columns=list(types),
+                strings_can_be_null=True,
+            ),
         )
-        # Arrow reads ahead on threads of its own; if they call Python while the interpreter goes, the process aborts.
-        opened: Any = self.path.open("rb") if self.packing else pa.OSFile(str(self.path))
-        with opened as raw, unpacking_errors(self.name, self.packing):
-            try:
-                reader = arrow_csv.open_csv(
-                    self._open(raw) if self.packing else raw,
-                    read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
-                    parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
-                    convert_options=options,
-                )
-                for batch in reader:
-                    if self.has_labels and pa.types.is_binary(batch.schema.field(str(self.target)).type):
-                        raise self._located(ValueError("labels that are not text"))
-                    self.bytes_read = raw.tell()
-                    yield batch
-            except pa.ArrowInvalid as error:
-                if "Empty CSV file" in str(error):
-                    return
-                raise self._located(error) from error
+        if not table.num_rows:
+            return pa.RecordBatch.from_pylist([], schema=table.schema)
+        return table.combine_chunks().to_batches()[0]
 
-    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
-        row = 0
-        if len(self._header) >= WIDE:
-            for block in self._wide_blocks(missing):
-                yield block
-                row += block.n_rows
-        seen = 0
-        for block in super()._blocks(missing) if self._has_quotes else ():
-            if seen + block.n_rows > row:
-                yield block.rows(max(0, row - seen), block.n_rows)
-            seen += block.n_rows
-
-    def _wide_blocks(self, missing: Missing) -> Iterator[RowBlock]:
-        """The rows up to the first quote, of a table so wide that an array of Arrow's for every column costs more."""
-        row = 0
-        with self.path.open("rb") as raw, unpacking_errors(self.name, self.packing):
-            stream = self._open(raw)
-            self._has_quotes = b'"' in stream.readline()
-            for text in whole_lines(stream.read, BLOCK_BYTES, self.name):
-                self._has_quotes = self._has_quotes or b'"' in text
-                if self._has_quotes:
-                    return
-                self.bytes_read = raw.tell()
-                block = self._wide_block(text, row, missing)
-                if block.n_rows:
-                    yield block
-                row += block.n_rows
-
-    def _wide_block(self, text: bytes, first_row: int, missing: Missing) -> RowBlock:
-        """The rows of some lines."""
-        place = {column: number for number, column in enumerate(self.columns)}
-        places = np.array([place.get(name, LEFT_OUT) for name in self._header], np.int64)
-        if self.has_labels:
-            places[self._header.index(str(self.target))] = LABEL
-        lines, most_hard = text.count(b"\n"), len(text) // 2
-        matrix, spans = np.empty((lines, len(self.columns))), np.zeros((lines, 2), np.int64)
-        hard = np.empty((min(most_hard, MOST_HARD), 4), np.int64)
-        letters = np.frombuffer(text, np.uint8)
-        rows, doubtful = parse_table(letters, ord(self.delimiter), places, matrix, spans, hard)
+    def _wide_rows(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+        """The rows of some records without quotes."""
+        lines, most_inexact = text.count(b"\n"), len(text) // 2
+        matrix, spans = np.empty((lines, len(self.columns)), np.float32), np.zeros((lines, 2), np.int64)
+        inexact = np.empty((min(most_inexact, MOST_INEXACT), 4), np.int64)
+        letters, columns = np.frombuffer(text, np.uint8), self._field_columns
+        rows, doubtful = parse_table(letters, ord(self.delimiter), columns, matrix, spans, inexact)
         if doubtful < 0:
-            hard = np.empty((most_hard, 4), np.int64)
-            rows, doubtful = parse_table(letters, ord(self.delimiter), places, matrix, spans, hard)
+            inexact = np.empty((most_inexact, 4), np.int64)
+            rows, doubtful = parse_table(letters, ord(self.delimiter), columns, matrix, spans, inexact)
         if rows < 0:
-            raise self._located(ValueError("a line of another number of columns"))
-        for line, column, start, end in hard[:doubtful].tolist():
-            word = text[start:end].decode(errors="replace")
-            if not is_number(word):
-                raise self._located(ValueError(f"{word!r} is not a number"))
-            matrix[line, column] = np.nan if is_gap(word) else float(word)
+            raise ValueError("a line of another number of columns")
+        with np.errstate(over="ignore"):
+            for line, column, start, end in inexact[:doubtful].tolist():
+                word = text[start:end].decode(errors="replace")
+                if not is_number(word):
+                    raise ValueError(f"{word!r} is not a number")
+                matrix[line, column] = np.nan if is_missing(word) else float(word)
         y = None
         if self.has_labels:
-            y = self._wide_labels([text[start:end] for start, end in spans[:rows].tolist()], first_row)
-        with np.errstate(over="ignore"):
-            block = dense_block(matrix[:rows], y, self.name)
-        refuse_not_finite(block, first_row, self.feature_names, missing)
-        return block
+            words = [text[start:end] or b'""' for start, end in spans[:rows].tolist()]
+            target = str(self.target)
+            column = self._batch(b"\n".join([*words, b""]), [target], {target: kind}).column(0)
+            y = labels(column, target, self.name, first_row)
+        self._refuse_not_finite(matrix[:rows], first_row, missing)
+        return DenseRows(matrix[:rows], y)
 
-    def _wide_labels(self, words: list[bytes], first_row: int) -> NDArray[Any]:
-        """The target of some rows, of the kind that Arrow finds in the first of them."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
+    def _columns_of_fields(self) -> NDArray[np.int64]:
+        """Which feature every field of a line is, for ``parse_table``."""
+        features = {column: number for number, column in enumerate(self.columns)}
+        found = np.array([features.get(name, OMITTED) for name in self._header], np.int64)
+        if self.has_labels:
+            found[self._header.index(str(self.target))] = LABEL
+        return found
 
-        known = {} if not first_row else {"y": self._label_type}
-        try:
-            table = arrow_csv.read_csv(
-                io.BytesIO(b"\n".join([b"y", *(word or b'""' for word in words), b""])),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
-                convert_options=arrow_csv.ConvertOptions(column_types=known, strings_can_be_null=True),
-            )
-        except pa.ArrowInvalid as error:
-            raise self._located(error) from error
-        column = table.column(0).combine_chunks()
-        if pa.types.is_binary(column.type):
-            raise self._located(ValueError("labels that are not text"))
-        self._label_type = column.type
-        return labels(column, str(self.target), self.name, first_row)
-
-    def _located(self, error: Exception) -> DataError:
-        """What Arrow could not read, found again with its line."""
-        names: list[str] = []
-        for line, record in self._lines():
-            if not names:
-                names = record
-                continue
-            if not record:
-                continue
-            if len(record) != len(names):
-                return DataError(f"{self.name}:{line}: {len(record)} values for {len(names)} columns; make them match")
-            for column, value in zip(names, record, strict=True):
-                if column != self.target and column in self.columns and not is_number(value):
+    def _located(self, error: ValueError) -> DataError:
+        """What could not be read, found again with its line."""
+        wanted = set(self.columns) - {self.target}
+        with self._opened() as (_, stream):
+            lines = count_lines(stream, self._start, returns=True)
+            for line, record in self._records(stream, lines):
+                if record and len(record) != len(self._header):
                     return DataError(
-                        f"{self.name}:{line}: column {column!r} is {value!r}, not a number; encode it or leave it out"
+                        f"{self.name}:{line}: {len(record)} values for {len(self._header)} columns; make them match"
                     )
+                for column, value in zip(self._header, record, strict=False):
+                    if column in wanted and not is_number(value):
+                        return DataError(
+                            f"{self.name}:{line}: column {column!r} is {value!r}, not a number; encode it or omit it"
+                        )
         return DataError(
             f"{self.name}: {error}; the target must hold numbers only or text in quotes from its first row"
         )
+
+    # ---- parts
+
+    def _shards(self, n: int) -> list[Source]:
+        if self.compression:
+            raise UsageError(f"{self.name}: a compressed file cannot be split into parts; decompress it first")
+        end = file_size(self.path) if self._stop is None else self._stop
+        starts = starts_of_parts(self.path, self._start, end, n, blank=b"\r\n")
+        if len(starts) < 2:
+            return [self]
+        kind = self._label_type
+        if kind is None:
+            with self._opened() as (raw, stream):
+                kind = self._first_label_type(next(self._chunks(raw, stream)).text)
+        return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], self._stop], strict=True)]
+
+    def _part(self, start: int, stop: int | None, kind: pa.DataType | None) -> DelimitedSource:
+        part = copy(self)
+        part._start = part._base = start
+        part._stop, part._label_type = stop, kind
+        part.n_bytes, part.bytes_read = (file_size(self.path) if stop is None else stop) - start, 0
+        return part
+
+    def _rows_before(self) -> int:
+        """The rows of the file before those of this source."""
+        import pyarrow as pa
+
+        if self._start == self._body:
+            return 0
+        first = {self._header[0]: pa.binary()}
+        with self._opened() as (raw, stream):
+            chunks = self._part(self._body, self._start, None)._chunks(raw, stream)
+            return sum(self._batch(chunk.text, self._header, first).num_rows for chunk in chunks)
 
 
 def is_utf8(text: str) -> bool:
@@ -202,10 +329,19 @@ def is_number(text: str) -> bool:
     try:
         float(text.replace("_", "?"))
     except ValueError:
-        return is_gap(text)
+        return is_missing(text)
     return True
 
 
-def is_gap(text: str) -> bool:
+def is_missing(text: str) -> bool:
     """Whether a field says that there is no value."""
     return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")
+
+
+def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as a table; the number of rows."""
+    from pyarrow import csv as arrow_csv
+
+    options = arrow_csv.WriteOptions(delimiter=delimiter_of(Path(layout.name)), quoting_style="needed")
+    with create_compressed(path, layout.compression) as file:
+        return write_table(lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options), blocks, layout)

@@ -1,16 +1,22 @@
-"""Parquet files: tables of named columns, or sparse rows as lists of ids and values."""
+"""Parquet files: tables of named columns, sparse rows as lists of ids and values, or columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .base import Source, file_size
-from .column_lists import ColumnListSource, is_columns
-from .lists import BLOCK_NONZEROS, VALUES, SparseSource, is_sparse
-from .tables import BATCH_VALUES, ColumnTableSource, damage_named, rows_at_once
+import numpy as np
+
+from ..blocks import RowBlock
+from .base import ColumnSource, Report, Source, file_size
+from .column_lists import FEATURE, ColumnListSource, batches_of_columns, is_columns
+from .formats import Layout, Options
+from .prefetch import read_ahead
+from .sparse_lists import INDICES, VALUES, SparseSource, is_sparse, write_sparse
+from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, damage_named, rows_at_once, write_table
+from .writers import BLOCK_NONZEROS, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,13 +25,13 @@ if TYPE_CHECKING:
 MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
 
 
-def open_parquet(path: Path, target: str | None, columns: list[str] | None) -> Source:
+def open_file(path: Path, options: Options) -> Source:
     """The source for a Parquet file: columns or sparse rows if it has the fields of those."""
     with parquet_file(path) as file:
         by_columns, sparse = is_columns(file.schema_arrow), is_sparse(file.schema_arrow)
     if by_columns:
         return ColumnParquetSource(path)
-    return SparseParquetSource(path) if sparse else ParquetSource(path, target, columns)
+    return SparseParquetSource(path) if sparse else ParquetSource(path, options.target, options.columns)
 
 
 @contextmanager
@@ -39,7 +45,40 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
         yield file
 
 
-class ParquetSource(ColumnTableSource):
+class RowGroups(BatchSource):
+    """Rows of a file, in groups; a shard begins and ends with a group, if there are enough of them."""
+
+    path: Path
+
+    def _group_starts(self) -> list[int]:
+        """The first row of every group, and the number of rows."""
+        with parquet_file(self.path) as file:
+            groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+            return [0, *np.cumsum([group.num_rows for group in groups], dtype=np.int64).tolist()]
+
+    def _shards(self, n: int) -> list[Source]:
+        n_rows, first = self.n_rows or 0, self._first_row
+        cuts = [n_rows * part // n for part in range(n)]
+        groups = np.array([start - first for start in self._group_starts() if first <= start < first + n_rows])
+        if groups.size >= n:
+            cuts = [int(groups[np.abs(groups - cut).argmin()]) for cut in cuts]
+        return self._row_ranges([0, *cuts])
+
+    def _batches_of(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of this source in batches of so many."""
+        starts, first = self._group_starts(), self._first_row
+        last = first + (self.n_rows or 0)
+        with parquet_file(self.path) as file:
+            inside = [number for number, start in enumerate(starts[:-1]) if start < last and starts[number + 1] > first]
+            at = starts[inside[0]] if inside else 0
+            for batch in file.iter_batches(rows, row_groups=inside, columns=columns):
+                begin, end = max(first, at), min(last, at + batch.num_rows)
+                if begin < end:
+                    yield batch.slice(begin - at, end - begin)
+                at += batch.num_rows
+
+
+class ParquetSource(RowGroups, ColumnTableSource):
     """Columns of numbers in a Parquet file."""
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
@@ -54,27 +93,29 @@ class ParquetSource(ColumnTableSource):
             return names
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        with parquet_file(self.path) as file:
-            yield from file.iter_batches(rows_at_once(len(self.used), BATCH_VALUES), columns=self.used)
+        return self._batches_of(self.used, rows_at_once(len(self.used), BATCH_VALUES))
 
     def _read(self, columns: list[str]) -> pa.Table:
         with parquet_file(self.path) as file:
-            return file.read(columns=columns)
+            if self.n_rows == file.metadata.num_rows:
+                return file.read(columns=columns)
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self._batches_of(columns, BATCH_VALUES)))
 
 
-class SparseParquetSource(SparseSource):
+class SparseParquetSource(RowGroups, SparseSource):
     """Sparse rows in a Parquet file."""
 
     def __init__(self, path: str | Path) -> None:
         with parquet_file(Path(path)) as file:
             super().__init__(Path(path), file.schema_arrow)
             self.n_rows = file.metadata.num_rows
+            self._rows_at_once = rows_at_once(entries_per_row(file.metadata), BLOCK_NONZEROS)
         self.n_bytes = file_size(self.path)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        with parquet_file(self.path) as file:
-            rows = rows_at_once(entries_per_row(file.metadata), BLOCK_NONZEROS)
-            yield from file.iter_batches(rows, columns=self.used)
+        return self._batches_of(self.used, self._rows_at_once)
 
 
 class ColumnParquetSource(ColumnListSource):
@@ -103,3 +144,26 @@ def entries_of(group: pq.RowGroupMetaData) -> int:
     """The entries of all lists of values in a part of a file."""
     columns = (group.column(number) for number in range(group.num_columns))
     return sum(column.num_values for column in columns if column.path_in_schema.split(".")[0] == VALUES)
+
+
+def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as a table if their target is named, as lists of ids and values otherwise; the number of rows."""
+    write = write_sparse if layout.target is None else write_table
+    return write(lambda schema: create(path, schema), blocks, layout)
+
+
+def write_columns(path: Path, source: ColumnSource, report: Report | None) -> None:
+    batches = read_ahead(batches_of_columns(source, report), 1)  # sorted while the one before is written
+    write_batches(batches, lambda schema: create(path, schema))
+
+
+def create(path: Path, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pq
+
+    if INDICES not in schema.names:
+        return pq.ParquetWriter(path, schema, compression="zstd")
+    # Ids that ascend are hardly ever worth a dictionary: their differences are coded in less.
+    ascending = [f"{INDICES}.list.element", *([FEATURE] if FEATURE in schema.names else [])]
+    others = [f"{VALUES}.list.element", *(name for name in schema.names if name not in (INDICES, VALUES, FEATURE))]
+    known = dict.fromkeys(ascending, "DELTA_BINARY_PACKED")
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=others, column_encoding=known)

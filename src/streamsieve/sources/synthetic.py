@@ -1,12 +1,16 @@
 """Synthetic data: few informative features among very many that are noise.
 
-The sets of P1 section 4.2 (table I), linear and sparse, and the spiral of P5 section 3.1, neither.
+Linear and sparse: the sets of SOFS (Wu, Hoi, Mei, Yu 2017, section 4.2 and table I). Neither: the spiral of local
+learning (Sun, Todorovic, Goodison 2008, section 3.1). Every row starts a random sequence of its own, so that any range
+of rows can be made by itself.
 """
 
 from __future__ import annotations
 
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -16,13 +20,12 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, dense_block
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_normals, generate_rows
+from ..machine import cores
 from .base import Missing, Source
 from .prefetch import ordered_map
 
 BLOCK_NONZEROS = 1 << 18
 LARGEST_SEED = 2**63 - 1
-GENERATORS = 2
-BLOCKS_AHEAD = 3
 PREFIX = "synthetic:"
 
 
@@ -41,11 +44,54 @@ SHAPES = {
 
 
 SPIRAL = "spiral"
-SPIRAL_ROWS, SPIRAL_FEATURES = 460, 10_002  # P5's: 230 rows an arm, and 10,000 irrelevant features
+SPIRAL_ROWS, SPIRAL_FEATURES = 460, 10_002  # the paper's: 230 rows per arm, and 10,000 irrelevant features
 KINDS = (*SHAPES, SPIRAL)
 
 
-class SyntheticSource(Source):
+class GeneratedSource(Source):
+    """Rows that are made as they are read, on several threads; a shard has those from ``_first_row`` on."""
+
+    _first_row = 0
+
+    def __init__(self, kind: str, rows: int, features: int, least_features: int, seed: int) -> None:
+        super().__init__(f"{PREFIX}{kind}")
+        if rows < 1:
+            raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
+        if features < least_features:
+            raise UsageError(f"{self.name}: {features} features; a row alone has {least_features}")
+        if not 0 <= seed <= LARGEST_SEED:
+            raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
+        self.n_rows, self.n_features, self.seed = rows, features, seed
+
+    @abstractmethod
+    def _block(self, start: int, stop: int) -> RowBlock:
+        """Some rows, by their numbers in the whole set."""
+
+    @property
+    @abstractmethod
+    def _values_per_row(self) -> int: ...
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        at_once, threads = max(1, BLOCK_NONZEROS // self._values_per_row), cores()
+        stop = self._first_row + (self.n_rows or 0)
+
+        def generate(start: int) -> RowBlock:
+            return self._block(start, min(start + at_once, stop))
+
+        return ordered_map(generate, range(self._first_row, stop, at_once), threads, threads + 1)
+
+    def _shards(self, n: int) -> list[Source]:
+        n_rows = self.n_rows or 0
+        starts = sorted({n_rows * part // n for part in range(n)})
+        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+
+    def _part(self, start: int, stop: int) -> Source:
+        part = copy(self)
+        part._first_row, part.n_rows = self._first_row + start, stop - start
+        return part
+
+
+class SyntheticSource(GeneratedSource):
     """Rows of a named set. Values are standard normal; the label is the sign of the informative part's score.
 
     The informative features are the first ones and their hidden weights, uniform on (0, 1), belong to the name: another
@@ -54,76 +100,52 @@ class SyntheticSource(Source):
 
     def __init__(self, kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> None:
         shape = SHAPES[kind]
-        super().__init__(f"{PREFIX}{kind}")
-        self.n_rows = shape.rows if rows is None else rows
-        self.n_features = shape.features if features is None else features
         self.informative, self.noise = shape.informative, shape.noise
-        refuse_shape(self, self.informative + self.noise, seed)
-        self.seed = seed
+        n_rows = shape.rows if rows is None else rows
+        n_features = shape.features if features is None else features
+        super().__init__(kind, n_rows, n_features, self._values_per_row, seed)
         self.hidden_weights: NDArray[np.float64] = np.random.default_rng(zlib.crc32(kind.encode())).random(
             self.informative
         )
 
-    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        n_rows, length = self.n_rows or 0, self.informative + self.noise
-        block_rows = max(1, BLOCK_NONZEROS // length)
+    @property
+    def _values_per_row(self) -> int:
+        return self.informative + self.noise
 
-        def generate(start: int) -> RowBlock:
-            return self._block(start, min(block_rows, n_rows - start))
-
-        return ordered_map(generate, range(0, n_rows, block_rows), GENERATORS, BLOCKS_AHEAD)
-
-    def _block(self, start: int, rows: int) -> RowBlock:
-        n_features, length = self.n_features or 0, self.informative + self.noise
+    def _block(self, start: int, stop: int) -> RowBlock:
+        rows, n_features, length = stop - start, self.n_features or 0, self._values_per_row
         indices = np.empty((rows, length), np.int32 if n_features < 2**31 else np.int64)
         values = np.empty((rows, length), np.float32)
         labels = np.empty(rows)
         generate_rows(self.seed, start, self.hidden_weights, self.informative, n_features, indices, values, labels)
         indptr = np.arange(0, values.size + 1, length, dtype=np.int64)
-        return RowBlock(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
+        return RowBlock.trusted(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
 
 
-class SpiralSource(Source):
-    """Two arms of Fermat's spiral in features 0 and 1, a class each, and standard normal features (P5 section 3.1).
+class SpiralSource(GeneratedSource):
+    """Two arms of Fermat's spiral in features 0 and 1, a class each, and standard normal features.
 
     Rows are in turn of the one arm, ``(r cos t, r sin t)`` with ``r = sqrt(t)``, and of the other, its negative, t
     evenly spaced over one turn. The ``seed`` draws the irrelevant features alone.
     """
 
     def __init__(self, rows: int | None = None, features: int | None = None, seed: int = 0) -> None:
-        super().__init__(f"{PREFIX}{SPIRAL}")
-        self.n_rows = SPIRAL_ROWS if rows is None else rows
-        self.n_features = SPIRAL_FEATURES if features is None else features
-        refuse_shape(self, 2, seed)
-        self.seed = seed
+        self._rows_of_both_arms = SPIRAL_ROWS if rows is None else rows
+        n_features = SPIRAL_FEATURES if features is None else features
+        super().__init__(SPIRAL, self._rows_of_both_arms, n_features, 2, seed)
 
-    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        n_rows = self.n_rows or 0
-        block_rows = max(1, BLOCK_NONZEROS // (self.n_features or 1))
+    @property
+    def _values_per_row(self) -> int:
+        return self.n_features or 1
 
-        def generate(start: int) -> RowBlock:
-            return self._block(np.arange(start, min(start + block_rows, n_rows)))
-
-        return ordered_map(generate, range(0, n_rows, block_rows), GENERATORS, BLOCKS_AHEAD)
-
-    def _block(self, rows: NDArray[np.int64]) -> RowBlock:
-        n_rows, n_features = self.n_rows or 0, self.n_features or 0
-        t = 2.0 * np.pi * (rows // 2 + 1) / ((n_rows + 1) // 2)
+    def _block(self, start: int, stop: int) -> RowBlock:
+        rows = np.arange(start, stop)
+        t = 2.0 * np.pi * (rows // 2 + 1) / ((self._rows_of_both_arms + 1) // 2)
         arm = 1 - 2 * (rows % 2)
-        values = np.empty((rows.size, n_features), np.float32)
+        values = np.empty((rows.size, self.n_features or 0), np.float32)
         values[:, 0], values[:, 1] = arm * np.sqrt(t) * np.cos(t), arm * np.sqrt(t) * np.sin(t)
-        generate_normals(self.seed, int(rows[0]), values[:, 2:])
+        generate_normals(self.seed, start, values[:, 2:])
         return dense_block(values, arm.astype(np.float64), self.name)
-
-
-def refuse_shape(source: Source, least_features: int, seed: int) -> None:
-    """Refuse numbers that make no rows."""
-    if (source.n_rows or 0) < 1:
-        raise UsageError(f"{source.name}: {source.n_rows} rows; ask for 1 or more")
-    if (source.n_features or 0) < least_features:
-        raise UsageError(f"{source.name}: {source.n_features} features; a row alone has {least_features}")
-    if not 0 <= seed <= LARGEST_SEED:
-        raise UsageError(f"{source.name}: a seed is from 0 to {LARGEST_SEED:,}")
 
 
 def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> Source:
@@ -143,5 +165,5 @@ def open_synthetic(name: str) -> Source:
     try:
         numbers = {key: int(value) for key, value in options.items()}
     except ValueError:
-        raise UsageError(f"{name}: rows, features and seed are whole numbers") from None
+        raise UsageError(f"{name}: rows, features and seed are integers") from None
     return synthetic_source(kind, numbers.get("rows"), numbers.get("features"), numbers.get("seed", 0))

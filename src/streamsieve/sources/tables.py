@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
+from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
 from ..errors import DataError
-from .base import ColumnSource, Missing, Source, refuse_not_finite
-from .prefetch import read_ahead
+from ..machine import cores
+from .base import ColumnSource, Missing, Source, not_finite
+from .formats import Layout
+from .prefetch import ordered_map, read_ahead
+from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 BATCHES_AHEAD = 2
 BATCH_ROWS = 4096
 BATCH_VALUES = 1 << 22  # of a table
+
+Part = TypeVar("Part", RowBlock, DenseRows)
 
 
 def rows_at_once(values_per_row: float, most_values: int) -> int:
@@ -43,23 +50,51 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
 
 
 class BatchSource(Source):
-    """Rows that come in batches of a file; ``_blocks`` makes checked blocks of them, on another thread."""
+    """Rows that come in batches of a file: read on one thread, decoded and checked on several, in order.
 
-    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
-        raise NotImplementedError
+    A shard has the rows from ``_first_row`` on of the file, as many as ``n_rows``.
+    """
 
-    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+    _first_row = 0
+
+    @abstractmethod
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in order, with the columns in ``used``."""
+
+    def _decoded(self, decode: Callable[[pa.RecordBatch, int], Part]) -> Iterator[Part]:
+        """What ``decode`` makes of every batch and the number of its first row."""
         rows = self.bytes_read = 0
-        for block in read_ahead(self._blocks(missing), BATCHES_AHEAD):
-            rows += block.n_rows
-            if self.n_bytes and self.n_rows:
-                self.bytes_read = self.n_bytes * rows // self.n_rows
-            yield block
+        threads = cores()
+        batches = read_ahead(self._numbered(), threads)
+        with closing(ordered_map(lambda item: decode(*item), batches, threads, threads)) as parts:
+            for part in parts:
+                rows += part.n_rows
+                if self.n_bytes and self.n_rows:
+                    self.bytes_read = self.n_bytes * rows // self.n_rows
+                yield part
         if not rows:
             raise DataError(f"{self.name}: holds no rows")
 
+    def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+        row = self._first_row
+        for batch in self._batches():
+            if batch.num_rows:
+                yield batch, row
+            row += batch.num_rows
 
-class TableSource(BatchSource):
+    def _row_ranges(self, cuts: Iterable[int]) -> list[Source]:
+        """Shards that begin at these rows, counted from the first of this source."""
+        starts, n_rows = sorted(set(cuts)), self.n_rows or 0
+        return [self._rows(start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+
+    def _rows(self, start: int, stop: int) -> Source:
+        part = copy(self)
+        part._first_row, part.n_rows, part.bytes_read = self._first_row + start, stop - start, 0
+        part.n_bytes = (self.n_bytes or 0) * (stop - start) // max(1, self.n_rows or 0)
+        return part
+
+
+class TableSource(Source):
     """A file of named columns, one of them the target.
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict.
@@ -74,7 +109,7 @@ class TableSource(BatchSource):
         there = set(available)
         if len(there) < len(available):
             twice = next(column for column in available if available.count(column) > 1)
-            raise DataError(f"{name}: column {twice!r} stands twice; rename one of them")
+            raise DataError(f"{name}: column {twice!r} appears twice; rename one of them")
         if columns is None:
             if target is None:
                 raise DataError(
@@ -94,48 +129,67 @@ class TableSource(BatchSource):
         self.n_features = len(self.columns)
         self.feature_names = np.array(self.columns, dtype=object)
 
+    @abstractmethod
     def _column_names(self) -> list[str]:
-        raise NotImplementedError
+        """All columns of the file."""
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in order, with the columns in ``used``."""
-        raise NotImplementedError
-
-    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
-        row = 0
-        for batch in self._batches():
-            if not batch.num_rows:
-                continue
-            matrix = np.empty((batch.num_rows, len(self.columns)))
+    def _dense(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DenseRows:
+        """The rows of a batch, checked."""
+        matrix = np.empty((batch.num_rows, len(self.columns)), np.float32)
+        with np.errstate(over="ignore"):
             for position, column in enumerate(self.columns):
                 found = missing_as_nan(batch.column(column)) if missing == "keep" else batch.column(column)
-                matrix[:, position] = numbers(found, column, self.name, row)
-            y = labels(batch.column(self.target), str(self.target), self.name, row) if self.has_labels else None
-            with np.errstate(over="ignore"):
-                block = dense_block(matrix, y, self.name)
-            refuse_not_finite(block, row, self.feature_names, missing)
-            yield block
-            row += batch.num_rows
+                matrix[:, position] = numbers(found, column, self.name, first_row)
+        y = labels(batch.column(self.target), str(self.target), self.name, first_row) if self.has_labels else None
+        self._refuse_not_finite(matrix, first_row, missing)
+        return DenseRows(matrix, y)
+
+    def _refuse_not_finite(self, matrix: NDArray[np.float32], first_row: int, missing: Missing) -> None:
+        finite = ~np.isinf(matrix) if missing == "keep" else np.isfinite(matrix)
+        if not finite.all():
+            row, column = (int(found[0]) for found in np.nonzero(~finite))
+            raise not_finite(
+                self.name, first_row + row + 1, f"column {self.columns[column]!r}", float(matrix[row, column])
+            )
+
+    def _block(self, rows: DenseRows) -> RowBlock:
+        return dense_block(rows.values, rows.y, self.name)
 
 
-class ColumnTableSource(TableSource, ColumnSource):
+class ColumnTableSource(BatchSource, TableSource, ColumnSource):
     """A table in a file that can be read column by column."""
 
+    @abstractmethod
     def _read(self, columns: list[str]) -> pa.Table:
         """These columns alone, all rows of them."""
-        raise NotImplementedError
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self._decoded(lambda batch, first: self._block(self._dense(batch, first, missing)))
+
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
+        return self._decoded(lambda batch, first: self._dense(batch, first, missing))
 
     def targets(self) -> NDArray[Any]:
         if not self.has_labels:
             raise DataError(f"{self.name}: the rows have no labels")
         column = self._read([str(self.target)]).column(0).combine_chunks()
-        return labels(column, str(self.target), self.name, 0)
+        return labels(column, str(self.target), self.name, self._first_row)
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """The columns in order, a few at a time."""
         return read_ahead(self._column_blocks(), BATCHES_AHEAD)
 
     def _column_blocks(self) -> Iterator[ColumnBlock]:
+        start = 0
+        for matrix in self._dense_columns():
+            names = np.array(self.columns[start : start + matrix.shape[1]], dtype=object)
+            yield columns_of(matrix, start, names=names, origin=self.name)
+            start += matrix.shape[1]
+
+    def dense_columns(self) -> Iterator[NDArray[np.float64]]:
+        return read_ahead(self._dense_columns(), BATCHES_AHEAD)
+
+    def _dense_columns(self) -> Iterator[NDArray[np.float64]]:
         at_once = max(1, BATCH_VALUES // max(1, self.n_rows or 1))
         for start in range(0, len(self.columns), at_once):
             names = self.columns[start : start + at_once]
@@ -143,12 +197,12 @@ class ColumnTableSource(TableSource, ColumnSource):
             matrix = np.empty((table.num_rows, len(names)), order="F")
             for position, name in enumerate(names):
                 column = missing_as_nan(table.column(name).combine_chunks())
-                matrix[:, position] = numbers(column, name, self.name, 0)
-            yield columns_of(matrix, start, names=np.array(names, dtype=object), origin=self.name)
+                matrix[:, position] = numbers(column, name, self.name, self._first_row)
+            yield matrix
 
 
 def missing_as_nan(column: pa.Array) -> pa.Array:
-    """A column of numbers with NaN where a value is missing."""
+    """A column of numbers with NaN for values that are missing."""
     import pyarrow as pa
     import pyarrow.types as kind
 
@@ -157,8 +211,8 @@ def missing_as_nan(column: pa.Array) -> pa.Array:
     return column
 
 
-def plain_numbers(column: pa.Array) -> NDArray[Any]:
-    """Whole or floating numbers, none of them missing, as they lie in memory; ``to_numpy`` would import pandas."""
+def as_array(column: pa.Array) -> NDArray[Any]:
+    """Integers or floating numbers, none of them missing, as they are in memory; ``to_numpy`` would import pandas."""
     return np.from_dlpack(column)
 
 
@@ -183,9 +237,9 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
         or kind.is_decimal(column.type)
     ):
         raise DataError(
-            f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or leave it out"
+            f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or omit it"
         )
-    return plain_numbers(column.cast(pa.float64(), safe=False))
+    return as_array(column.cast(pa.float64(), safe=False))
 
 
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
@@ -200,6 +254,23 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
     if kind.is_nested(column.type):
         raise DataError(f"{origin}: the target {name!r} holds {column.type} values; a label is a number or a text")
     if kind.is_integer(column.type) or kind.is_floating(column.type):
-        return plain_numbers(column)
+        return as_array(column)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as named columns, zeros filled in, the labels last; the number of rows."""
+    titles, target = titles_of(layout), layout.target or LABEL
+    pieces = regrouped(blocks, rows_at_once(len(titles), BATCH_VALUES))
+    return write_batches((_table_batch(block, titles, target) for block in pieces), create)
+
+
+def _table_batch(block: RowBlock, titles: list[str], target: str) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    dense = block.derived(n_features=len(titles)).to_dense(np.float32)
+    columns = [pa.array(dense[:, position]) for position in range(len(titles))]
+    if block.y is None:
+        return pa.RecordBatch.from_arrays(columns, titles)
+    return pa.RecordBatch.from_arrays([*columns, pa.array(block.y)], [*titles, target])

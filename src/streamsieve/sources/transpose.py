@@ -15,7 +15,6 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -258,7 +257,7 @@ class BucketSource(ColumnSource):
         filled = with_empty_columns(self._columns(), self.n_features or 0, self.y.size)
         for block in filled:
             names = None if self.feature_names is None else self.feature_names[block.ids]
-            yield replace(block, names=names)
+            yield block.derived(names=names)
 
     def _columns(self) -> Iterator[ColumnBlock]:
         offset = 0

@@ -1,4 +1,4 @@
-"""Rows turned into columns: entries counted by ranges of ids, scattered into ranges, sorted within one."""
+"""Rows transposed into columns: entries counted by ranges of ids, scattered into ranges, sorted within one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..types import unsigned
 
 Array = Any
 
-ROW, COLUMN, VALUE = range(3)  # the words of an entry, uint32 each: row, place of the id in its range, float32 bits
+ROW, COLUMN, VALUE = range(3)  # the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
 
 
 @kernel
@@ -56,20 +56,20 @@ def scatter_entries(
 
 
 @kernel
-def sort_entries(entries: Array, places: Array, indptr: Array, rows: Array, bits: Array) -> None:
+def sort_entries(entries: Array, columns: Array, indptr: Array, rows: Array, bits: Array) -> None:
     """The entries of a bucket by columns, rows in their order within each.
 
-    Given    places: the column of every entry, 0, 1, ...; indptr: zeros, one more than there are columns.
+    Given    columns: that of every entry, 0, 1, ...; indptr: zeros, one more than there are columns.
     """
-    for i in range(places.size):
-        indptr[places[i] + 1] += 1
+    for i in range(columns.size):
+        indptr[columns[i] + 1] += 1
     for column in range(1, indptr.size):
         indptr[column] += indptr[column - 1]
-    for i in range(places.size):
-        at = indptr[places[i]]
+    for i in range(columns.size):
+        at = indptr[columns[i]]
         rows[at] = entries[i, ROW]
         bits[at] = entries[i, VALUE]
-        indptr[places[i]] = at + 1
+        indptr[columns[i]] = at + 1
     for column in range(indptr.size - 1, 0, -1):
         indptr[column] = indptr[column - 1]
     indptr[0] = 0

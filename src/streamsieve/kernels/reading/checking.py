@@ -20,8 +20,8 @@ def check_rows(indptr: Array, indices: Array, bits: Array) -> tuple[int, int, bo
 
     Given    indptr: ascending from 0 to the number of entries; indices: int32 or int64; bits: the values, float32, seen
              as uint32.
-    Returns  the lowest id and the highest (0 and -1 if there are no entries), whether rows are untidy (an id that is
-             not above the one before it in its row, or a value of 0), and whether all values are finite.
+    Returns  the lowest id and the highest (0 and -1 if there are no entries), whether rows are canonical (every id
+             above the one before it in its row, no value 0), and whether all values are finite.
 
     No loop over entries knows of rows or branches, so each runs in vector registers: ids that do not rise are counted
     from entry to entry, and those where a row begins, which are no fault, are taken off again.
@@ -43,5 +43,5 @@ def check_rows(indptr: Array, indices: Array, bits: Array) -> tuple[int, int, bo
         smallest = min(smallest, size)
         largest = max(largest, size)
     if not indices.size:
-        return 0, -1, False, True
-    return int(lowest), int(highest), bool(falls != 0 or smallest == 0), bool(largest < INFINITY)
+        return 0, -1, True, True
+    return int(lowest), int(highest), bool(falls == 0 and smallest != 0), bool(largest < INFINITY)

@@ -26,7 +26,7 @@ LONGEST_FLOAT32 = 16
 def scan_decimal(text: Array, start: int) -> tuple[int, int, int, bool, bool]:
     """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is no part of a number must follow.
 
-    Back: the position behind it (``start`` where no number stands), its leading ``MOST_DIGITS`` digits
+    Back: the position after it (``start`` where there is no number), its leading ``MOST_DIGITS`` digits
     as an integer, the power of ten that scales it, whether it is negative, whether digits were dropped.
     """
     at = start
@@ -72,24 +72,24 @@ def leading_digits(text: Array, start: int, end: int) -> tuple[int, int]:
     mantissa = 0
     power = 0
     digits = 0
-    behind_dot = False
+    after_dot = False
     for at in range(start, end):
         digit = int(text[at]) - ZERO
         if text[at] == DOT:
-            behind_dot = True
+            after_dot = True
         elif digit >= 0:
             if digits < MOST_DIGITS:
                 mantissa = mantissa * 10 + digit
                 digits += mantissa > 0
-                power -= behind_dot
+                power -= after_dot
             else:
-                power += not behind_dot
+                power += not after_dot
     return mantissa, power
 
 
 @kernel
 def scan_exponent(text: Array, start: int) -> tuple[int, int]:
-    """Read ``[+-]digits`` at ``start``: the position behind it (``start`` where there is none) and the number."""
+    """Read ``[+-]digits`` at ``start``: the position after it (``start`` where there is none) and the number."""
     at = start
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
@@ -128,7 +128,7 @@ def is_certain(value: float) -> bool:
 
 @kernel
 def write_integer(number: int, out: Array, at: int) -> int:
-    """Write a non-negative integer in decimal; the position behind it."""
+    """Write a non-negative integer in decimal; the position after it."""
     power = 1
     while number // power >= 10:
         power *= 10
@@ -141,7 +141,7 @@ def write_integer(number: int, out: Array, at: int) -> int:
 
 @kernel
 def write_float32(value: float, out: Array, at: int) -> int:
-    """Write the shortest decimal that reads back as the same float32; the position behind it.
+    """Write the shortest decimal that reads back as the same float32; the position after it.
 
     Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most ``LONGEST_FLOAT32`` bytes.
     """

@@ -31,12 +31,12 @@ HASH, COLON = ord("#"), ord(":")
 QID = np.frombuffer(b"qid:", np.uint8)
 
 # What ``report`` holds when the kernel returns.
-FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, HARD, UNTIDY = range(8)
+FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, INEXACT, CANONICAL = range(8)
 REPORT_SIZE = 8
 
-SHORTEST_HARD = 5  # bytes of a number that is not exact, with the blank before it: 1e99
+SHORTEST_INEXACT = 5  # bytes of a number that is not exact, with the blank before it: 1e99
 QUICK_SPAN = 64  # bytes that must be there from the start of an entry on to read it the quick way
-WHOLE_POWERS: Array = 10 ** np.arange(2 * SPAN)
+INTEGER_POWERS: Array = 10 ** np.arange(2 * SPAN)
 LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
@@ -55,21 +55,21 @@ def ends_token(byte: int) -> bool:
 
 @inlined
 def quick_digits(address: int) -> tuple[int, int]:
-    """How many digits stand at an address, and the number they make if they are fewer than 16."""
+    """How many digits are at an address, and the number they make if they are fewer than 16."""
     word = word_at(address) ^ ZEROS
     count = count_digits(word)
     if count < SPAN:
         return count, number_of(word, count)
     rest = word_at(address + SPAN) ^ ZEROS
     more = count_digits(rest)
-    return SPAN + more, eight_digits(word) * WHOLE_POWERS[more] + number_of(rest, more)
+    return SPAN + more, eight_digits(word) * INTEGER_POWERS[more] + number_of(rest, more)
 
 
 @inlined
 def quick_entry(address: int) -> tuple[bool, int, int, float]:
     """Read a plain ``index:value``, the value ``[-]d.ddd`` or ``[-]ddd``, fewer than 16 digits each.
 
-    Back: whether it is not that plain, its length, index and value. The length comes from a search for the blank behind
+    Back: whether it is not that plain, its length, index and value. The length comes from a search for the blank after
     it, not from the digits: so the processor can begin with the next entry before it is through with this one.
     """
     length = token_length(address)
@@ -82,7 +82,7 @@ def quick_entry(address: int) -> tuple[bool, int, int, float]:
         whole = byte_at(at) ^ ZERO
         digits, fraction = quick_digits(at + 2)
         at += 2 + digits
-        mantissa = whole * WHOLE_POWERS[digits & 15] + fraction
+        mantissa = whole * INTEGER_POWERS[digits & 15] + fraction
         strange |= (whole > 9) | (digits == 2 * SPAN) | (mantissa > EXACT_INTEGER)
         value = mantissa / POWERS[digits]
     else:
@@ -135,15 +135,15 @@ def parse_rows(
     indices: Array,
     values: Array,
     labels: Array,
-    hard: Array,
+    inexact: Array,
     report: Array,
 ) -> None:
-    """Parse whole lines ``label [qid:n] index:value ... [# comment]``.
+    """Parse complete lines ``label [qid:n] index:value ... [# comment]``.
 
     Given    text: bytes ending in a newline; first_index: what the file calls feature 0 (1 or 0);
              largest_index: the largest feature id the ``indices`` array can hold.
     Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64);
-             hard: pairs (offset in text, position in values, or -1 - row for a label) of numbers whose last
+             inexact: pairs (offset in text, position in values, or -1 - row for a label) of numbers whose last
              bit this kernel cannot decide; report: see the constants above.
     """
     at = 0
@@ -151,8 +151,8 @@ def parse_rows(
     filled = 0
     line = 0
     width = 0
-    n_hard = 0
-    untidy = False
+    n_inexact = 0
+    canonical = True
     indptr[0] = 0
     while at < text.size:
         while is_blank(text[at]):
@@ -165,8 +165,8 @@ def parse_rows(
                 return
             labels[row] = -scaled(mantissa, power) if negative else scaled(mantissa, power)
             if not is_exact(mantissa, power, dropped):
-                hard[n_hard, 0], hard[n_hard, 1] = start, -1 - row
-                n_hard += 1
+                inexact[n_inexact, 0], inexact[n_inexact, 1] = start, -1 - row
+                n_inexact += 1
             previous = -1
             while True:
                 while is_blank(text[at]):
@@ -210,22 +210,22 @@ def parse_rows(
                 value = scaled(mantissa, power)
                 if not is_exact(mantissa, power, dropped):
                     if not is_certain(value):
-                        hard[n_hard, 0], hard[n_hard, 1] = number, filled
-                        n_hard += 1
-                        untidy |= value < 1e-44  # it may turn out to be 0
+                        inexact[n_inexact, 0], inexact[n_inexact, 1] = number, filled
+                        n_inexact += 1
+                        canonical &= value >= 1e-44  # below, it may prove to be 0
                     elif np.isinf(np.float32(value)):
                         stop(report, TOO_LARGE, start, line)
                         return
                 indices[filled] = index
                 values[filled] = -value if negative else value
-                untidy |= values[filled] == 0.0
+                canonical &= values[filled] != 0.0
                 filled += 1
                 width = max(width, index + 1)
                 if index <= previous:
                     if index == previous:
                         stop(report, REPEATED, start, line)
                         return
-                    untidy = True
+                    canonical = False
                 previous = index
             row += 1
             indptr[row] = filled
@@ -235,7 +235,7 @@ def parse_rows(
         line += 1
     report[FAULT] = OK
     report[LINES], report[ROWS], report[NONZEROS] = line, row, filled
-    report[WIDTH], report[HARD], report[UNTIDY] = width, n_hard, untidy
+    report[WIDTH], report[INEXACT], report[CANONICAL] = width, n_inexact, canonical
 
 
 @kernel

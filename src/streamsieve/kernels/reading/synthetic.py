@@ -71,7 +71,7 @@ def first_state(seed: int, row: int) -> Any:
 
 @inlined
 def normal(state: Any) -> Any:
-    """The state behind it, and a standard normal number that is a multiple of 1 / ``DECIMALS`` and not 0."""
+    """The state after it, and a standard normal number that is a multiple of 1 / ``DECIMALS`` and not 0."""
     while True:
         state += GOLDEN
         bits = mixed(state)
@@ -157,7 +157,7 @@ def insertion_sort(numbers: Array) -> None:
 
 @kernel
 def redraw_repeated(ascending: Array, state: Any, low: int, high: int) -> bool:
-    """Draw anew what stands there already, and sort again; whether there was any. So does drawing one by one."""
+    """Draw anew what appears twice, and sort again; whether there was any. So does drawing one by one."""
     repeated = False
     for i in range(ascending.size - 1, 0, -1):
         if ascending[i] == ascending[i - 1]:

@@ -46,7 +46,7 @@ def byte_at(address: int) -> Any:
 
 
 def token_length(address: int) -> Any:
-    """How many bytes from ``address`` on stand before a blank, newline or another byte up to 32; ``TOKEN`` at most."""
+    """How many bytes from ``address`` on come before a blank, newline or another byte up to 32; ``TOKEN`` at most."""
     text = ctypes.string_at(address, TOKEN)
     return next((length for length, byte in enumerate(text) if byte <= BLANK), TOKEN)
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, next_cut, tidy_rows
+from ..blocks import RowBlock, canonical_rows, next_cut
 from ..errors import DataError
 from ..kernels.reading.checking import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
-from .tables import BatchSource, labels, plain_numbers, rows_at_once
+from .formats import Layout
+from .tables import BatchSource, as_array, labels, rows_at_once
+from .writers import BLOCK_NONZEROS, LABEL, Create, labels_of, regrouped, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LABEL, INDICES, VALUES = "label", "indices", "values"
+INDICES, VALUES = "indices", "values"  # beside ``LABEL``
 WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # of a schema's metadata
-BLOCK_NONZEROS = 1 << 20
 
 
 def is_sparse(schema: pa.Schema) -> bool:
@@ -44,7 +45,7 @@ def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[byte
 
 
 class ListSource(BatchSource):
-    """Records with lists of whole numbers and lists of values, checked."""
+    """Records with lists of integers and lists of values, checked."""
 
     unit = "row"  # what a record is
 
@@ -57,7 +58,7 @@ class ListSource(BatchSource):
         """Where the lists of records begin, counted from 0."""
         if lists.null_count:
             raise self._unequal(first)
-        offsets: NDArray[np.int64] = plain_numbers(lists.offsets).astype(np.int64)
+        offsets: NDArray[np.int64] = as_array(lists.offsets).astype(np.int64)
         if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
             raise DataError(
                 f"{self.name}: from {self.unit} {first + 1} on, the lists are damaged; write the file again"
@@ -79,7 +80,7 @@ class ListSource(BatchSource):
             raise DataError(
                 f"{self.name}: from {self.unit} {first + 1} on, a list of {what} holds {found}; write the file again"
             )
-        return plain_numbers(entries)
+        return as_array(entries)
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -111,33 +112,31 @@ class SparseSource(ListSource):
                 "write the file again"
             )
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in order, with the columns in ``used``."""
-        raise NotImplementedError
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self._decoded(lambda batch, first: self._block(batch, first, missing))
 
-    def _blocks(self, missing: Missing) -> Iterator[RowBlock]:
-        row = 0
-        for batch in self._batches():
+    def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Batches of a good size, each with the number of its first row."""
+        for batch, row in super()._numbered():
             indptr = self._shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
                 stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS), BLOCK_NONZEROS)
-                part = indptr[start : stop + 1] - indptr[start]
-                yield self._block(batch.slice(start, stop - start), part, row + start, missing)
+                yield batch.slice(start, stop - start), row + start
                 start = stop
-            row += batch.num_rows
 
-    def _block(self, batch: pa.RecordBatch, indptr: NDArray[np.int64], first_row: int, missing: Missing) -> RowBlock:
+    def _block(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
         import pyarrow.types as kind
 
-        indices = self._entries(batch.column(INDICES), kind.is_integer, "whole numbers", first_row)
+        indptr = self._shared_offsets(batch, first_row)
+        indices = self._entries(batch.column(INDICES), kind.is_integer, "integers", first_row)
         if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
             raise self._too_large(int(indices.max()))
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         with np.errstate(over="ignore"):
             values = self._entries(batch.column(VALUES), is_number, "numbers", first_row).astype(np.float32, copy=False)
-        lowest, highest, untidy, finite = check_rows(indptr, frozen(indices), frozen(values).view(np.uint32))
+        lowest, highest, canonical, finite = check_rows(indptr, frozen(indices), frozen(values).view(np.uint32))
         if lowest < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")
         if highest > LARGEST_INDEX:
@@ -149,12 +148,12 @@ class SparseSource(ListSource):
                 f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of {width:,} features, "
                 "counted from 0; write the file again"
             )
-        if untidy:
-            (indptr, indices, values), repeated = tidy_rows(indptr, indices, values, width)
+        if not canonical:
+            (indptr, indices, values), repeated = canonical_rows(indptr, indices, values, width)
             if repeated:
-                raise DataError(f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} stands twice")
+                raise DataError(f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears twice")
         y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
-        block = RowBlock(indptr, indices, values, y, width, self.name)
+        block = RowBlock.trusted(indptr, frozen(indices), frozen(values), y, width, self.name)
         if not finite:
             refuse_not_finite(block, first_row, self.feature_names, missing)
         return block
@@ -171,3 +170,22 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as lists of ids and values; ids are int32 if the width is known to fit, int64 otherwise."""
+    import pyarrow as pa
+
+    metadata = metadata_of(layout.feature_names, layout.n_features)
+    id_type = pa.int32() if layout.n_features is not None and layout.n_features < 2**31 else pa.int64()
+
+    def batch_of(block: RowBlock) -> pa.RecordBatch:
+        offsets = pa.array(block.indptr.astype(np.int32))
+        columns = {
+            LABEL: pa.array(labels_of(block)),
+            INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
+            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values)),
+        }
+        return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
+
+    return write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, BLOCK_NONZEROS))), create)

@@ -1,0 +1,62 @@
+"""Compressed files as streams of bytes, to read and to write."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from ..errors import DataError
+from .formats import COMPRESSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
+    """The bytes of an open file, decompressed as the suffix ``compression`` says, if it is one."""
+    if compression == ".gz":
+        return cast(IO[bytes], gzip.open(raw, "rb"))
+    if compression == ".bz2":
+        return cast(IO[bytes], bz2.open(raw, "rb"))
+    if compression == ".xz":
+        return cast(IO[bytes], lzma.open(raw, "rb"))
+    if compression == ".zst":
+        import pyarrow as pa
+
+        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
+    return raw
+
+
+def create_compressed(path: Path, compression: str) -> IO[bytes]:
+    """A new file that compresses what is written to it."""
+    if compression == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", compresslevel=6, mtime=0))
+    if compression == ".bz2":
+        return cast(IO[bytes], bz2.open(path, "wb"))
+    if compression == ".xz":
+        return cast(IO[bytes], lzma.open(path, "wb"))
+    if compression == ".zst":
+        import pyarrow as pa
+
+        return cast(IO[bytes], pa.CompressedOutputStream(pa.OSFile(str(path), "w"), "zstd"))
+    return path.open("wb")
+
+
+@contextmanager
+def damage_named(name: str, compression: str) -> Iterator[None]:
+    """Turn what the decompressors raise on a damaged file into one message."""
+    try:
+        yield
+    except (EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
+        if isinstance(error, DataError) or not compression or getattr(error, "errno", None):
+            raise
+        reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(
+            f"{name}: the {COMPRESSIONS[compression].name} file is damaged or cut short ({reason}); fetch or compress "
+            "it again"
+        ) from error

@@ -1,0 +1,187 @@
+"""Svmlight text to blocks of rows: what the kernel leaves to Python, and faults in words."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import threading
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock, canonical_rows
+from ..kernels.reading import svmlight as text_kernel
+from .base import LARGEST_INDEX
+from .formats import kind_of
+
+OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
+
+Bytes = NDArray[np.uint8]
+Number = TypeVar("Number", bound=np.generic)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a line."""
+
+    message: str
+
+
+class Scratch:
+    """Text, and arrays for the kernel to fill from any text of that size; each thread reuses its own.
+
+    Mapped, not allocated: only what is touched takes memory, and all of it goes back when the thread ends.
+    """
+
+    _of_thread = threading.local()
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.text = mmap.mmap(-1, size)
+        self.indptr = mapped(size // 2 + 2, np.int64)
+        self.labels = mapped(size // 2 + 1, np.float64)
+        self.values = mapped(size // 4 + 1, np.float32)
+        self.inexact = mapped(2 * (size // text_kernel.SHORTEST_INEXACT + 1), np.int64).reshape(-1, 2)
+        self.narrow = mapped(size // 4 + 1, np.int32)
+        self.wide = mapped(size // 4 + 1, np.int64)
+
+    @classmethod
+    def get(cls, size: int) -> Scratch:
+        mine: Scratch | None = getattr(cls._of_thread, "scratch", None)
+        if mine is None or mine.size < size:
+            mine = cls._of_thread.scratch = cls(size)
+        return mine
+
+
+def mapped(count: int, dtype: type[Number]) -> NDArray[Number]:
+    """An array of zeros that takes memory page by page as it is touched."""
+    return np.frombuffer(mmap.mmap(-1, count * np.dtype(dtype).itemsize), dtype)
+
+
+def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | Fault, int]:
+    """A block of the rows in complete lines, or the first fault; and the number of lines before its end."""
+    scratch = Scratch.get(text.size)
+    report = np.zeros(text_kernel.REPORT_SIZE, np.int64)
+    for indices, largest in ((scratch.narrow, 2**31 - 2), (scratch.wide, LARGEST_INDEX)):
+        text_kernel.parse_rows(
+            text,
+            first_index,
+            largest,
+            scratch.indptr,
+            indices,
+            scratch.values,
+            scratch.labels,
+            scratch.inexact,
+            report,
+        )
+        if report[text_kernel.FAULT] != text_kernel.WIDE_INDEX:
+            break
+    lines = int(report[text_kernel.LINES])
+    if report[text_kernel.FAULT]:
+        where = int(report[text_kernel.WHERE])
+        fault = Fault(describe_fault(text, int(report[text_kernel.FAULT]), where))
+        before = text[: start_of_line(text, where)]
+        earlier = parse_text(before, first_index, origin) if before.size else None
+        return earlier if earlier and isinstance(earlier[0], Fault) else (fault, lines)
+    n_rows, filled = int(report[text_kernel.ROWS]), int(report[text_kernel.NONZEROS])
+    labels, values = scratch.labels[:n_rows].copy(), scratch.values[:filled].copy()
+    for where, position in scratch.inexact[: report[text_kernel.INEXACT]].tolist():
+        number = float(token_at(text, where))
+        if position < 0:
+            labels[-1 - position] = number
+        elif abs(number) >= OVERFLOW:
+            message = describe_fault(text, text_kernel.TOO_LARGE, start_of_entry(text, where))
+            return Fault(message), text[:where].tobytes().count(b"\n")
+        else:
+            values[position] = number
+    if not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        return Fault(f"label {labels[row]} is too large for a number"), line_of_row(text, row)
+    arrays = scratch.indptr[: n_rows + 1].copy(), indices[:filled].copy(), values
+    if not report[text_kernel.CANONICAL]:
+        arrays, repeated = canonical_rows(*arrays, int(report[text_kernel.WIDTH]))
+        if repeated:
+            row, feature = repeated
+            return Fault(repeated_message(feature + first_index)), line_of_row(text, row)
+    return RowBlock.trusted(*arrays, labels, int(report[text_kernel.WIDTH]), origin), lines
+
+
+def line_of_row(text: Bytes, row: int) -> int:
+    """How many lines are before a row: blank lines and comments are not rows."""
+    for number, line in enumerate(text.tobytes().split(b"\n")):
+        content = line.split(b"#")[0].strip()
+        if content:
+            if row == 0:
+                return number
+            row -= 1
+    return 0
+
+
+def token_at(text: Bytes, where: int) -> str:
+    """The text from ``where`` to the next blank or comment."""
+    for length in (64, text.size):
+        head, *rest = re.split(rb"[ \t\r\n#]", text[where : where + length].tobytes(), maxsplit=1)
+        if rest or length == text.size:
+            break
+    return head.decode("ascii", "backslashreplace")
+
+
+def start_of_entry(text: Bytes, where: int) -> int:
+    """Where the ``index:value`` starts whose value is at ``where``."""
+    return where - len(re.split(rb"[ \t\r\n]", text[max(0, where - 32) : where].tobytes())[-1])
+
+
+def start_of_line(text: Bytes, where: int) -> int:
+    return text[:where].tobytes().rfind(b"\n") + 1
+
+
+def repeated_message(index: int) -> str:
+    return f"feature {index} appears twice in this row; merge or drop one of the entries"
+
+
+def describe_fault(text: Bytes, fault: int, where: int) -> str:
+    """The fault in words, with what to do about it."""
+    token = token_at(text, where)
+    shown = token if len(token) <= 40 else token[:37] + "..."
+    if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
+        return describe_binary(text)
+    index, _, value = shown.partition(":")
+    return _MESSAGES[fault](shown, index, value)
+
+
+def _number_fault(what: str, number: str) -> str:
+    if number.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return f"{what} is {number}; replace or drop values that are not finite"
+    return f"{what} {number!r} is not a number; expected something like 1, -0.5 or 2e-3"
+
+
+_MESSAGES: dict[int, Callable[[str, str, str], str]] = {
+    text_kernel.BAD_LABEL: lambda token, index, value: (
+        _number_fault("the label", token) + "; an svmlight line is 'label index:value ...'"
+    ),
+    text_kernel.BAD_INDEX: lambda token, index, value: (
+        f"feature index {index} is negative; indices start at 1, or at 0 with --zero-based (zero_based=True)"
+        if index[1:].isdigit() and index[0] == "-"
+        else f"{token!r} does not start with a feature index; expected index:value, such as 7:0.5"
+    ),
+    text_kernel.NO_COLON: lambda token, index, value: (
+        f"{token!r} has no colon after its index; expected index:value, such as 7:0.5"
+    ),
+    text_kernel.BAD_VALUE: lambda token, index, value: _number_fault(f"the value of feature {index}", value),
+    text_kernel.TOO_LARGE: lambda token, index, value: (
+        f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the column down"
+    ),
+    text_kernel.ZERO_INDEX: lambda token, index, value: (
+        "feature index 0 in a file whose indices start at 1; say --zero-based (zero_based=True) if they start at 0"
+    ),
+    text_kernel.WIDE_INDEX: lambda token, index, value: (
+        f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the features"
+    ),
+    text_kernel.REPEATED: lambda token, index, value: repeated_message(int(index)),
+}
+
+
+def describe_binary(text: Bytes) -> str:
+    kind = kind_of(text[:16].tobytes())
+    return f"this is {kind}" if kind else "holds bytes that are not text; is this an svmlight file, and complete?"

@@ -1,0 +1,83 @@
+"""Text by lines: a stream in chunks of whole lines, and where a file can be cut."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from ..errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LONGEST_LINE = 1 << 30
+PIECE = 1 << 16  # bytes of a line looked at together
+
+
+def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
+    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    rest = b""
+    while data := read(chunk_bytes):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+            refuse_endless_line(len(rest), name)
+    if rest:
+        yield rest + b"\n"
+
+
+def refuse_endless_line(length: int, name: str) -> None:
+    if length > LONGEST_LINE:
+        raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not text with lines")
+
+
+def starts_of_parts(path: Path, begin: int, end: int, n: int, blank: bytes, comment: bytes = b"") -> list[int]:
+    """Where a span of a file can be cut into ``n`` parts or fewer: each start is that of a line which holds a row.
+
+    Given    begin: where a line starts; blank: what a line without a row consists of; comment: how one may start.
+    Back     the starts in order. Only what is near them is read; none if no line holds a row.
+    """
+    starts: list[int] = []
+    with path.open("rb") as file:
+        for part in range(n):
+            at = begin + (end - begin) * part // n
+            file.seek(max(begin, at - 1))
+            if at > begin:
+                _skip_line(file)
+            at = file.tell()
+            while at < end and not _holds_row(file, blank, comment):
+                at = file.tell()
+            if at < end and at not in starts[-1:]:
+                starts.append(at)
+    return starts
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    while (piece := file.readline(PIECE)) and not piece.endswith(b"\n"):
+        pass
+
+
+def _holds_row(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
+    """Whether the line that starts here has anything but blanks and a comment; the file is then after the line."""
+    found = b""
+    while piece := file.readline(PIECE):
+        found = found or piece.lstrip(blank)[:1]
+        if piece.endswith(b"\n"):
+            break
+    return bool(found) and found != comment
+
+
+def count_lines(stream: IO[bytes], size: int, returns: bool = False) -> int:
+    """How many lines end in the next ``size`` bytes of a stream; with ``returns``, one may end with a return alone."""
+    lines = 0
+    last = b""
+    for start in range(0, size, PIECE):
+        piece = stream.read(min(PIECE, size - start))
+        lines += piece.count(b"\n")
+        if returns:
+            lines += piece.count(b"\r") - (last + piece).count(b"\r\n")
+            last = piece[-1:]
+    return lines
