@@ -34,7 +34,7 @@ def noisy(seed, n_classes=2, rows=50, features=12):
 @pytest.fixture
 def to_the_end(monkeypatch):
     """Every descent goes on until nothing moves, as the oracle's does."""
-    monkeypatch.setattr(local_learning, "SETTLED", 1e-14)
+    monkeypatch.setattr(local_learning, "CONVERGED", 1e-14)
 
 
 ONE_ROUND = [

@@ -37,7 +37,7 @@ def _physical() -> int:
 
 
 def _kilobytes(path: str, key: str) -> int | None:
-    """A figure of the kernel's in bytes; None on systems that do not tell."""
+    """A figure of the kernel's in bytes; None on systems without it."""
     try:
         for line in Path(path).read_text().splitlines():
             if line.startswith(key):

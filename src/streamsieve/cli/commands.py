@@ -69,7 +69,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
     help="Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take columns.",
 )
 @click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
-@click.option("--classes", metavar="A,B", help="The labels; without it the first two that turn up.")
+@click.option("--classes", metavar="A,B", help="The labels; without it the first two that occur.")
 @click.option("--groups", metavar="FILE", help="The group of every feature, one integer per line.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
 @TARGET
@@ -200,11 +200,11 @@ def predict(run_dir: str, data: str, output: Path | None, target: str | None, ze
     rows = workflow.predict(run_dir, data, target, zero_based)
     if output:
         with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-            share = workflow.accuracy(write_labels(rows, file))
+            accuracy = workflow.accuracy(write_labels(rows, file))
     else:
-        share = workflow.accuracy(write_labels(rows, sys.stdout))
-    if share is not None:
-        click.echo(f"accuracy {share:.2%}", err=True)
+        accuracy = workflow.accuracy(write_labels(rows, sys.stdout))
+    if accuracy is not None:
+        click.echo(f"accuracy {accuracy:.2%}", err=True)
 
 
 def write_labels(predictions: Iterable[tuple[Any, Any]], file: IO[str]) -> Iterator[tuple[Any, Any]]:

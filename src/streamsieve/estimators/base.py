@@ -70,7 +70,7 @@ class Estimator(TransformerMixin, BaseEstimator, AnyLearner):
         return _safe_indexing(X, self.selection().indices, axis=1)
 
     def inverse_transform(self, X: Any) -> Any:
-        """A matrix as wide as the training data, with the columns of ``X`` in their places and zeros elsewhere."""
+        """A matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
         from scipy.sparse import csr_array
 
         selected = self.selection().indices

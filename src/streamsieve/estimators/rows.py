@@ -48,7 +48,7 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
     def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
-        Without ``classes`` the first two labels that turn up are the classes; a third is an error.
+        Without ``classes`` they are the first two labels that occur; a third is an error.
         """
         return self._refit(source if isinstance(source, DataSource) else BlockSource(source), classes=classes)
 

@@ -18,7 +18,7 @@ FIRST_SLOTS = 16
 
 
 class AlphaInvestingLearner(ColumnLearner[InvestingState]):
-    """Streamwise regression: a feature is kept if it improves a linear model by more than chance would.
+    """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
 
     Every test spends some wealth, every feature that is kept earns some: so tests can go on for as long as features
     come, and few are kept that mean nothing. What is kept stays. Labels count as numbers.

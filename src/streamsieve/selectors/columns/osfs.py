@@ -32,7 +32,7 @@ PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
 class OSFSLearner(ColumnLearner[IndependenceState]):
-    """Online streaming feature selection: relevance, then redundancy given sets of kept features.
+    """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
     A feature that a test finds independent of the target is dropped. The others join; then every kept feature that is
     independent of the target given some of the others, ``max_condition`` at most, is dropped.

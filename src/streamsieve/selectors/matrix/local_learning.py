@@ -24,8 +24,8 @@ from .base import MatrixLearner
 from .data import SCALES, Pairs, require_rounds, require_sigma
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
-SETTLED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
-NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can tell apart: on its way to 0
+CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
+NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can distinguish: on its way to 0
 MOST_STEPS = 10_000  # of a round
 AUTO = (2.0, 0.5, 0.03)  # standard deviations of the distances: the widths that sigma="auto" tries
 TINY = float(np.finfo(np.float64).tiny)
@@ -120,7 +120,7 @@ class LocalLearningLearner(MatrixLearner):
         self.rounds_, self.converged_ = best.rounds, best.converged
         if not best.converged:
             warnings.warn(
-                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma settles sooner",
+                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma converges sooner",
                 stacklevel=2,
             )
         return best.weights
@@ -243,17 +243,17 @@ def minimise(margins: Margins, start: NDArray[np.float64]) -> Descent:
     """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
 
     A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are
-    as good as gone and still shrinking are left aside; when the others have settled, all are looked at
-    again, and those that the objective wants back come back. The problem is convex in v^2: what settles so is
+    as good as gone and still shrinking are put aside; when the others have converged, all are looked at
+    again, and those that the objective wants back come back. The problem is convex in v^2: what is found so is
     the minimum over all features.
     """
     v, at, active = start.copy(), margins.under(start), np.arange(start.size)
     value, length, shrinking = np.inf, 1.0, True
     for steps in range(1, MOST_STEPS + 1):
         length, reached, d = margins.step(v, at, active, length or 1.0)
-        settled = length == 0.0 or (steps > 1 and value - reached <= SETTLED * value)
+        converged = length == 0.0 or (steps > 1 and value - reached <= CONVERGED * value)
         value = reached
-        if settled:
+        if converged:
             aside = np.ones(v.size, bool)
             aside[active] = False
             wanted = np.flatnonzero(aside & (margins.gains(at) > margins.regularization))

@@ -164,8 +164,8 @@ class RowLearner(Learner[RowBlock], Generic[S]):
     ) -> Self:
         """Forget everything and be ready for the first row.
 
-        ``y``, if all labels are known, stands for its classes. Without either the first two labels that turn up are
-        the classes; a third is an error.
+        ``y``, if all labels are known, gives the classes. Without either they are the first two labels that occur; a
+        third is an error.
         """
         self.check_parameters()
         if self.needs_width and not n_features:

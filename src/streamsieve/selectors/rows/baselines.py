@@ -1,4 +1,6 @@
-"""What the papers compare with: OGD, FOBOS and AROW on all features (P1 table II, P4 4.2), and a random choice (P4)."""
+"""What the papers compare with: OGD, FOBOS and AROW on all features (Wu, Hoi, Mei, Yu 2017, table II;
+Wang, Zhao, Hoi, Jin 2014, section 4.2), and a random choice (there too).
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ class GradientLearner(AllFeatures[GradientState]):
 
 
 class OGDLearner(GradientLearner):
-    """Online gradient descent on the hinge loss, with all features (P1 table II).
+    """Online gradient descent on the hinge loss, with all features (Wu et al. 2017, table II).
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ class OGDLearner(GradientLearner):
 
 
 class FOBOSLearner(GradientLearner):
-    """Forward-backward splitting with an L1 penalty, with all features (P4 section 4.2).
+    """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
 
     Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
     regularization``.
@@ -148,7 +150,7 @@ class FOBOSLearner(GradientLearner):
 
 
 class AROWLearner(AllFeatures[ArowState]):
-    """Adaptive regularisation of weights, diagonal, with all features (P1 table II): SOFS without a budget.
+    """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ class AROWLearner(AllFeatures[ArowState]):
 
 
 class RandomSelectionLearner(RandomAttributes[RandomState]):
-    """The perceptron on features drawn at random, afresh after every step (RAND of P4): what selection must beat.
+    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""First-order selection: PET and FOFS (P1: Wu et al. 2017; P4: Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
+"""First-order selection: PET and FOFS (Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
 
 
 class PETLearner(FirstOrderLearner):
-    """The perceptron with truncation (P1 algorithms 1 and 2, P4 algorithm 1).
+    """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
     largest weights stay and the others become 0. Exactly that, but in O(non-zeros x log budget) per row, not
@@ -147,13 +147,13 @@ class PETLearner(FirstOrderLearner):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        How many features to keep; a share of a known width; or chosen from the curve.
+        How many features to keep; a fraction of a known width; or chosen from the curve.
     eta : float, default=1.0
         The step.
     trigger : {"mistake", "margin"}, default="mistake"
-        Learn from rows predicted wrongly (P4), or from all with a hinge loss above 0 (P1).
+        Learn from rows predicted wrongly (Wang et al. 2014), or from all with a hinge loss above 0 (Wu et al. 2017).
     attributes : {"all", "random"}, default="all"
-        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of P4).
+        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None
@@ -192,7 +192,7 @@ class PETLearner(FirstOrderLearner):
 
 
 class FOFSLearner(FirstOrderLearner):
-    """First-order online feature selection by sparse projection (P1 algorithms 3 and 5; OFS of P4, algorithm 3).
+    """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
     margin is added, the weights are projected to a ball, and the ``n_features_to_select`` largest stay. O(non-zeros x
@@ -202,7 +202,7 @@ class FOFSLearner(FirstOrderLearner):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        How many features to keep; a share of a known width; or chosen from the curve.
+        How many features to keep; a fraction of a known width; or chosen from the curve.
     eta : float, default=0.2
         The step.
     regularization : float, default=0.01
@@ -212,7 +212,8 @@ class FOFSLearner(FirstOrderLearner):
     trigger : {"margin", "mistake"}, default="margin"
         Learn from rows inside the margin, or only from those predicted wrongly.
     attributes : {"all", "random"}, default="all"
-        "random" sees only as many attributes of each row as the budget, drawn afresh (OFS_rand of P4).
+        "random" sees only as many attributes of each row as the budget, drawn afresh (OFS_rand of
+        Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None

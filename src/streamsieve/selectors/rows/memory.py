@@ -1,4 +1,4 @@
-"""All that a learner of rows has learned, in one place: placed, grown and moved as the ids of features demand."""
+"""All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OFS_P: online feature selection with partial inputs (P4: Wang, Zhao, Hoi, Jin 2014, algorithm 4)."""
+"""OFS_P: online feature selection with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
 
 class OFSPartialLearner(RowLearner[PartialState]):
-    """Online feature selection that looks at no more attributes of a row than the budget (P4 algorithm 4), two classes.
+    """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
-    With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from all. Otherwise
-    those in use are looked at. Values are divided by the probability that they are seen, so that what is learned is
+    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
+    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is learned is
     right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the next
     row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what would
     have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
@@ -49,7 +49,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
     n_features_to_select : int or float, default=100
         The budget: how many attributes to see of each row, and to keep.
     epsilon : float, default=0.2
-        The share of rows to explore.
+        The fraction of rows to explore.
     eta : float, default=0.2
         The step.
     radius : float, default=10.0
@@ -132,7 +132,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
         asked = self.ask()
         seen = np.asarray(values, np.float32).ravel()
         if seen.size != asked.size:
-            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values told")
+            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
         if not np.isfinite(seen).all():
             missing = asked[~np.isfinite(seen)][0]
             raise ValueError(f"the value of attribute {missing} is missing; tell what was asked for")

@@ -1,4 +1,4 @@
-"""SOFS: second-order online feature selection (P1: Wu, Hoi, Mei, Yu 2017)."""
+"""SOFS: second-order online feature selection (Wu, Hoi, Mei, Yu 2017)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from .base import RowLearner
 from .integrity import check_heap, check_members, check_positions, kept_count
 
 CRITERIA = ("snr", "confidence")
-MANY_ROWS, LONG_ROWS, STILL_INSIDE = 10_000, 100.0, 0.99  # when a gamma looks too small: rows, length^2 / gamma, share
+MANY_ROWS, LONG_ROWS, STILL_INSIDE = (
+    10_000,
+    100.0,
+    0.99,
+)  # a gamma that looks too small: rows, length^2 / gamma, fraction
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
 
@@ -28,7 +32,7 @@ SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
 class SOFSLearner(RowLearner[SofsState]):
-    """Second-order online feature selection (P1 section 3.3, algorithms 4 and 6; many classes: section 3.6).
+    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
     features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
@@ -40,15 +44,15 @@ class SOFSLearner(RowLearner[SofsState]):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        The budget: how many features to keep. A float is a share of the width, where that is known beforehand. "auto"
-        learns with the largest number of the curve's grid and settles for the smallest that is within one standard
+        The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
+        "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
         error of the best.
     gamma : float, default=1.0
         AROW's regularisation: larger learns more slowly. It is a squared length: 1 is for rows of about length 1.
     criterion : {"snr", "confidence"}, default="snr"
         The selection rule.
     update : {"max_score", "uniform"}, default="max_score"
-        With more than two classes: which rivals of the true class step back, the best (P1 eq. 10) or all that score
+        With more than two classes: which rivals of the true class step back, the best (eq. 10) or all that score
         no less than it (eq. 11).
     normalize : {False, "l2", "standard", "standard+l2"}, default=False
         "l2" divides every row by its Euclidean norm; good for text. "standard" divides features by their standard
@@ -76,7 +80,7 @@ class SOFSLearner(RowLearner[SofsState]):
     curve_ : dict
         ``n_features`` and ``accuracy``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" settled for.
+        The budget, or what "auto" took.
     """
 
     method: ClassVar[str] = "sofs"
@@ -127,7 +131,7 @@ class SOFSLearner(RowLearner[SofsState]):
         if rows >= MANY_ROWS and squares > LONG_ROWS * self.gamma and self.updates_ > STILL_INSIDE * self.n_rows_:
             warnings.warn(
                 f"nearly every row was still inside the margin: gamma={self.gamma} is small for rows of squared length "
-                f"{squares:,.0f}, and weights settle too early; try normalize='l2', or gamma={squares:.0f}",
+                f"{squares:,.0f}, and weights stop moving too early; try normalize='l2', or gamma={squares:.0f}",
                 UserWarning,
                 stacklevel=3,
             )
