@@ -39,10 +39,10 @@ class OFSPartialLearner(RowLearner[PartialState]):
     """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
     For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
-    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is learned is
-    right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the next
-    row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what would
-    have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
+    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is
+    learned is right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the
+    next row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what
+    would have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
 
     Parameters
     ----------
