@@ -184,8 +184,11 @@ def train(
                 learner.save(checkpoint.path, {"trace": done.trace})
             if watch:
                 watch(progress_of(learner, feed))
-    learner.listen(None)
+    start, before = time.perf_counter(), compile_seconds()
     learner.finish(source.name)
+    compiled_learning += compile_seconds() - before
+    learning += time.perf_counter() - start
+    learner.listen(None)
     if feed.unit == "rows" and (not done.trace or done.trace[-1]["rows"] != learner.n_learned):
         done.trace.append(trace_point(learner))
     total, compiling = time.perf_counter() - began, compile_seconds() - compiled

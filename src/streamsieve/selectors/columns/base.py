@@ -171,6 +171,11 @@ class ColumnLearner(Learner[ColumnBlock], Generic[C]):
         known = {**memory.names, **here} if memory.names or here else {}
         memory.names = {feature: known[feature] for feature in kept.tolist() if feature in known}
 
+    def finish(self, origin: str = "") -> Self:
+        """The end of the features: choose now what there is to choose, not when somebody asks."""
+        self._settled()
+        return self
+
     # ---- what was learned
 
     @property
