@@ -43,8 +43,10 @@ def test_every_method_has_a_public_estimator() -> None:
     assert set(ESTIMATORS) == set(METHODS), "an estimator without a line in registry.METHODS"
 
 
-def test_every_method_has_an_oracle() -> None:
+def test_every_method_has_an_oracle_and_a_page() -> None:
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md"))
     for method in METHODS:
+        assert f"`{method}`" in pages, f"{method}: describe it on a page of docs/methods, by this name"
         module = METHODS[method].partition(":")[0].rpartition(".")[2]
         names = {method.replace("-", "_"), module, *ORACLES.get(method, ())}
         found = [path for path in (ROOT / "tests" / "oracles").glob("*.py") if path.stem in names]
