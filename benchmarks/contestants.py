@@ -24,7 +24,7 @@ CONSTANT = 11650396  # where Vowpal Wabbit keeps its intercept, modulo the size 
 class Problem(NamedTuple):
     """A data set as files: svmlight text to learn from, its first rows, text to test on.
 
-    Beside the first two stand the same rows in Vowpal Wabbit's format, ``.vw``.
+    The rows to learn from, and the first of them, are also there in Vowpal Wabbit's format, ``.vw``.
     """
 
     name: str
@@ -145,8 +145,8 @@ class VowpalWabbit:
                 raw[int(key)] = float(value.split()[0])
         path.unlink()
         weights = np.sign(raw) * np.maximum(0.0, np.abs(raw) - shrunk)
-        place = CONSTANT % weights.size
-        intercept, weights[place] = weights[place], 0.0
+        position = CONSTANT % weights.size
+        intercept, weights[position] = weights[position], 0.0
         return weights[1:], float(intercept)
 
 
@@ -154,7 +154,7 @@ Peer = ScikitLearn | Liblinear | VowpalWabbit
 
 PEERS: tuple[Peer, ...] = (
     ScikitLearn("scikit-learn SGD, one pass", max_iter=1, tol=None),
-    ScikitLearn("scikit-learn SGD, until it settles"),
+    ScikitLearn("scikit-learn SGD, until it converges"),
     VowpalWabbit("Vowpal Wabbit, one pass", "", (-9.0, -1.0)),
     VowpalWabbit("Vowpal Wabbit FTRL, one pass", "--ftrl", (-4.0, 4.0)),
     Liblinear("LIBLINEAR, scikit-learn's reader", own_reader=False),
@@ -240,9 +240,7 @@ def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:
     seconds = time.perf_counter() - start
     peak = peak_memory()
     selector, rows = record.selector, ss.open_source(problem.test)
-    share = accuracy(
-        (selector.classify(selector.decision_function_block(block)), block.y) for block in rows.row_blocks()
-    )
+    share = accuracy((selector.classify(selector.scorer()(block)), block.y) for block in rows.row_blocks())
     return Result(seconds, record.seconds["read"], peak, record.selection.indices, share or 0.0)
 
 

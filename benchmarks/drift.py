@@ -1,8 +1,8 @@
-"""Recovery after an abrupt change: the informative features become noise, and others take their place.
+"""Recovery after an abrupt change: the informative features become noise, and others become informative.
 
     python benchmarks/drift.py
 
-A stream of 40,000 rows with 200 sparse features, 10 of them informative; after 20,000 rows other 10 are. Accuracy is
+A stream of 40,000 rows with 200 sparse features, 10 of them informative; after 20,000 rows 10 others are. Accuracy is
 online, in windows; "right" counts how many of the 10 kept features are informative at the end of the window.
 """
 
@@ -40,9 +40,9 @@ def main() -> None:
                 selector.partial_fit(X[start : start + WINDOW], y[start : start + WINDOW], classes=[-1, 1])
                 kept = selector.selection().indices
                 right = (kept < INFORMATIVE if start < ROWS // 2 else kept >= FEATURES - INFORMATIVE).sum()
-                share = 1 - (selector.mistakes_ - before) / WINDOW
+                accuracy = 1 - (selector.mistakes_ - before) / WINDOW
                 before = selector.mistakes_
-                cells.append(f"{share:>7.1%} {right:>2} right"[:14].rjust(14))
+                cells.append(f"{accuracy:>7.1%} {right:>2} right"[:14].rjust(14))
             print(f"{criterion:<11}forget {forget!s:<5}" + "".join(cells))
     for criterion in ("confidence", "snr"):
         times = {}

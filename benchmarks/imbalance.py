@@ -5,8 +5,8 @@
 Rows: the 20news and farm-ads sets, all rows of one class and so many of the other that they are a tenth; k = 200, rows
 of length 1, one pass. Columns: also a hundredth, and a8a, of whose rows 24 % are positive; what is selected is
 judged by a logistic regression with balanced weights, the same for all. 70 % of the rows to learn from, the rest to
-test on; means of 5 seeds. `relevant` is the share of columns that are found relevant, `by chance` the same share when
-the labels are shuffled: for Fisher's Z it should be alpha, 0.01; uncertainty has no test, and takes all that vary. A
+test on; means of 5 seeds. `relevant` is the fraction of columns that are found relevant, `by chance` the same when the
+labels are shuffled: for Fisher's Z it should be alpha, 0.01; uncertainty has no test, and takes all that vary. A
 hundredth of farm-ads are a dozen rows to learn from: its figures are rough.
 """
 
@@ -37,7 +37,7 @@ ROW_FORMS: dict[str, dict[str, Any]] = {
     "balanced": {"fit_intercept": False, "class_weight": "balanced"},
     "both": {"fit_intercept": True, "class_weight": "balanced"},
 }
-COLUMN_SETS: dict[str, tuple[float | None, ...]] = {  # shares of the rarer class; None as it is
+COLUMN_SETS: dict[str, tuple[float | None, ...]] = {  # fractions of the rarer class; None as it is
     "20news_rec_sci": (0.1, 0.01),
     "20news_comp_sci": (0.1, 0.01),
     "farm-ads": (0.1, 0.01),
@@ -48,12 +48,12 @@ BUDGETS = (None, 20)
 Parts = tuple[Any, NDArray[np.float64], Any, NDArray[np.float64]]
 
 
-def split(X: Any, y: NDArray[np.float64], share: float | None, seed: int) -> Parts:
-    """All negative rows and so many positive ones that they are that share, in two parts."""
+def split(X: Any, y: NDArray[np.float64], fraction: float | None, seed: int) -> Parts:
+    """All negative rows and so many positive ones that they are that fraction, in two parts."""
     random = np.random.default_rng(seed)
     negative, positive = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
-    if share is not None:
-        positive = random.choice(positive, int(len(negative) * share / (1 - share)), replace=False)
+    if fraction is not None:
+        positive = random.choice(positive, int(len(negative) * fraction / (1 - fraction)), replace=False)
     rows = random.permutation(np.concatenate([negative, positive]))
     train, test = np.split(rows, [len(rows) * 7 // 10])
     return X[train], y[train], X[test], y[test]
@@ -67,7 +67,7 @@ def online(parts: Parts, params: dict[str, Any]) -> tuple[float, float]:
 
 
 def by_columns(parts: Parts, seed: int, k: int | None, params: dict[str, Any]) -> tuple[float, ...]:
-    """Number kept, balanced accuracy, AUC, share found relevant, and by chance."""
+    """Number kept, balanced accuracy, AUC, fraction found relevant, and by chance."""
     X, y, X_test, y_test = parts
     columns, shuffled = X.tocsc(), np.random.default_rng(seed).permutation(y)
     selector = ss.SAOLA(k, **params).fit(columns, y)
@@ -94,17 +94,17 @@ def show_rows(options: Any) -> None:
 
 def show_columns(options: Any) -> None:
     heads = f"{'balanced accuracy':>20}{'AUC':>18}{'relevant':>10}{'by chance':>11}"
-    print(f"{'set':<17}{'share':>6}{'k':>6}  {'SAOLA by':<10}{'weights':<10}{'kept':>6}{heads}")
-    for name, shares in COLUMN_SETS.items():
+    print(f"{'set':<17}{'positive':>9}{'k':>6}  {'SAOLA by':<10}{'weights':<10}{'kept':>6}{heads}")
+    for name, fractions in COLUMN_SETS.items():
         if options.sets and name not in options.sets:
             continue
         X, y = load(options.data, name)
-        for share, k, measure in ((s, k, m) for s in shares for k in BUDGETS for m in ("fisher_z", "su")):
+        for fraction, k, measure in ((f, k, m) for f in fractions for k in BUDGETS for m in ("fisher_z", "su")):
             for weight in (None, "balanced"):
                 params = {"measure": measure, "class_weight": weight}
-                runs = [by_columns(split(X, y, share, seed), seed, k, params) for seed in range(SEEDS)]
+                runs = [by_columns(split(X, y, fraction, seed), seed, k, params) for seed in range(SEEDS)]
                 (kept, accuracy, auc, relevant, chance), spread = np.mean(runs, axis=0), np.std(runs, axis=0)
-                what = f"{name:<17}{share or np.mean(y > 0):>6.2f}{k!s:>6}  {measure:<10}{weight!s:<10}"
+                what = f"{name:<17}{fraction or np.mean(y > 0):>9.2f}{k!s:>6}  {measure:<10}{weight!s:<10}"
                 scores = f"{accuracy:>12.3f} ± {spread[1]:.3f}{auc:>10.3f} ± {spread[2]:.3f}"
                 print(f"{what}{kept:>6.0f}{scores}{relevant:>10.3f}{chance:>11.4f}", flush=True)
 

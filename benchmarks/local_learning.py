@@ -1,11 +1,11 @@
-"""Local learning on P5's spiral: time and memory against the number of irrelevant features, beside the paper's.
+"""Local learning on the spiral of Sun, Todorovic, Goodison 2008: time and memory as irrelevant features are added.
 
     python benchmarks/local_learning.py [--features N ...] [--pictures]
 
 230 rows an arm, sigma 2, lambda 1, from a float32 array in memory; every size in a process of its own, after a first
-small run. P5's times are read off its section 3.1 (a Pentium 4 of 2.8 GHz; it gives 100, 1,000 and 20,000); at
+small run. The paper's times are those of its section 3.1 (a Pentium 4 of 2.8 GHz; 100, 1,000 and 20,000 features); at
 100,000 it ran out of memory. A run writes its section of docs/performance.md. ``--pictures`` draws the weights and the
-convergence of P5's figures 4 and 8 instead, for docs/methods/local-learning.md (matplotlib).
+convergence of the paper's figures 4 and 8 instead, for docs/methods/local-learning.md (matplotlib).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Measured(NamedTuple):
     peak: int
     rounds: int
     selected: int
-    largest_other: float  # weight of an irrelevant feature, as a share of the smaller of the two relevant ones
+    largest_other: float  # weight of an irrelevant feature, as a fraction of the smaller of the two relevant ones
 
 
 def spiral(irrelevant: int, seed: int = 0, turns: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """P5's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
+    """The paper's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
     t = 2 * np.pi * turns * np.arange(1, 231) / 230
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
     X = np.empty((460, 2 + irrelevant), np.float32)
@@ -67,18 +67,18 @@ def line(irrelevant: int) -> list[str]:
     found = apart(measure, irrelevant)
     per_feature = f"{1e6 * found.seconds / irrelevant:,.0f}"
     size = 4 * 460 * (irrelevant + 2) / 1e6
-    told = [
+    cells = [
         f"{found.seconds:,.2f}",
         per_feature,
         PAPER.get(irrelevant, "-"),
         f"{size:,.1f}",
         f"{found.peak / 1e6:,.0f}",
     ]
-    return [f"{irrelevant:,}", *told, f"{found.rounds}", f"{found.selected}", f"{found.largest_other:.3f}"]
+    return [f"{irrelevant:,}", *cells, f"{found.rounds}", f"{found.selected}", f"{found.largest_other:.3f}"]
 
 
 def draw_weights(plot: Any) -> None:
-    """P5 figure 4: weights, the largest 1, against features."""
+    """Figure 4 of the paper: weights, the largest 1, against features."""
     import streamsieve as ss
 
     figure, axes = plot.subplots(1, len(SHOWN), figsize=(10, 2.2), sharey=True)
@@ -93,7 +93,7 @@ def draw_weights(plot: Any) -> None:
 
 
 def draw_convergence(plot: Any) -> None:
-    """P5 figure 8: how much a round changes, with 5,000 irrelevant features, for several kernel widths."""
+    """Figure 8 of the paper: how much a round changes, with 5,000 irrelevant features, for several kernel widths."""
     import warnings
 
     import streamsieve as ss
@@ -103,7 +103,7 @@ def draw_convergence(plot: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             selector = ss.LocalLearning(sigma, tol=1e-4, max_iter=30).fit(*spiral(5_000))
-        changes = [told["change"] for told in selector.rounds_]
+        changes = [done["change"] for done in selector.rounds_]
         axis.semilogy(range(1, len(changes) + 1), np.maximum(changes, 1e-6), marker=".", label=f"sigma {sigma}")
     axis.axhline(0.01, linestyle=":", color="grey")
     axis.set(xlabel="round", ylabel="change", ylim=(1e-5, 200))
@@ -139,8 +139,8 @@ def main() -> None:
     found = table(header, [line(irrelevant) for irrelevant in options.features])
     print(found)
     notes = (
-        "The largest weight of an irrelevant feature is a share of the smaller one of the two relevant ones. The peak "
-        "is that of the whole process, with the data that it was given."
+        "The largest weight of an irrelevant feature is a fraction of the smaller one of the two relevant ones. The "
+        "peak is that of the whole process, with the data that it was given."
     )
     if options.features == SIZES:
         write_section("local-learning", f"{machine()}\n\n{found}\n\n{notes}")

@@ -3,8 +3,8 @@
     python benchmarks/one_pass_curve.py [--sets basehock ...]
 
 Online (prequential) accuracy in %, rows of length 1, gamma 0.1. "one pass" is ``curve_`` of a single run whose budget
-is the largest k; "own pass" a run for each k. The last column is the k that ``n_features_to_select="auto"`` settles
-for.
+is the largest k; "own pass" a run for each k. The first line of a set has the k that
+``n_features_to_select="auto"`` chooses.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def main() -> None:
         ratio = seconds(ss.SOFS(grid[-1], curve=grid, **form), X, y) / seconds(ss.SOFS(grid[-1], **form), X, y)
         print(f"{name}: time with the curve {ratio:.2f} times that without; auto takes k = {auto}")
         print("  k        " + "".join(f"{k:>7}" for k in grid))
-        print("  one pass " + "".join(f"{100 * share:7.1f}" for share in one.curve_["accuracy"]))
-        print("  own pass " + "".join(f"{share:7.1f}" for share in own), flush=True)
+        print("  one pass " + "".join(f"{100 * accuracy:7.1f}" for accuracy in one.curve_["accuracy"]))
+        print("  own pass " + "".join(f"{accuracy:7.1f}" for accuracy in own), flush=True)
 
 
 if __name__ == "__main__":

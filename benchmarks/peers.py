@@ -2,8 +2,8 @@
 
     python benchmarks/peers.py [--quick] [--sets x1 ...] [--peers scikit-learn ...] [--data FOLDER]
 
-The peers come with ``pip install "streamsieve[benchmark]"``; one that is not there is left out and named. X1 and X2 are
-generated as text into the system's folder for temporary files, the real sets unpacked there, and all of it is kept.
+The peers come with ``pip install "streamsieve[benchmark]"``; one that is not there is omitted and named. X1 and X2 are
+generated as text into the system's folder for temporary files, the real sets decompressed there, and all of it is kept.
 ``--quick`` takes a few rows of each, to see that everything works. A whole run writes its section of
 docs/performance.md; a quick or partial one only prints.
 """
@@ -33,11 +33,11 @@ BASE = next(iter(STREAMSIEVE))
 NOTES = """
 Every line is measured in a process of its own. `seconds` is from the text file to the model, the best of {repeat} for
 streamsieve and of {peer_repeat} for the others; `reading` is the part of it spent in the reader or waiting for it,
-where that can be told apart. `time ratio` and `memory ratio` are against {base}. `peak MB` is the most memory that
+where it can be measured. `time ratio` and `memory ratio` are against {base}. `peak MB` is the most memory that
 the process held, Python and all imports included. `accuracy` is on the test rows, with k features. Files are in
 the page cache, imports are done, and every program has learned {head} rows before the clock starts, so that nothing is
-compiled under it; the first use of SOFS on a machine compiles it, {compiling:.0f} s, once. streamsieve reads with two
-threads, Vowpal Wabbit with one beside its learner; the others do everything on one.
+compiled under it; the first use of SOFS on a machine compiles it, {compiling:.0f} s, once. streamsieve reads with as
+many threads as there are cores, Vowpal Wabbit with one beside its learner; the others do everything on one.
 
 - **streamsieve** runs with its defaults, nothing tuned: one pass, the budget is k.
 - The others have no budget. Their penalty was set by bisection on the training rows for the fewest non-zero weights
@@ -45,11 +45,11 @@ threads, Vowpal Wabbit with one beside its learner; the others do everything on 
   is the accuracy with the k largest weights at that one of the penalties tried, and of two up to ten times weaker, at
   which these do best on the training rows. The time of these searches is not in `seconds`.
 - **scikit-learn**: `load_svmlight_file`, then `SGDClassifier(loss="hinge", penalty="l1")`. One pass is
-  `max_iter=1, tol=None`; until it settles, its defaults. Bringing ids to 32 bits, which it demands, is counted.
+  `max_iter=1, tol=None`; until it converges, its defaults. Converting ids to 32 bits, which it demands, is counted.
 - **Vowpal Wabbit**: `-b 18 --loss_function hinge --l1 ...`, and the same with `--ftrl`, one pass of its own driver over
   a file in its own format; writing that file is not counted. 18 bits hold all ids here without collisions.
 - **LIBLINEAR**: `-s 5 -B 1`, batch, until it converges. Its own reader, `svm_read_problem(..., return_scipy=True)`, is
-  written in Python; `load_svmlight_file` in its place is faster.
+  written in Python; `load_svmlight_file` instead is faster.
 - x1 and x2 have another 10,000 rows to test on. Of the real sets a fixed random 70 % of the rows are learned, the rest
   tested on; rows were brought to length 1 when the text was written, so that all programs read the same numbers.
 """
@@ -80,11 +80,11 @@ def real(name: str, data: Path, quick: bool) -> Problem | None:
     stem = f"streamsieve-{name}{'-quick' if quick else ''}"
     train, test = folder() / f"{stem}.svm", folder() / f"{stem}-test.svm"
     if not (train.exists() and test.exists()):
-        apart(unpack, name, data, train, test, features, QUICK_ROWS if quick else None)
+        apart(prepare, name, data, train, test, features, QUICK_ROWS if quick else None)
     return finished(name, train, test, features, k, None)
 
 
-def unpack(name: str, data: Path, train: Path, test: Path, features: int, rows: int | None) -> None:
+def prepare(name: str, data: Path, train: Path, test: Path, features: int, rows: int | None) -> None:
     """Rows of length 1 in a fixed random order, 70 % to learn from."""
     sys.path.insert(0, str(Path(__file__).parent / "papers"))
     from sklearn.preprocessing import normalize
@@ -190,12 +190,12 @@ def main() -> None:
     asked = [peer for peer in PEERS if options.peers is None or peer.package in options.peers]
     peers = [peer for peer in asked if installed(peer.package)]
     missing = sorted({peer.package for peer in asked} - {peer.package for peer in peers})
-    parts = [f"{', '.join(missing)}: not installed, left out"] if missing else []
+    parts = [f"{', '.join(missing)}: not installed, omitted"] if missing else []
     head = None
     for name in options.sets or (*SYNTHETIC, *REAL):
         problem = synthetic(name, options.quick) if name in SYNTHETIC else real(name, options.data, options.quick)
         if problem is None:
-            parts.append(f"{name}: not in the folder of data sets, left out")
+            parts.append(f"{name}: not in the folder of data sets, omitted")
             continue
         head = problem.head
         parts += [title(problem), compared(problem, peers, options.repeat, options.peer_repeat)]

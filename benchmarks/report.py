@@ -1,6 +1,6 @@
 """What the benchmarks share: measuring in a process of its own, tables, and the sections of docs/performance.md.
 
-A script's section stands between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section`` replaces what
+A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section`` replaces what
 is between them and leaves the rest of the document alone.
 """
 
@@ -98,6 +98,6 @@ def write_section(name: str, text: str, document: Path = DOCUMENT) -> None:
     before, found, rest = old.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed) or old.count(begin) > 1 or old.count(end) > 1:
-        raise ValueError(f"{document.name}: needs {begin} and behind it {end}, each of them once")
+        raise ValueError(f"{document.name}: needs {begin} and after it {end}, each of them once")
     with replacing(document) as path:
         path.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}")

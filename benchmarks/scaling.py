@@ -5,7 +5,7 @@
 Rows of X1's shape, 100 informative features and 200 of noise in each, are generated, not read: first 100,000 of them
 (30 M non-zeros) with 10^4 to 10^9 features, then 10^4 to 10^6 rows with 10^6 features. If cost follows the non-zeros
 alone, nanoseconds per non-zero stay what they are at the first point. A point that would take more than half of the
-memory available is left out and says so. ``--quick`` takes few rows, to see that everything works; a full run writes
+memory available is omitted and says so. ``--quick`` takes few rows, to see that everything works; a full run writes
 its section of docs/performance.md.
 """
 
@@ -37,8 +37,8 @@ the clock starts. The first pass also pays for the system's clearing of every pa
 4 or 8 bytes per feature whatever the number of rows; a second pass over the same rows does not, and is what a longer
 stream costs. `ratio to first` compares nanoseconds per non-zero with the first point of the same method. `peak MB`
 is the most memory that the process held, Python included. `informative` counts those of the 100 informative features
-among the 100 selected. All parameters are the defaults. A point is left out where its arrays would take more than half
-of the memory available; streamsieve itself would then put an id table in front of smaller arrays and go on.
+among the 100 selected. All parameters are the defaults. A point is omitted where its arrays would take more than half
+of the memory available; streamsieve itself would then find features through an id table, in smaller arrays, and go on.
 """
 
 
@@ -54,9 +54,10 @@ def measure(method: str, params: dict[str, Any], rows: int, features: int) -> Po
     from streamsieve.machine import peak_memory
     from streamsieve.registry import learner_class
     from streamsieve.sources.synthetic import SyntheticSource
+    from streamsieve.training import train
 
     learn = learner_class(method)
-    learn(INFORMATIVE, **params).fit_source(SyntheticSource("x1", rows=2000))
+    train(learn(INFORMATIVE, **params), SyntheticSource("x1", rows=2000))
     learner = learn(INFORMATIVE, **params).start(features)
     passes = []
     for _ in range(2):
@@ -80,10 +81,10 @@ def sweep(points: list[tuple[int, int]], repeat: int) -> str:
         first: tuple[float, float] | None = None
         for rows, features in points:
             print(f"{name}: {rows:,} rows, {features:,} features", file=sys.stderr)
-            place = [name, f"{features:,}", f"{rows:,}"]
+            point_name = [name, f"{features:,}", f"{rows:,}"]
             needed = features * bytes_per_feature
             if needed > available_memory() // 2:
-                lines.append([*place, f"left out: {needed / 1e9:.0f} GB", *"------"])
+                lines.append([*point_name, f"omitted: {needed / 1e9:.0f} GB", *"------"])
                 continue
             points_of_runs = [apart(measure, method, params, rows, features) for _ in range(repeat)]
             point = min(points_of_runs)
@@ -92,7 +93,7 @@ def sweep(points: list[tuple[int, int]], repeat: int) -> str:
             first = first or (cost, again)
             costs = [f"{cost:.1f}", f"{cost / first[0]:.2f}", f"{again:.1f}", f"{again / first[1]:.2f}"]
             found = f"{point.informative} of {INFORMATIVE}"
-            lines.append([*place, f"{point.seconds:.3f}", *costs, f"{point.peak / 1e6:,.0f}", found])
+            lines.append([*point_name, f"{point.seconds:.3f}", *costs, f"{point.peak / 1e6:,.0f}", found])
     return table(HEADER, lines)
 
 

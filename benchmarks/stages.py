@@ -2,11 +2,11 @@
 
     python benchmarks/stages.py [--repeat N] [--x3] [--x3-text FILE]
 
-X1 of P1 (100,000 rows, 30 M non-zeros, about 410 MB of text) is written to the system's folder for temporary files in
-three formats and kept there. Every measurement is made in a process of its own, after a first round that compiles the
-kernels and brings the files into the page cache. ``--x3`` adds X3 in full, which takes 4.2 GB of memory; ``--x3-text``
-X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A run with ``--x3`` writes its section
-of docs/performance.md.
+X1 of the SOFS paper (Wu, Hoi, Mei, Yu 2017; 100,000 rows, 30 M non-zeros, about 410 MB of text) is written to the
+system's folder for temporary files in three formats and kept there. Every measurement is made in a process of its own,
+after a first round that compiles the kernels and brings the files into the page cache. ``--x3`` adds X3 in full, which
+takes 4.2 GB of memory; ``--x3-text`` X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A
+run with ``--x3`` writes its section of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -78,9 +78,12 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
     """Seconds from a file to a selection, and the peak memory."""
     import streamsieve as ss
     from streamsieve.machine import peak_memory
+    from streamsieve.training import train
 
     def select() -> None:
-        learner(name).fit_source(ss.open_source(path)).selection()
+        fresh = learner(name)
+        train(fresh, ss.open_source(path))
+        fresh.selection()
 
     select()
     return best(select, repeat), peak_memory()
@@ -143,7 +146,7 @@ def in_memory(features: int, repeat: int) -> dict[str, float]:
         state = learner("SOFS confidence").start(features)
         state.partial_fit_block(block.rows(0, 0))
         start = time.perf_counter()
-        state._update(state._state, state._addresses.ids, rows, None)
+        state._update(state.memory.state, state.memory.addresses.ids, rows, None)
         return time.perf_counter() - start
 
     bare()
@@ -251,7 +254,7 @@ def main() -> None:
         settings = " ".join(f"--param {name}={value}" for name, value in X3_PARAMS.items())
         notes += (
             f"\nX3: `streamsieve select synthetic:x3 -m sofs -k 500 {settings} --test '{X3_TEST}'`, one run, the first "
-            "touch of all memory included. P1 reports 99.56 % and 132.94 s.\n"
+            "touch of all memory included. The SOFS paper (Wu et al. 2017) reports 99.56 % and 132.94 s.\n"
         )
         write_section("stages", "\n\n".join([machine(), *parts, notes]))
 

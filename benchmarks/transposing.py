@@ -68,9 +68,10 @@ def select(columns: Path) -> tuple[float, int]:
     from streamsieve.machine import peak_memory
     from streamsieve.selectors.columns.saola import SAOLALearner
     from streamsieve.sources import open_source
+    from streamsieve.training import train
 
     start = time.perf_counter()
-    SAOLALearner(measure="fisher_z").fit_source(open_source(columns))
+    train(SAOLALearner(measure="fisher_z"), open_source(columns))
     return time.perf_counter() - start, peak_memory()
 
 

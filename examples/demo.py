@@ -23,8 +23,8 @@ def main() -> None:
     )
     print(f"{record.n_rows:,} rows, {record.n_features:,} features, {record.n_nonzero:,} non-zeros")
     print(f"kept {len(record.selection)} features; the ten best by score:")
-    for feature, score in record.selection.ranked()[:10]:
-        print(f"  feature {feature:<6} {score:8.2f}")
+    for line in record.selection.ranked()[:10]:
+        print(f"  feature {line['feature']:<6} {line['score']:8.2f}")
     print(f"held-out accuracy with these {len(record.selection)}: {record.test_accuracy:.1%}")
     print(f"learned in {record.seconds['total']:.2f} s; the run was saved to {RUN}/ (see README: apply, predict)")
 

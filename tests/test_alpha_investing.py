@@ -26,7 +26,7 @@ def test_agrees_with_the_oracle(seed, n_rows, n_columns, density):
     y = X[:, :3].sum(axis=1) + random.normal(0, 0.3, n_rows)
     expected, closest = oracle.select(X.T, y)
     assume(closest > 1e-6)
-    found = ss.AlphaInvesting().fit_blocks([columns_of(csc_array(X))], y).selection()
+    found = ss.AlphaInvesting().fit_source([columns_of(csc_array(X))], y).selection()
     assert found.indices.tolist() == expected
 
 

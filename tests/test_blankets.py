@@ -49,7 +49,7 @@ def assert_agrees(method, X, y, discrete, counts, alpha, **params):
     judge = oracle.Judge([*X.T, y], discrete, alpha, counts)
     expected = oracle.iamb(judge) if method == "iamb" else oracle.mmmb(judge, params["max_condition"])
     assume(judge.closest > 1e-6)
-    selector = FACES[method](alpha=alpha, **params).fit_blocks([columns_of(csc_array(X))], y)
+    selector = FACES[method](alpha=alpha, **params).fit_source([columns_of(csc_array(X))], y)
     selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
     finite = [(score, expected[c]) for c, score in zip(selection.indices.tolist(), selection.scores, strict=True)]

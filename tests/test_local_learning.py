@@ -34,7 +34,7 @@ def noisy(seed, n_classes=2, rows=50, features=12):
 @pytest.fixture
 def to_the_end(monkeypatch):
     """Every descent goes on until nothing moves, as the oracle's does."""
-    monkeypatch.setattr(local_learning, "SETTLED", 1e-14)
+    monkeypatch.setattr(local_learning, "CONVERGED", 1e-14)
 
 
 ONE_ROUND = [
@@ -220,8 +220,8 @@ def test_too_many_rows_are_refused(monkeypatch):
         ({"sigma": "wide"}, "sigma='wide'"),
         ({"regularization": 0}, "regularization=0: must be a number above 0"),
         ({"tol": -1}, "tol=-1: must be a number of 0 or more"),
-        ({"max_iter": 0}, "max_iter=0: must be a whole number of 1 or more"),
-        ({"n_features_to_select": 0.5}, "n_features_to_select=0.5: must be None or a whole number"),
+        ({"max_iter": 0}, "max_iter=0: must be an integer of 1 or more"),
+        ({"n_features_to_select": 0.5}, "n_features_to_select=0.5: must be None or an integer"),
         ({"scale": "log"}, "scale='log': must be 'minmax' or 'standard' or 'none'"),
     ],
 )

@@ -28,7 +28,7 @@ for number in range(101):
     learner.partial_fit_block(RowBlock(np.array([0, ids.size]), ids, ones, np.array([number % 2]), width))
     if number == 0:
         before = peak_memory()
-assert learner._addresses.direct
+assert learner.memory.addresses.direct
 print(learner.n_features_in_, peak_memory() - before)
 """
 

@@ -16,7 +16,6 @@ from streamsieve.blocks import RowBlock
 from streamsieve.estimators import estimator_class
 from streamsieve.kernels.rows.partial import EXPLORED
 from streamsieve.registry import METHODS, learner_class
-from streamsieve.selectors.rows.base import RowLearner
 
 from .oracles import ofs_partial
 
@@ -57,7 +56,7 @@ PARAMS = {
     "arow": {"gamma": POWERS},
 }
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
-OTHERS = {method for method in METHODS if not issubclass(learner_class(method), RowLearner)}  # files of their own
+OTHERS = {method for method in METHODS if learner_class(method).reads != "rows"}  # files of their own
 
 
 def block_of(rows: list[Row], weights: list[float]) -> RowBlock:
@@ -84,7 +83,7 @@ def intercept_inputs(rows: list[Row], weights: list[float]) -> list[float]:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
-    ids, weights, scores = selector._kept(selector._state)
+    ids, weights, scores = selector._kept(selector.memory.state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
     wanted = {j: w for j, w in expected["weights"].items() if any(w) or j in by_id}
     assert sorted(by_id) == sorted(wanted)
@@ -92,7 +91,7 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
     for j, score in zip(ids.tolist(), scores.tolist(), strict=True):
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=rtol, atol=atol)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=rtol, atol=atol)
-    np.testing.assert_allclose(selector._bias(selector._state), expected["bias"], rtol=rtol, atol=atol)
+    np.testing.assert_allclose(selector._bias(selector.memory.state), expected["bias"], rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - DRAWING - OTHERS))
@@ -112,7 +111,7 @@ def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     selector = estimator_class(method)(**params, fit_intercept=intercept).start(N_FEATURES, range(n_classes))
     selector.partial_fit_block(block_of(rows, weights))
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
-        expected["scores"] = dict(zip(*selector._kept(selector._state)[::2], strict=True))  # there it may be stale
+        expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
     if method == "pet" and not intercept and params["forget"] is None:
         assert_agrees(selector, expected, rtol=0.0, atol=0.0)
     elif method == "sofs":  # its precisions are float32
@@ -141,7 +140,7 @@ def test_partial_inputs_agree_with_their_oracle(
         ids = selector.ask()
         assert ids.size <= budget
         assert (np.diff(ids) > 0).all()
-        explored = bool(selector._state.question[EXPLORED])
+        explored = bool(selector.memory.state.question[EXPLORED])
         assert not explored or ids.size == min(budget, N_FEATURES)
         asked.append(set(ids.tolist()) if explored else None)
         seen = [x.get(j, 0.0) for j in ids.tolist()]

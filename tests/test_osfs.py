@@ -40,7 +40,7 @@ def test_agrees_with_the_oracle(method, seed, n_rows, n_columns, density, most):
     y = X[:, :3].sum(axis=1) + random.normal(0, 0.5, n_rows)
     expected, closest = oracle.select(X.T, y, 0.1, most, fast=method == "FastOSFS")
     assume(closest > 1e-6)
-    selector = FACES[method](measure="fisher_z", alpha=0.1, max_condition=most).fit_blocks(
+    selector = FACES[method](measure="fisher_z", alpha=0.1, max_condition=most).fit_source(
         [columns_of(csc_array(X))], y
     )
     assert selector.selection().indices.tolist() == sorted(expected)
@@ -57,7 +57,7 @@ def test_counts_agree_with_the_oracle(method, measure, problem, most):
     assume(closest > 1e-9)
     for same in ("auto", "g2") if measure == "g2" else ("chi2",):
         selector = FACES[method](measure=same, alpha=0.1, max_condition=most)
-        selector.fit_blocks([columns_of(csc_array(X))], y)
+        selector.fit_source([columns_of(csc_array(X))], y)
         assert selector.selection().indices.tolist() == sorted(expected)
 
 

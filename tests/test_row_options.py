@@ -114,9 +114,9 @@ def test_running_moments_end_where_a_batch_scaler_does() -> None:
     X, y = dense_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     scaler = StandardScaler().fit(X.astype(np.float32))
-    seen = selector._moments.seen[0]
-    np.testing.assert_allclose(selector._moments.first, scaler.mean_, rtol=1e-5)
-    np.testing.assert_allclose(selector._moments.second / seen, scaler.var_, rtol=1e-4)
+    seen = selector.memory.moments.seen[0]
+    np.testing.assert_allclose(selector.memory.moments.first, scaler.mean_, rtol=1e-5)
+    np.testing.assert_allclose(selector.memory.moments.second / seen, scaler.var_, rtol=1e-4)
 
 
 def test_sparse_features_are_scaled_but_not_centred() -> None:
@@ -125,7 +125,7 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
     from streamsieve.selectors.rows.inputs import prepare
 
-    scaled = prepare(block, selector._moments, "standard", learn=False)
+    scaled = prepare(block, selector.memory.moments, "standard", learn=False)
     expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
     assert scaled.indices.tolist() == expected.indices.tolist()
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
@@ -155,7 +155,7 @@ def test_standardised_huge_ids_predict_as_small_ones() -> None:
         wide = ss.RowBlock(block.indptr, ids, block.values, block.y, 40 * 10**10)
         small.partial_fit_block(block)
         huge.partial_fit_block(wide)
-        assert small.decision_function_block(block).tolist() == huge.decision_function_block(wide).tolist()
+        assert small.scorer()(block).tolist() == huge.scorer()(wide).tolist()
 
 
 # ---- intercept and weights
@@ -235,7 +235,7 @@ def test_what_is_asked_is_part_of_the_saved_state(tmp_path: Any) -> None:
 def test_telling_something_else_than_asked_is_refused() -> None:
     selector = ss.OFSPartial(3, epsilon=1.0, random_state=0).start(n_features=20, classes=[-1, 1])
     selector.ask()
-    with pytest.raises(ValueError, match="3 attributes were asked for, 2 values told"):
+    with pytest.raises(ValueError, match="3 attributes were asked for, 2 values given"):
         selector.tell([1.0, 2.0], 1)
     with pytest.raises(ValueError, match="is missing; tell what was asked for"):
         selector.tell([1.0, np.nan, 2.0], 1)
@@ -248,7 +248,7 @@ def test_partial_inputs_learn_text() -> None:
     selector = ss.OFSPartial(486, normalize="l2", n_epochs=5, random_state=0).fit(X, y)
     right = rows = 0
     for block in ss.open_source(TEST).row_blocks():
-        right += np.count_nonzero(selector.classify(selector.decision_function_block(block)) == block.y)
+        right += np.count_nonzero(selector.classify(selector.scorer()(block)) == block.y)
         rows += block.n_rows
     assert right / rows > 0.6
 

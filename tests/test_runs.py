@@ -17,7 +17,7 @@ import pytest
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.files import PARTIAL
-from streamsieve.learning import Progress
+from streamsieve.training import Progress
 
 from .paths import TEST, TRAIN
 
@@ -98,8 +98,8 @@ def test_checkpoints_lose_nothing_past_the_last_one(tmp_path: Path) -> None:
     folder, seen = tmp_path / "run", []
 
     def watch(progress: Progress) -> None:
-        seen.append(progress.rows)
-        if progress.rows >= 1000:
+        seen.append(progress.done)
+        if progress.done >= 1000:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -129,7 +129,7 @@ def test_a_changed_file_is_not_resumed(tmp_path: Path) -> None:
     rows.write_text("1 1:1\n-1 2:1\n" * 1000)
 
     def watch(progress: Progress) -> None:
-        if progress.rows >= 1000:
+        if progress.done >= 1000:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -265,7 +265,7 @@ def test_what_a_kill_before_the_first_file_left_is_no_obstacle(rows: Path, tmp_p
         ("run.json", "{", r"run\.json: damaged .*start a new run"),
         ("run.json", "[]", r"run\.json: damaged .*start a new run"),
         ("run.json", "{}", r"run\.json: damaged, or of another version"),
-        ("checkpoint", "", r"checkpoint: not a streamsieve model.*remove it to go on from the first row"),
+        ("checkpoint", "", r"checkpoint: not a streamsieve model.*remove it to go on from the start"),
         ("result.json", "{}", r"result\.json: damaged, or of another version .*remove it"),
         ("result.json", "x", r"result\.json: damaged .*remove it"),
     ],

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.binning import MDL, bin_columns
-from streamsieve.kernels.columns.dependence import code_columns
+from streamsieve.kernels.columns.contents import code_columns
 
 from .oracles import saola as oracle
 from .paths import DATA
@@ -46,7 +46,7 @@ def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
     asked = {names.get(name, name): value for name, value in params.items() if name != "class_weight"}
     balanced = params.get("class_weight") == "balanced"
     expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **asked)
-    selection = ss.SAOLA(**params).fit_blocks([columns_of(csc_array(X))], y).selection()
+    selection = ss.SAOLA(**params).fit_source([columns_of(csc_array(X))], y).selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
     relevance = dict(expected)
     np.testing.assert_allclose(selection.scores, [relevance[i] for i in selection.indices.tolist()], rtol=1e-9)
@@ -78,16 +78,65 @@ def test_missing_values_are_left_out_of_every_pair(problem, seed, measure, class
     X[random.random(X.shape) < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])] = np.nan
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
     expected = dict(oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked))
-    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y)
+    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         selector.partial_fit_columns(X[:, start : start + block_size])
-    selection = selector.finish().selection()
+    selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
     np.testing.assert_allclose(selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9)
     groups = np.arange(X.shape[1]) // 3
     by_groups = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), **asked)
     found = ss.GroupSAOLA(missing="skip", **asked).fit(X, y, groups=groups).selection().indices.tolist()
     assert found == sorted(number for members in by_groups.values() for number in members)
+
+
+@st.composite
+def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Few rows, many columns of few values, some of them halves: ties and copies abound, selections fill up."""
+    n_rows, n_columns = draw(st.integers(6, 16)), draw(st.integers(5, 40))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = random.integers(0, draw(st.integers(2, 3)), n_rows)
+    y[:2] = 0, 1
+    X = (random.random((n_rows, n_columns)) < draw(st.floats(0.1, 0.6))).astype(float)
+    of_a_class = np.flatnonzero(random.random(n_columns) < 0.3)  # of a middle class: no correlation
+    X[:, of_a_class] = (y[:, None] == random.integers(0, 3, of_a_class.size)) != (X[:, of_a_class] > 0)
+    X[:, random.random(n_columns) < 0.3] *= random.choice([-1.0, 2.0])
+    X[:, random.random(n_columns) < draw(st.sampled_from([0.0, 0.5]))] *= 0.5
+    copies = np.flatnonzero(random.random(n_columns) < 0.3)
+    X[:, copies] = X[:, random.integers(0, n_columns, copies.size)]
+    return X, y
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    crowded_problems(),
+    st.sampled_from(["auto", "su", "fisher_z"]),
+    st.sampled_from(["min", "max"]),
+    st.sampled_from(["paper", "lofs"]),
+    st.integers(1, 6),
+    st.sampled_from([0.2, 0.9]),
+    st.sampled_from([1, 3, 40]),
+)
+@example(  # the last column is less relevant than both; it could remove the second, but the first makes it redundant
+    (np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.array([2, 0, 1, 2])),
+    "auto",
+    "min",
+    "paper",
+    2,
+    0.9,
+    40,
+)
+def test_newcomers_to_a_full_selection_fare_as_by_the_rule(problem, measure, bound, variant, budget, alpha, size):
+    X, y = problem
+    rule: dict[str, Any] = {"measure": measure, "bound": bound, "variant": variant, "alpha": alpha}
+    expected, counts = oracle.select_and_count(X.T.tolist(), y.tolist(), budget=budget, **rule)
+    selector = ss.SAOLA(budget, **rule).start(y=y)
+    for start in range(0, X.shape[1], size):
+        selector.partial_fit_columns(X[:, start : start + size])
+    selection = selector.finish().selection()
+    assert selection.indices.tolist() == sorted(number for number, _ in expected)
+    np.testing.assert_allclose(selection.scores, [dict(expected)[i] for i in selection.indices.tolist()], rtol=1e-9)
+    assert selector.counts_ == counts
 
 
 @settings(deadline=None)
@@ -154,11 +203,11 @@ def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size
     groups = 5 + np.arange(X.shape[1]) // size
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
     expected = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked)
-    selector = ss.GroupSAOLA(budget, **asked).start(y)
+    selector = ss.GroupSAOLA(budget, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         part = slice(start, start + block_size)
         selector.partial_fit_columns(X[:, part], groups=groups[part])
-    selection = selector.finish().selection()
+    selection = selector.selection()
     found = sorted((number, group) for group, members in expected.items() for number in members)
     assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
 

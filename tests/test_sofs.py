@@ -26,7 +26,7 @@ def write(folder: Path, text: str) -> Path:
 def accuracy(selector: ss.SOFS, source: ss.Source) -> float:
     right = rows = 0
     for block in source.row_blocks():
-        right += np.count_nonzero(selector.classify(selector.decision_function_block(block)) == block.y)
+        right += np.count_nonzero(selector.classify(selector.scorer()(block)) == block.y)
         rows += block.n_rows
     return right / rows
 
@@ -56,7 +56,7 @@ def test_real_counts_agree_with_the_oracle() -> None:
     expected = oracle.learn(rows, n_features_to_select=50, gamma=1.0)
     block = next(iter(ss.open_source(TRAIN).row_blocks())).rows(0, 300)
     selector = ss.SOFS(50, criterion="confidence", fit_intercept=False).start(classes=[-1, 1]).partial_fit_block(block)
-    ids, weights, _ = selector._kept(selector._state)
+    ids, weights, _ = selector._kept(selector.memory.state)
     assert sorted(ids.tolist()) == sorted(expected["weights"])
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
     np.testing.assert_allclose(weights, [expected["weights"][j] for j in ids.tolist()], rtol=1e-9)
@@ -72,9 +72,9 @@ def test_an_id_of_five_billion_in_a_small_file_is_no_problem(tmp_path: Path) -> 
     selector = ss.SOFS(2).fit_source(ss.open_source(path))
     assert selector.selection().indices.tolist() == [2, 5_000_000_000]
     assert selector.n_features_in_ == 5_000_000_001
-    assert selector._state.cells.nbytes < 1000
+    assert selector.memory.state.cells.nbytes < 1000
     block = next(ss.open_source(path).row_blocks())
-    assert selector.classify(selector.decision_function_block(block)).tolist() == [1, -1]
+    assert selector.classify(selector.scorer()(block)).tolist() == [1, -1]
 
 
 def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
@@ -82,7 +82,7 @@ def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
     block = RowBlock(np.array([0, 2]), np.array([5, width - 1]), np.ones(2, np.float32), np.array([1]), width)
     for criterion, per_feature in (("confidence", 4), ("snr", 8)):
         selector = ss.SOFS(100, criterion=criterion).start(width, [-1, 1]).partial_fit_block(block)
-        assert sum(array.nbytes for array in selector._state) <= per_feature * width + 100 * 60
+        assert sum(array.nbytes for array in selector.memory.state) <= per_feature * width + 100 * 60
 
 
 def test_table_takes_at_most_three_slots_per_feature() -> None:
@@ -92,7 +92,7 @@ def test_table_takes_at_most_three_slots_per_feature() -> None:
         ids = np.unique(random.integers(0, 10**15, 50))
         block = RowBlock(np.array([0, ids.size]), ids, np.ones(ids.size, np.float32), np.array([1]), 10**15)
         selector.partial_fit_block(block)
-        table, _, used = selector._addresses
+        table, _, used = selector.memory.addresses
         assert table.size <= max(3 * used, 64)
 
 
@@ -105,7 +105,7 @@ def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(monkeypatch: 
     plans = []
     for block in ss.sources.arrays.ArraySource(X, y, block_rows=1).row_blocks():
         selector.partial_fit_block(block)
-        plans.append(selector._addresses.direct)
+        plans.append(selector.memory.addresses.direct)
     assert plans[0] is False
     assert plans[-1] is True
     assert selector.selection().indices.tolist() == expected.selection().indices.tolist()
@@ -224,7 +224,7 @@ def test_selection_is_ordered_scored_and_named() -> None:
     best = selection.top(3)
     assert len(best) == 3
     assert best.scores.min() >= np.sort(selection.scores)[-3]
-    assert [row[0] for row in selection.ranked()[:3]] == sorted(
+    assert [line["feature"] for line in selection.ranked()[:3]] == sorted(
         best.indices, key=lambda i: (-selection.scores[selection.indices == i][0], i)
     )
 
@@ -349,7 +349,7 @@ def test_rows_are_measured_with_their_unseen_features() -> None:
     width = X.shape[1] // 2
     selector = ss.SOFS(5, normalize="l2").fit(X.tocsr()[:, :width], y)
     block = next(ss.sources.arrays.ArraySource(X).row_blocks())
-    assert selector.decision_function(X).tolist() == selector.decision_function_block(block).tolist()
+    assert selector.decision_function(X).tolist() == selector.scorer()(block).tolist()
 
 
 def test_scores_are_finite_whatever_the_values(tmp_path: Path) -> None:

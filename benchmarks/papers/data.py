@@ -30,7 +30,7 @@ def load(folder: Path, name: str, n_features: int | None = None) -> tuple[Any, N
 
 
 def standardized(X: Any) -> NDArray[np.float32]:
-    """Columns of mean 0 and deviation 1, then rows of length 1: what gives P4's figures."""
+    """Columns of mean 0 and deviation 1, then rows of length 1: what gives the figures of Wang, Zhao, Hoi, Jin 2014."""
     dense = X.toarray()
     deviation = dense.std(axis=0)
     dense = (dense - dense.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)

@@ -3,7 +3,7 @@
     python benchmarks/papers/p1_small_budgets.py [--sets relathe ...] [--seeds 10]
 
 One pass over the training rows, rows of length 1; gamma is chosen among 0.01, 0.1 and 1 on the last fifth of the
-training rows. Beside SOFS by confidence (the paper's rule) and by signal to noise stand two batch methods on all
+training rows. SOFS by confidence (the paper's rule) and by signal to noise is compared with two batch methods on all
 training rows: an L1-penalised linear SVM with its penalty set for that number of features, and chi2 with logistic
 regression on the best ones. Split sizes are those of the paper's table III; 2,900 rows of farm-ads; dexter has a
 validation part of its own.
@@ -52,8 +52,8 @@ def online(criterion: str, k: int, X: Any, y: Any) -> Any:
     """SOFS with the gamma that does best on the last fifth of the rows, learned from all of them."""
     form: dict[str, Any] = {"criterion": criterion, "normalize": "l2", "fit_intercept": criterion == "snr"}
     cut = len(y) * 4 // 5
-    shares = [ss.SOFS(k, gamma=g, **form).fit(X[:cut], y[:cut]).score(X[cut:], y[cut:]) for g in GAMMAS]
-    return ss.SOFS(k, gamma=GAMMAS[int(np.argmax(shares))], **form).fit(X, y)
+    scores = [ss.SOFS(k, gamma=g, **form).fit(X[:cut], y[:cut]).score(X[cut:], y[cut:]) for g in GAMMAS]
+    return ss.SOFS(k, gamma=GAMMAS[int(np.argmax(scores))], **form).fit(X, y)
 
 
 def l1_svm(k: int, X: Any, y: Any) -> Any:

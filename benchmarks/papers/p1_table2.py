@@ -25,7 +25,7 @@ def run(kind: str, criterion: str) -> None:
     selector.fit_source(ss.open_source(f"synthetic:{kind}"))
     seconds = time.perf_counter() - start
     test = ss.open_source(f"synthetic:{kind}?rows=10000&seed=1")
-    share = accuracy((selector.classify(selector.decision_function_block(rows)), rows.y) for rows in test.row_blocks())
+    share = accuracy((selector.classify(selector.scorer()(rows)), rows.y) for rows in test.row_blocks())
     found = sum(feature < budget for feature in selector.selection().indices)
     paper_accuracy, paper_seconds = PAPER[kind]
     print(

@@ -5,9 +5,9 @@
 Selected on the training rows; accuracy on the test rows with the nearest neighbour, a tree and a linear SVM. What the
 paper says is followed: Fisher's Z at alpha 0.01 for numbers, and all these sets are numbers; 100 random groups, mean of
 10 draws; the best of k = 5, 10, ..., 100 on the test rows for OFS; 48 random rows of leukemia, of which the paper gives
-the best of 10 draws. What it does not say was settled as follows, and other readings were tried once:
+the best of 10 draws. What it does not say was decided as follows, and other readings were tried once:
 
-- measure: Fisher's Z on dexter, too, whose values are whole numbers but which the paper calls real-valued: it gives the
+- measure: Fisher's Z on dexter, too, whose values are integers but which the paper calls real-valued: it gives the
   paper's 21 features and, as on arcene, its nearest neighbour's accuracy to the digit; by uncertainty of the values as
   they are 67 features are kept, of binned ones 98;
 - AUC: the mean of balanced accuracies. With the nearest neighbour arcene's is then the paper's to the digit, and the
@@ -17,7 +17,8 @@ the best of 10 draws. What it does not say was settled as follows, and other rea
   0.61. So agreement there proves little. On dexter 0, 0.005 and 0.01 are all above the paper's, on arcene all below;
 - SVM: C = 1, columns standardised. Madelon's values as they are take more than 7 million steps, two of four selections
   more than 20 million; accuracy differs by a point at most. On dexter SAOLA-max has 0.82 so, 0.91 standardised;
-- OFS: eta 0.2, lambda 0.01, rows shuffled and standardised, as in P4; FCBF: bins by description length.
+- OFS: eta 0.2, lambda 0.01, rows shuffled and standardised, as in Wang, Zhao, Hoi, Jin 2014; FCBF: bins by description
+  length.
 """
 
 from __future__ import annotations
@@ -85,13 +86,13 @@ PAPER: dict[str, dict[str, Figures]] = {
 }
 NOTES = {
     "dexter": (
-        "alpha-investing: the paper's one feature guesses. Perhaps its first feature stands for the constant: dexter's "
+        "alpha-investing: the paper's one feature guesses. Perhaps its first feature is used as the constant: dexter's "
         "is empty; not verified",
         "OFS: near chance, as the paper's; with rows of length 1 alone, in one order, KNN has 0.73 and the SVM 0.82",
         "FCBF: how the paper made numbers discrete is not said",
-        "IAMB: the paper's stops when a table of counts given what it has would have fewer than five rows a cell; by "
-        "correlation a feature more needs five rows more",
-        "OGFS: the paper does not tell its penalty; here the default, which keeps few",
+        "IAMB: the paper's stops when a table of counts given what it has would have fewer than five rows per cell; by "
+        "correlation one feature more needs five rows more",
+        "OGFS: the paper does not state its penalty; here the default, which keeps few",
     ),
     "madelon": (
         "alpha-investing: started from the first feature in place of a constant it keeps the paper's 4, KNN 0.575",
@@ -227,9 +228,9 @@ def show(method: str, found: NDArray[np.float64], paper: Figures) -> None:
     mean, deviation, best = found.mean(axis=0), found.std(axis=0), found.max(axis=0)
     count = f"{mean[0]:.3g}" + (f"/{mean[1]:.3g}" if mean[1] else "")
     cells = [count + in_brackets(paper[0], 0)]
-    for place in range(1, 5):
-        spread = f" ± {deviation[place + 1]:.3f}" if len(found) > 1 else ""
-        cells.append(f"{mean[place + 1]:.3f}{spread}{in_brackets(paper[place], 3)}")
+    for column in range(1, 5):
+        spread = f" ± {deviation[column + 1]:.3f}" if len(found) > 1 else ""
+        cells.append(f"{mean[column + 1]:.3f}{spread}{in_brackets(paper[column], 3)}")
     cells.append(f"{mean[-1]:.4f}{in_brackets(paper[5], 0)}")
     print(f"  {method:<18}{cells[0]:>19}" + "".join(f"{cell:>24}" for cell in cells[1:]), flush=True)
     if len(found) > 1:

@@ -145,10 +145,10 @@ def main() -> None:
     if 5 in chosen.tables and (not chosen.sets or "colon" in chosen.sets):
         X, y = load(chosen.data, "colon")
         rows = standardized(X)
-        for share, figures in TABLE_5.items():
-            found = mistakes(rows, y, FULL, round(share * X.shape[1]), chosen.permutations)
+        for fraction, figures in TABLE_5.items():
+            found = mistakes(rows, y, FULL, round(fraction * X.shape[1]), chosen.permutations)
             rates = {name: [count / len(y) for count in counts] for name, counts in found.items()}
-            show(f"table 5, colon, {share:.0%} of 2,000 features: mistake rate", figures, rates, 3)
+            show(f"table 5, colon, {fraction:.0%} of 2,000 features: mistake rate", figures, rates, 3)
 
 
 if __name__ == "__main__":

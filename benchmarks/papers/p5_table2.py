@@ -6,7 +6,7 @@ Rows are split at random as in table 1 (banana as in the IDA benchmark: 400 and 
 are added, local learning (sigma 2, lambda 1) selects on the training rows, and an RBF-SVM (C and gamma by
 ten-fold cross-validation on the training rows, features standardised) is tested on the others: with the selected
 features and with the original ones. FDR: irrelevant features of weight above 0, per 1,000 of them. The time is
-that of the selection; the paper's is from a Pentium 4. P5's diabetics set is not among the data.
+that of the selection; the paper's is from a Pentium 4. Its diabetics set is not among the data.
 """
 
 from __future__ import annotations

@@ -9,3 +9,8 @@ class DataError(ValueError):
 
 class UsageError(ValueError):
     """A name, an option or a combination of them that does not exist: the message says which do."""
+
+
+def prefix(origin: str) -> str:
+    """How a message begins that names the file it is about, if there is one."""
+    return f"{origin}: " if origin else ""

@@ -19,7 +19,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """A path beside ``path`` to write to, moved over it when the block ends well and removed when it does not.
 
     A reader, and a machine that loses power, sees the old file or the new one, never a part. A device or a pipe, which
-    must not be replaced, is written to as it is; behind a symbolic link it is the file it names that is replaced.
+    must not be replaced, is written to as it is; of a symbolic link it is the target that is replaced.
     """
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")

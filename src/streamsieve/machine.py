@@ -20,7 +20,7 @@ def cores() -> int:
     wanted = os.environ.get(THREADS_VARIABLE, "").strip()
     if wanted:
         if not wanted.isdecimal() or int(wanted) < 1:
-            raise UsageError(f"{THREADS_VARIABLE}={wanted}: expected a number of threads, 1 or more")
+            raise UsageError(f"{THREADS_VARIABLE}={wanted}: must be an integer of 1 or more")
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -37,7 +37,7 @@ def _physical() -> int:
 
 
 def _kilobytes(path: str, key: str) -> int | None:
-    """A figure of the kernel's in bytes; None on systems that do not tell."""
+    """A figure of the kernel's in bytes; None on systems without it."""
     try:
         for line in Path(path).read_text().splitlines():
             if line.startswith(key):

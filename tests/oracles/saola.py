@@ -1,4 +1,4 @@
-"""SAOLA (P3 algorithm 1), pair by pair, as the paper writes it and as the authors' library decides ties.
+"""SAOLA (Yu, Wu, Ding, Pei 2016, algorithm 1), pair by pair, as the paper writes it and as its library decides ties.
 
 A column is a list of numbers, NaN where one is missing; the target a list of labels. Dependences that differ by no more
 than 1e-12 are equal: the order in which sums are taken must not decide ties.
@@ -53,6 +53,12 @@ def significant(r, n, alpha):
     return math.sqrt(n - 3) * 0.5 * math.log((1 + r) / (1 - r)) >= NormalDist().inv_cdf(1 - alpha / 2)
 
 
+def is_discrete(column):
+    """Whether a column holds integers alone, and no more than 32 different ones with 0."""
+    there = [x for x in column if x == x]
+    return all(x == math.floor(x) for x in there) and len({*there, 0}) <= 32
+
+
 class Judge:
     """Relevance, dependence and who gives way to whom."""
 
@@ -63,19 +69,25 @@ class Judge:
         n = len(target)
         self.weights = [n / (len(sizes) * sizes[label]) if balanced else 1.0 for label in target]
 
-    def depends(self, a, b):
+    def measure_of(self, *numbers):
+        """By uncertainty if all columns are, otherwise by correlation."""
+        if self.measure != "auto":
+            return self.measure
+        return "su" if all(is_discrete(self.columns[number]) for number in numbers) else "fisher_z"
+
+    def depends(self, a, b, measure):
         """Over the rows that have both."""
         rows = [(x, y, w) for x, y, w in zip(a, b, self.weights, strict=True) if x == x and y == y]
         if not rows:
             return 0.0
-        return (uncertainty if self.measure == "su" else correlation)(*map(list, zip(*rows, strict=True)))
+        return (uncertainty if measure == "su" else correlation)(*map(list, zip(*rows, strict=True)))
 
-    def relevance(self, number):
-        return self.depends(self.columns[number], self.target)
+    def relevance(self, number, measure=None):
+        return self.depends(self.columns[number], self.target, measure or self.measure_of(number))
 
-    def counts(self, dependence, column):
+    def counts(self, dependence, column, measure):
         """Whether a dependence is more than chance; of weighted rows only so many count as say as much."""
-        if self.measure == "su":
+        if measure == "su":
             return dependence > self.delta + EQUAL
         weights = [w for x, w in zip(column, self.weights, strict=True) if x == x]
         rows = sum(weights) ** 2 / sum(w * w for w in weights) if weights else 0
@@ -83,18 +95,20 @@ class Judge:
 
     def relevant(self, number):
         column = self.columns[number]
-        return self.counts(self.relevance(number), column) and not (self.variant == "lofs" and sum(column) == 0)
+        found = self.counts(self.relevance(number), column, self.measure_of(number))
+        return found and not (self.variant == "lofs" and sum(column) == 0)
 
     def gives_way(self, new, old):
         """ "new", "old" or None."""
-        mine, its = self.relevance(new), self.relevance(old)
-        pair = self.depends(self.columns[new], self.columns[old])
-        if self.variant == "lofs" and not self.counts(pair, self.target):
+        measure = self.measure_of(new, old)
+        mine, its = self.relevance(new, measure), self.relevance(old, measure)
+        pair = self.depends(self.columns[new], self.columns[old], measure)
+        if self.variant == "lofs" and not self.counts(pair, self.target, measure):
             return None
         limit = max(mine, its) if self.bound == "max" else min(mine, its)
         if not (pair > limit + EQUAL if self.variant == "lofs" else pair >= limit - EQUAL):
             return None
-        ties = self.variant == "lofs" and self.measure == "fisher_z"
+        ties = self.variant == "lofs" and self.measure != "su"
         if its > mine + EQUAL or (ties and its >= mine - EQUAL):
             return "new"
         return "old" if mine > its + EQUAL else None
@@ -105,8 +119,8 @@ class Judge:
         return [number for number in kept if self.relevance(number) <= least + EQUAL][-1]
 
 
-def walk_in(judge, kept, number):
-    """Offer a relevant column to kept ones, in place."""
+def compare_with_kept(judge, kept, number):
+    """Compare a relevant column with the kept ones, in place, and keep it if it is not redundant."""
     for other in list(kept):
         loser = judge.gives_way(number, other)
         if loser == "new":
@@ -116,27 +130,44 @@ def walk_in(judge, kept, number):
     kept.append(number)
 
 
-def select(columns, target, measure, alpha=0.01, delta=0.0, bound="min", variant="paper", budget=None, balanced=False):
-    """The kept columns and their relevance, in order of arrival (P3 algorithm 1)."""
+def select_and_count(
+    columns, target, measure, alpha=0.01, delta=0.0, bound="min", variant="paper", budget=None, balanced=False
+):
+    """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1), and what became of all columns.
+
+    Redundant is what is dropped on arrival, for a kept column or because the selection is full; replaced what is
+    dropped later.
+    """
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced)
     kept = []
+    counts = Counter(irrelevant=0, redundant=0, replaced=0)
     for number in range(len(columns)):
-        if judge.relevant(number):
-            walk_in(judge, kept, number)
-            if budget is not None and len(kept) > budget:
-                kept.remove(judge.least(kept))
-    return [(number, judge.relevance(number)) for number in kept]
+        if not judge.relevant(number):
+            counts["irrelevant"] += 1
+            continue
+        before = list(kept)
+        compare_with_kept(judge, kept, number)
+        if budget is not None and len(kept) > budget:
+            kept.remove(judge.least(kept))
+        counts["redundant"] += number not in kept
+        counts["replaced"] += sum(other not in kept for other in before)
+    return [(number, judge.relevance(number)) for number in kept], {"kept": len(kept), **counts}
+
+
+def select(columns, target, measure, **rule):
+    """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1)."""
+    return select_and_count(columns, target, measure, **rule)[0]
 
 
 def select_groups(columns, groups, target, measure, alpha=0.01, delta=0.0, bound="min", variant="paper", budget=None):
-    """The kept columns by group, groups in order of arrival (P3 algorithm 2)."""
+    """The kept columns by group, groups in order of arrival (group-SAOLA, algorithm 2)."""
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced=False)
     selected = {}
     for group in dict.fromkeys(groups):
         new = []
         for number in range(len(columns)):
             if groups[number] == group and judge.relevant(number):
-                walk_in(judge, new, number)
+                compare_with_kept(judge, new, number)
         for members in selected.values():
             for old in list(members):
                 for number in list(new):

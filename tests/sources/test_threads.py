@@ -41,7 +41,7 @@ def test_the_environment_wins(monkeypatch, value, expected):
 @pytest.mark.parametrize("value", ["0", "-2", "two", "1.5", "²"])
 def test_a_number_of_threads_that_makes_no_sense_is_refused(monkeypatch, value):
     monkeypatch.setenv(THREADS_VARIABLE, value)
-    with pytest.raises(UsageError, match=f"STREAMSIEVE_THREADS={value}: expected a number of threads, 1 or more"):
+    with pytest.raises(UsageError, match=f"STREAMSIEVE_THREADS={value}: must be an integer of 1 or more"):
         cores()
 
 

@@ -115,7 +115,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
 
     def interrupt(now):
         seen.append(now)
-        if now.unit == stage and now.rows >= at:
+        if now.unit == stage and now.done >= at:
             raise StoppedError
 
     path, memory = tmp_path / "columns.parquet", 100 * buckets.BYTES_TO_SORT
@@ -131,7 +131,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=seen.append)
     np.testing.assert_array_equal(gathered(ss.open_source(path))[1], rows.toarray())
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "rows.svm"]
-    assert (seen[-1].unit, seen[-1].rows, seen[-1].n_rows) == ("features written", 60, 60)
+    assert (seen[-1].unit, seen[-1].done, seen[-1].total) == ("features written", 60, 60)
     if stage == "rows sorted":
         assert "rows read" not in {now.unit for now in seen}
         assert not scattered or (scattered[0] > 0) == (at > 3)

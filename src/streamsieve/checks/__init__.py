@@ -1,34 +1,40 @@
-"""What every selector must satisfy, picked by the class it is built on.
+"""What every selector must satisfy, picked by how it reads the data.
 
     for name, check in checks_for("sofs"):
         check()
 
 A check raises AssertionError when the method breaks a promise. A new method in the registry is checked without another
-line; parameters to try beside its defaults, and promises that cannot hold, stand with their reasons in its class.
+line; parameters to try beside its defaults, and promises that cannot hold, are named with their reasons in its class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from ..registry import learner_class
-from ..selectors.columns.base import ColumnLearner
-from ..selectors.matrix.base import MatrixLearner
-from ..selectors.rows.base import RowLearner
+from ..targets import Kind
 from . import columns, matrix, rows
 
 Check = Callable[[], None]
-KINDS = ((RowLearner, rows), (ColumnLearner, columns), (MatrixLearner, matrix))
+PROMISES = {"rows": rows, "columns": columns, "matrix": matrix}
 
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:
-    """The checks a method must pass, with their names."""
+    """The checks a method must pass, with their names: with all its variants and both kinds of targets it can learn."""
     learner = learner_class(method)
-    for kind, promises in KINDS:
-        if issubclass(learner, kind):
-            for params in ({}, *learner.check_variants):
-                for check in promises.CHECKS:
-                    if check.__name__ not in learner.exempt_from_checks:
-                        told = ",".join(f"{name}={value}" for name, value in params.items())
-                        yield f"{check.__name__}({told})", partial(check, promises.Maker(method, params))
+    promises = PROMISES[learner.reads]
+    for kind in sorted(learner.targets):
+        for params in ({}, *learner.check_variants):
+            if not suits(params, kind):
+                continue
+            for check in promises.CHECKS:
+                if check.__name__ not in learner.exempt_from_checks:
+                    variant = ",".join(f"{name}={value}" for name, value in params.items())
+                    yield f"{check.__name__}({variant}) {kind}", partial(check, promises.Maker(method, params, kind))
+
+
+def suits(params: dict[str, Any], kind: Kind) -> bool:
+    """Whether parameters make sense for a kind of target: what counts classes or weighs them needs some."""
+    return kind == "classes" or (params.get("measure") not in ("su", "g2", "chi2") and not params.get("class_weight"))

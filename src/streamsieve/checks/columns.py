@@ -14,16 +14,18 @@ from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
-from .making import Maker, refuses
+from ..targets import Kind
+from .maker import Maker, refuses
 
 ROWS, FEATURES = 120, 60
 
 
-def wide_data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Rows whose first features tell the class, some of them twice over, among others that do not; many zeros."""
+def wide_data(kind: Kind) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Rows whose first features say what the target is, some of them twice over, among others that do not."""
     random = np.random.default_rng(7)
     X = random.integers(-2, 3, (ROWS, FEATURES)).astype(np.float64)
-    y = np.where(X[:, 0] + X[:, 1] + random.normal(0, 0.5, ROWS) > 0, 3, -1)
+    numbers = X[:, 0] + X[:, 1] + random.normal(0, 0.5, ROWS)
+    y: NDArray[Any] = numbers if kind == "numbers" else np.where(numbers > 0, 3, -1)
     X[:, 10] = X[:, 0] + random.integers(0, 2, ROWS)
     X[:, 20] = 2 * X[:, 1]
     return X, y
@@ -44,11 +46,11 @@ def blocks_of(X: NDArray[np.float64], size: int) -> list[ColumnBlock]:
 
 def check_block_sizes(make: Maker) -> None:
     """Columns one at a time, seven at a time and all at once: the same answer."""
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     expected = make().fit(X, y)
     assert len(expected.selection()), "nothing was selected"
     for size in (1, 7, FEATURES):
-        found = make().fit_blocks(blocks_of(X, size), y)
+        found = make().fit_source(blocks_of(X, size), y=y)
         assert_same(found, expected, f"blocks of {size} columns")
 
 
@@ -56,7 +58,7 @@ def check_forms_of_data(make: Maker) -> None:
     """Dense, sparse and a file of rows: the same answer."""
     from scipy.sparse import csc_array, csr_array
 
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     expected = make().fit(X, y)
     for form in (csc_array, csr_array):
         assert_same(make().fit(form(X), y), expected, form.__name__)
@@ -67,23 +69,35 @@ def check_forms_of_data(make: Maker) -> None:
             assert_same(make().fit_source(open_source(path)), expected, name)
 
 
+def check_selection_on_the_way(make: Maker) -> None:
+    """The selection can be read at any time: it is that of the columns so far, and reading it changes nothing."""
+    X, y = wide_data(make.kind)
+    looked, half = make(), FEATURES // 2
+    looked.partial_fit_columns(X[:, :half], y)
+    assert_same(looked, make().fit(X[:, :half], y), "half of the columns")
+    for feature in range(half, FEATURES):
+        looked.partial_fit_columns(X[:, feature : feature + 1])
+        looked.selection()
+    assert_same(looked, make().fit(X, y), "looked at after every column")
+
+
 def check_save_in_the_middle(make: Maker) -> None:
     """A model saved between two columns goes on as if it never had been."""
-    X, y = wide_data()
-    expected = make().fit_blocks(blocks_of(X, FEATURES), y)
-    selector = make().start(y)
+    X, y = wide_data(make.kind)
+    expected = make().fit_source(blocks_of(X, FEATURES), y)
+    selector = make().start(y=y)
     with tempfile.TemporaryDirectory() as folder:
         for number, block in enumerate(blocks_of(X, 1)):
             if number % 9 == 4:
                 selector.save(Path(folder) / "model")
                 selector = load(Path(folder) / "model")
             selector.partial_fit_block(block)
-    assert_same(selector.finish(), expected, "saved and loaded")
+    assert_same(selector, expected, "saved and loaded")
 
 
 def check_ids_and_names(make: Maker) -> None:
     """Ids are those given, in any order and however large; names travel with them."""
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     expected = make().fit(X, y).selection().indices
     ids = 10**12 + 3 * np.arange(FEATURES)
     names = np.array([f"gene {feature}" for feature in range(FEATURES)], dtype=object)
@@ -91,7 +105,7 @@ def check_ids_and_names(make: Maker) -> None:
     for start in range(0, FEATURES, 7):
         part = slice(start, start + 7)
         selector.partial_fit_columns(X[:, part], y, feature_ids=ids[part], names=names[part])
-    selection = selector.finish().selection()
+    selection = selector.selection()
     assert selection.indices.tolist() == ids[expected].tolist()
     assert selection.names is not None
     assert selection.names.tolist() == names[expected].tolist()
@@ -99,7 +113,7 @@ def check_ids_and_names(make: Maker) -> None:
 
 def check_useless_columns(make: Maker) -> None:
     """Empty and constant columns change nothing and are never selected."""
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     expected = make().fit(X, y).selection().indices
     filler = np.zeros((ROWS, 2))
     filler[:, 1] = 5.5
@@ -109,36 +123,37 @@ def check_useless_columns(make: Maker) -> None:
 
 def check_refusals(make: Maker) -> None:
     """Bad input raises, and says what is wrong."""
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     bad, endless = X.copy(), X.copy()
     bad[17, 4], endless[17, 4] = np.nan, np.inf
     other = columns_of(X[1:, :1])
-    refuses(lambda: make().start(y).partial_fit_block(other), f"{ROWS - 1} rows")
-    refuses(lambda: make().start(np.ones(ROWS)), "in all rows")
+    refuses(lambda: make().start(y=y).partial_fit_block(other), f"{ROWS - 1} rows")
+    refuses(lambda: make().start(y=np.ones(ROWS)), "in all rows")
     if make.params.get("missing") == "skip":
-        make().start(y).partial_fit_block(columns_of(bad))
+        make().start(y=y).partial_fit_block(columns_of(bad))
     else:
-        refuses(lambda: make().start(y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
-    refuses(lambda: make().start(y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
-    started = make().start(y)
+        refuses(lambda: make().start(y=y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
+    refuses(lambda: make().start(y=y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
+    started = make().start(y=y)
     refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
 
 
 def check_memory_is_that_of_the_kept(make: Maker) -> None:
     """What is remembered does not grow with the features that go by."""
-    X, y = wide_data()
+    X, y = wide_data(make.kind)
     random = np.random.default_rng(8)
-    selector = make().start(y).partial_fit_block(columns_of(X))
+    selector = make().start(y=y).partial_fit_block(columns_of(X))
     for number in range(1, 31):
         noise = random.integers(-2, 3, (ROWS, FEATURES))
         selector.partial_fit_block(columns_of(noise, number * FEATURES))
-    kept = len(selector.finish().selection())
-    held = sum(array.nbytes for array in selector._state)
+    kept = len(selector.selection())
+    held = sum(array.nbytes for array in selector.memory.state)
     assert held <= max(32, 4 * kept) * (ROWS * 16 + 4096), f"{held} bytes for {kept} kept columns"
 
 
 CHECKS = (
     check_block_sizes,
+    check_selection_on_the_way,
     check_forms_of_data,
     check_save_in_the_middle,
     check_ids_and_names,

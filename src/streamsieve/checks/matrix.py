@@ -14,13 +14,13 @@ from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
-from .making import Maker, refuses
+from .maker import Maker, refuses
 
 ROWS, FEATURES = 120, 40
 
 
 def whole_data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Rows whose first two features tell the class together, among others that do not; many zeros."""
+    """Rows whose first two features decide the class together, among others that do not; many zeros."""
     random = np.random.default_rng(7)
     X = np.rint(256 * random.standard_normal((ROWS, FEATURES))) / 256
     X[:, 2:][random.random((ROWS, FEATURES - 2)) < 0.3] = 0.0
@@ -43,7 +43,7 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
 
 
 def check_finds_the_features(make: Maker) -> None:
-    """The features that tell the class have the largest weights."""
+    """The features that decide the class have the largest weights."""
     X, y = whole_data()
     assert make(n_features_to_select=2).fit(X, y).selection().indices.tolist() == [0, 1]
 
@@ -91,7 +91,7 @@ def check_many_classes(make: Maker) -> None:
     together = X[:, 0] + X[:, 1]
     y = np.array(["a", "b", "c"])[(together > -0.5).astype(int) + (together > 0.5)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # whether the weights settle is no promise
+        warnings.simplefilter("ignore")  # whether the weights converge is no promise
         assert make(n_features_to_select=2).fit(X, y).selection().indices.tolist() == [0, 1]
 
 

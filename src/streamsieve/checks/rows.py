@@ -14,23 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..estimators import estimator_class, load
+from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from ..targets import Kind
+from . import maker
 from .data import BUDGET, FEATURES, ROWS, sparse_stream
 
 
-class Maker:
-    """Makes selectors of a method, with a budget small enough to matter."""
+class Maker(maker.Maker):
+    """Makes estimators of a method, with a budget small enough to matter."""
 
-    def __init__(self, method: str, params: dict[str, Any]) -> None:
-        self.method, self.face = method, estimator_class(method)
-        seed = {"random_state": 5} if "random_state" in self.face.parameter_names() else {}
-        self.params: dict[str, Any] = {"n_features_to_select": BUDGET, **seed, **params}
-
-    def __call__(self, **params: Any) -> Any:
-        return self.face(**{**self.params, **params})
+    def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
+        super().__init__(method, params, kind)
+        seed = {"random_state": 5} if "random_state" in self.estimator.parameter_names() else {}
+        self.params = {"n_features_to_select": BUDGET, **seed, **params}
 
     @property
     def scales_features(self) -> bool:
@@ -41,14 +40,14 @@ class Maker:
 def learned(selector: Any) -> dict[str, Any]:
     """All that a user can see of what was learned."""
     selection = selector.selection()
-    ids, weights, _ = selector._kept(selector._state)
+    ids, weights, _ = selector._kept(selector.memory.state)
     order = np.argsort(ids)
     return {
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
         "weights": weights[order].tolist(),
-        "bias": selector._bias(selector._state).tolist(),
-        "mistakes": getattr(selector, "mistakes_", None),
+        "bias": selector._bias(selector.memory.state).tolist(),
+        "mistakes": selector.mistakes_,
         "rows": selector.n_rows_,
     }
 
@@ -59,7 +58,7 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
 
 
 def check_many_classes(make: Maker) -> None:
-    if make.face.two_classes_only:
+    if make().two_classes_only:
         return
     X, y = sparse_stream()
     labels = np.array(["a", "b", "c", "d"])[(y > 0) + 2 * (X.toarray()[:, 0] > 0)]

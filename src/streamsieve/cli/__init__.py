@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, prefix
 from .commands import COMMANDS
 
 FAILED, MISUSED = 1, 2
@@ -57,8 +57,7 @@ class Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            place = f"{error.filename}: " if error.filename else ""
-            failure = f"{place}{error.strerror or error}"
+            failure = f"{prefix(error.filename or '')}{error.strerror or error}"
         click.echo(f"streamsieve: error: {failure}", err=True)
         sys.exit(code)
 

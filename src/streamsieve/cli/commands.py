@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import click
+from click.core import ParameterSource
 
 from ..errors import UsageError
 from ..files import replacing
 from ..sources import formats
-from .show import show_data, show_methods, show_record
+from .show import show_data, show_methods, show_summary
 
 TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
@@ -46,7 +47,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
     refuse_unknown_parameters(method, params)
     if budget is not None:
         if "n_features_to_select" in params:
-            raise UsageError("-k and --param n_features_to_select=... say the same; leave one of them away")
+            raise UsageError("-k and --param n_features_to_select=... say the same; omit one of them")
         params["n_features_to_select"] = read_value(budget)
     return params
 
@@ -57,16 +58,19 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 )
 @click.argument("train", required=False)
 @click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
-@click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a share of them all.")
+@click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
 @click.option("--test", metavar="FILE", help="Measure the accuracy on these rows afterwards.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
 @click.option(
-    "--checkpoint-every", type=click.IntRange(1), metavar="ROWS", help="Keep what was learned so far in RUN_DIR."
+    "--checkpoint-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take columns.",
 )
 @click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
-@click.option("--classes", metavar="A,B", help="The labels; without it the first two that turn up.")
-@click.option("--groups", metavar="FILE", help="The group of every feature, a whole number a line.")
+@click.option("--classes", metavar="A,B", help="The labels; without it the first two that occur.")
+@click.option("--groups", metavar="FILE", help="The group of every feature, one integer per line.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
 @TARGET
 @ZERO_BASED
@@ -88,14 +92,12 @@ def select(
     as_json: bool,
 ) -> None:
     from .. import workflow
+    from ..report import summarize
 
     if (train is None) == (resume is None):
         raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
-    if resume is not None and (
-        any(given for given in (budget, params, test, output, checkpoint_every, classes, groups, target, zero_based))
-        or seed is not None
-    ):
-        raise UsageError("--resume goes on with what the run was asked; it takes no other option but --json")
+    if resume is not None:
+        refuse_beside_resume(click.get_current_context())
     folder = resume or output
     with progress_bar() as watch, hint_at_resume(folder):
         if resume is not None:
@@ -115,10 +117,22 @@ def select(
                 watch=watch,
                 **read_params(params, method, budget),
             )
+    summary = summarize(record)
     if as_json:
-        click.echo(json.dumps(record.to_dict()))
+        click.echo(json.dumps(summary))
     else:
-        show_record(record, folder)
+        show_summary(summary, folder)
+
+
+def refuse_beside_resume(context: click.Context) -> None:
+    """Refuse every option that was given beside --resume, whichever it is: the run knows what it was asked."""
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in ("resume", "as_json"):
+            raise UsageError(
+                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json"
+            )
 
 
 @contextmanager
@@ -186,14 +200,14 @@ def predict(run_dir: str, data: str, output: Path | None, target: str | None, ze
     rows = workflow.predict(run_dir, data, target, zero_based)
     if output:
         with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-            share = workflow.accuracy(write_labels(rows, file))
+            accuracy = workflow.accuracy(write_labels(rows, file))
     else:
-        share = workflow.accuracy(write_labels(rows, sys.stdout))
-    if share is not None:
-        click.echo(f"accuracy {share:.2%}", err=True)
+        accuracy = workflow.accuracy(write_labels(rows, sys.stdout))
+    if accuracy is not None:
+        click.echo(f"accuracy {accuracy:.2%}", err=True)
 
 
-def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Iterator[tuple[Any, Any]]:
+def write_labels(predictions: Iterable[tuple[Any, Any]], file: IO[str]) -> Iterator[tuple[Any, Any]]:
     """Write predicted labels as they pass by."""
     from ..sources.writers import label_text
 
@@ -220,6 +234,11 @@ def write_labels(predictions: Iterator[tuple[Any, Any]], file: IO[str]) -> Itera
     help="With --columns: hold this much of the data, such as 2GB; if not given, half of what is free.",
 )
 def convert(data: str, output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None) -> None:
+    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv.
+
+    With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an
+    interruption the same command goes on where it was.
+    """
     from .. import workflow
 
     if columns:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..learning import Progress as Snapshot
+from ..training import Progress as Snapshot
 
 
 class ProgressBar:
@@ -40,9 +40,9 @@ class ProgressBar:
         self.bar.stop()
 
     def __call__(self, now: Snapshot) -> None:
-        done, total = (now.bytes, now.n_bytes) if now.n_bytes else (now.rows, now.n_rows)
+        done, total = (now.bytes, now.n_bytes) if now.n_bytes else (now.done, now.total)
         elapsed = self.bar.tasks[self.task].elapsed or 0.0
         speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
-        mistakes = "" if now.mistakes is None else f"{now.mistakes / now.rows:.1%} mistakes"
-        shown: dict[str, Any] = {"rows": now.rows, "unit": now.unit, "speed": speed, "mistakes": mistakes}
+        mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
+        shown: dict[str, Any] = {"rows": now.done, "unit": now.unit, "speed": speed, "mistakes": mistakes}
         self.bar.update(self.task, completed=done, total=total, **shown)

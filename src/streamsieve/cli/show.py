@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from ..selection import RunRecord
 
-MOST_FEATURES = 10  # shown; the rest is in the run's folder and in --json
-
-
-def show_record(record: RunRecord, saved_to: Any) -> None:
-    kept = len(record.selection)
-    click.echo(f"{record.method} kept {kept:,} of {record.n_features:,} features")
-    click.echo(f"  rows            {record.n_rows:,} ({record.n_nonzero:,} non-zeros)")
-    if record.mistakes is not None:
-        click.echo(f"  online mistakes {record.mistakes:,} ({record.mistakes / record.n_rows:.2%})")
-    if record.test_accuracy is not None:
-        click.echo(f"  test accuracy   {record.test_accuracy:.2%}")
-    if record.curve is not None:
+def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
+    """A run, from its summary."""
+    click.echo(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
+    click.echo(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
+    if summary["mistake_rate"] is not None:
+        click.echo(f"  online mistakes {summary['mistakes']:,} ({summary['mistake_rate']:.2%})")
+    if "test_accuracy" in summary:
+        click.echo(f"  test accuracy   {summary['test_accuracy']:.2%}")
+    if "curve" in summary:
         click.echo("  online accuracy with the best k features")
-        for k, share in zip(record.curve["n_features"], record.curve["accuracy"], strict=True):
-            click.echo(f"    {k:>6,}        {share:.2%}")
-    if record.measures is not None and record.params.get("measure") == "auto":
-        told = ", ".join(f"{count:,} by {measure}" for measure, count in record.measures.items())
-        click.echo(f"  relevant        {told}")
-    seconds = record.seconds
-    click.echo(
-        f"  time            {seconds['total']:.2f} s (reading {seconds['read']:.2f}, learning {seconds['learn']:.2f})"
-    )
-    click.echo(f"  peak memory     {record.peak_memory_bytes / 1e6:,.0f} MB")
-    if kept:
-        click.echo(f"best {min(kept, MOST_FEATURES)} by score")
-    for feature, score, *name in record.selection.ranked()[:MOST_FEATURES]:
-        click.echo(f"  {feature:<12} {score:<12.6g} {''.join(name)}".rstrip())
+        for k, accuracy in zip(summary["curve"]["n_features"], summary["curve"]["accuracy"], strict=True):
+            click.echo(f"    {k:>6,}        {accuracy:.2%}")
+    if "measures" in summary and summary["params"].get("measure") == "auto":
+        measured = ", ".join(f"{count:,} by {measure}" for measure, count in summary["measures"].items())
+        click.echo(f"  relevant        {measured}")
+    if "groups" in summary["details"]:
+        click.echo(f"  groups          {len(set(summary['details']['groups'])):,}")
+    click.echo(f"  time            {time_taken(summary['seconds'])}")
+    click.echo(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
+    if summary["best"]:
+        click.echo(f"best {len(summary['best'])} by score")
+    for line in summary["best"]:
+        group = f"  group {line['group']}" if "group" in line else ""
+        click.echo(f"  {line['feature']:<12} {line['score']:<12.6g} {line.get('name', '')}{group}".rstrip())
     if saved_to:
         click.echo(f"saved to {saved_to}")
+
+
+def time_taken(seconds: dict[str, float]) -> str:
+    """Seconds in all and where they went; compiling happens once, at first use."""
+    parts = f"reading {seconds['read']:.2f}, learning {seconds['learn']:.2f}"
+    compiling = seconds.get("compile", 0.0)
+    return f"{seconds['total']:.2f} s ({parts}{f', compiling {compiling:.2f}' if compiling else ''})"
 
 
 def show_data(name: str, description: dict[str, Any]) -> None:

@@ -1,28 +1,25 @@
 """A lazy min-heap over the kept features, for keys that only grow.
 
-The heap holds (key, slot) pairs; ``member_id[slot]`` is the feature. Its root is the member to lose its
-place next: the smallest key, and among equal keys the highest feature id, so ties never depend on the
+The heap holds (key, slot) pairs; ``member_id[slot]`` is the feature. Its root is the member to leave next: the
+smallest key, and among equal keys the highest feature id, so ties never depend on the
 heap's shape. A key in the heap may be older than the member's present key, which makes it a lower bound;
 ``refresh_root`` brings the root up to date, and with it everything a comparison needs.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from .jit import inlined, kernel
-
-Array = Any
+from .types import F32, I32, I64
 
 
 @inlined
 def goes_first(key_a: float, id_a: int, key_b: float, id_b: int) -> bool:
-    """Whether member a loses its place before member b."""
+    """Whether member a leaves before member b."""
     return key_a < key_b or (key_a == key_b and id_a > id_b)
 
 
 @kernel
-def sift_down(heap_key: Array, heap_slot: Array, member_id: Array, size: int, position: int) -> None:
+def sift_down(heap_key: F32, heap_slot: I32, member_id: I64, size: int, position: int) -> None:
     """Move the entry at ``position`` towards the leaves until the heap is in order below it."""
     key, slot = heap_key[position], heap_slot[position]
     feature = member_id[slot]
@@ -43,7 +40,7 @@ def sift_down(heap_key: Array, heap_slot: Array, member_id: Array, size: int, po
 
 
 @kernel
-def push(heap_key: Array, heap_slot: Array, member_id: Array, size: int, key: float, slot: int) -> None:
+def push(heap_key: F32, heap_slot: I32, member_id: I64, size: int, key: float, slot: int) -> None:
     """Add an entry at the end of a heap of ``size`` entries and move it towards the root."""
     feature = member_id[slot]
     position = size
@@ -57,7 +54,7 @@ def push(heap_key: Array, heap_slot: Array, member_id: Array, size: int, key: fl
 
 
 @kernel
-def refresh_root(heap_key: Array, heap_slot: Array, member_id: Array, size: int, current: Array) -> None:
+def refresh_root(heap_key: F32, heap_slot: I32, member_id: I64, size: int, current: F32) -> None:
     """Replace the root's key by its member's present key, ``current[slot]``, until the root is up to date."""
     while heap_key[0] != current[heap_slot[0]]:
         heap_key[0] = current[heap_slot[0]]

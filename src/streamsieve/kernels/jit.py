@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -40,20 +42,32 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     return cast(Callable[P, R], compiled)
 
 
-class _CompileNotice(event.Listener):
-    """Says on standard error, once per process, that a first use is compiling."""
+class _Compiling(event.Listener):
+    """Says on standard error, once per process, that a first use is compiling, and adds up how long that takes."""
 
     def __init__(self) -> None:
         self.said = False
+        self.seconds = 0.0
+        self.threads = threading.local()  # one kernel compiles others
 
     def on_start(self, event: Any) -> None:
         module = event.data["dispatcher"].py_func.__module__
         if not self.said and module.startswith("streamsieve."):
             self.said = True
             print("streamsieve: compiling kernels for first use (once)", file=sys.stderr)
+        nested = self.threads.__dict__.setdefault("began", [])
+        nested.append(time.perf_counter())
 
     def on_end(self, event: Any) -> None:
-        pass
+        began = self.threads.__dict__["began"].pop()
+        if not self.threads.__dict__["began"]:
+            self.seconds += time.perf_counter() - began
 
 
-event.register("numba:compile", _CompileNotice())
+_COMPILING = _Compiling()
+event.register("numba:compile", _COMPILING)
+
+
+def compile_seconds() -> float:
+    """How long this process has compiled kernels so far."""
+    return _COMPILING.seconds

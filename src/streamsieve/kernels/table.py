@@ -6,11 +6,8 @@ Positions are given out in the order of first sight: 0, 1, 2, ... ``ids[position
 
 from __future__ import annotations
 
-from typing import Any
-
 from .jit import kernel
-
-Array = Any
+from .types import I32, I64, Ints
 
 LOW_BITS = 2**31 - 1
 MIX_LOW = 0x9E3779B1
@@ -18,7 +15,7 @@ MIX_HIGH = 0x7FEB352D
 
 
 @kernel
-def all_below(indices: Array, limit: int) -> bool:
+def all_below(indices: Ints, limit: int) -> bool:
     """Whether every id is from 0 to below ``limit``."""
     lowest, highest = 0, -1
     for i in range(indices.size):
@@ -35,7 +32,7 @@ def home(feature: int, mask: int) -> int:
 
 
 @kernel
-def probe(table: Array, ids: Array, feature: int) -> int:
+def probe(table: I32, ids: I64, feature: int) -> int:
     """The entry of ``table`` that holds ``feature``, or the free one where it belongs."""
     mask = table.size - 1
     entry = home(feature, mask)
@@ -45,7 +42,7 @@ def probe(table: Array, ids: Array, feature: int) -> int:
 
 
 @kernel
-def find_positions(table: Array, ids: Array, indices: Array, positions: Array) -> None:
+def find_positions(table: I32, ids: I64, indices: Ints, positions: I32) -> None:
     """The position of every id, -1 for one that has none."""
     for i in range(indices.size):
         positions[i] = table[probe(table, ids, int(indices[i]))] - 1
@@ -53,7 +50,7 @@ def find_positions(table: Array, ids: Array, indices: Array, positions: Array) -
 
 @kernel
 def add_positions(
-    table: Array, ids: Array, used: int, limit: int, indices: Array, positions: Array, start: int
+    table: I32, ids: I64, used: int, limit: int, indices: Ints, positions: I32, start: int
 ) -> tuple[int, int]:
     """Find positions from ``start`` on and give new ones to new ids, until ``limit`` positions are in use.
 
@@ -73,7 +70,7 @@ def add_positions(
 
 
 @kernel
-def fill_table(table: Array, ids: Array, used: int) -> None:
+def fill_table(table: I32, ids: I64, used: int) -> None:
     """Enter the first ``used`` ids into an empty table."""
     for position in range(used):
         table[probe(table, ids, ids[position])] = position + 1

@@ -1,57 +1,165 @@
 """What every algorithm shares, without scikit-learn: parameters, the selection, saving and loading.
 
-An algorithm is written as a learner. ``streamsieve.estimators`` gives it scikit-learn's face. The two are apart because
-a run from a file needs no scikit-learn, whose import alone costs most of a second and a hundred megabytes.
+An algorithm is written as a learner. ``streamsieve.estimators`` gives it scikit-learn's interface. The two are apart
+because a run from a file needs no scikit-learn, whose import alone costs most of a second and a hundred megabytes.
 """
 
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..persistence import write_model
+from ..errors import UsageError
+from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
-from ..version import __version__
+from ..sources.base import DataSource, Missing, Report
+from ..targets import ONLY_CLASSES, Kind
+
+Reads = Literal["rows", "columns", "matrix"]
 
 
-class Learner:
-    """The base of all algorithms. ``_selected`` gives the chosen ids, ascending, and their scores."""
+MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
+
+B = TypeVar("B")  # the kind of block a learner takes
+
+
+class Findings(NamedTuple):
+    """What a run reports beside the selection; None where a method has no such thing."""
+
+    mistakes: int | None = None  # rows predicted wrongly before they were learned
+    updates: int | None = None  # rows that something was learned from
+    curve: dict[str, list[Any]] | None = None  # accuracy by number of features
+    measures: dict[str, int] | None = None  # how many relevant features were measured by what
+    details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
+
+
+class Learner(ABC, Generic[B]):
+    """The base of all algorithms.
+
+    A class declares how it touches the data and what it can learn; nobody asks for its type.
+    """
 
     method: ClassVar[str]  # its name in the registry
+    reads: ClassVar[Reads]
+    targets: ClassVar[frozenset[Kind]] = ONLY_CLASSES  # what it can learn
+    predicts: ClassVar[bool] = False
+    knows_groups: ClassVar[bool] = False
 
+    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
+    exempt_from_checks: ClassVar[dict[str, str]] = {}
+
+    _listener: Report | None = None  # who wants to know how far the work inside a block is
     n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
 
     @classmethod
     def parameter_names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
 
-    def check_parameters(self) -> None:
-        """Refuse, with a ValueError, parameters that make no sense."""
-        raise NotImplementedError
-
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        raise NotImplementedError
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """All that was learned, as arrays."""
-        raise NotImplementedError
-
-    def _header(self) -> dict[str, Any]:
-        """What is needed beside the arrays, as JSON."""
-        raise NotImplementedError
-
-    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up what ``_arrays`` and ``_header`` gave."""
-        raise NotImplementedError
-
     def parameters(self) -> dict[str, Any]:
         """The parameters by name, as JSON can hold them."""
-        return {name: plain(getattr(self, name)) for name in self.parameter_names()}
+        return {name: to_builtin(getattr(self, name)) for name in self.parameter_names()}
+
+    @abstractmethod
+    def check_parameters(self) -> None:
+        """Refuse, with a ValueError, parameters that make no sense."""
+
+    # ---- learning
+
+    @property
+    def passes(self) -> int:
+        """How often the data is read."""
+        return 1
+
+    @abstractmethod
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+        origin: str = "",
+    ) -> Self:
+        """Forget everything and be ready for the first block.
+
+        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has the target of every
+        row, for methods that see all rows at once. ``origin`` is where the data comes from, for messages.
+        """
+
+    def reset(self) -> None:
+        """Be as if nothing had ever been learned."""
+        self.__dict__.pop("_memory", None)
+
+    @abstractmethod
+    def partial_fit_block(self, block: B) -> Self:
+        """Learn one more block; ``start`` comes before the first."""
+
+    def listen(self, listener: Report | None) -> None:
+        """Say from now on, or no more, how far the work inside a block is."""
+        self._listener = listener
+
+    def report(self, unit: str, done: int, total: int | None) -> None:
+        """Say how far the work inside a block is, to whoever listens."""
+        if self._listener:
+            self._listener(unit, done, total)
+
+    def width_of(self, source: DataSource) -> int | None:
+        """The number of features of a source, as far as it is known beforehand."""
+        return source.n_features
+
+    @property
+    def missing_rows(self) -> Missing:
+        """What is to be done with missing values in rows."""
+        return "error"
+
+    @property
+    @abstractmethod
+    def started(self) -> bool:
+        """Whether there is something to go on with."""
+
+    @property
+    @abstractmethod
+    def n_learned(self) -> int:
+        """How much has been learned, over all passes: rows, or features for methods that take columns."""
+
+    @property
+    @abstractmethod
+    def n_rows_(self) -> int:
+        """Rows seen."""
+
+    @property
+    @abstractmethod
+    def n_nonzero_(self) -> int:
+        """Non-zeros seen."""
+
+    @property
+    def mistakes(self) -> int | None:
+        """Rows predicted wrongly before they were learned; None for methods that do not predict."""
+        return None
+
+    @property
+    def updates(self) -> int | None:
+        """Rows that something was learned from; None for methods that do not learn row by row."""
+        return None
+
+    def finish(self, origin: str = "") -> Self:
+        """The end of the data: refuse what cannot have taught anything, naming ``origin``."""
+        return self
+
+    # ---- what was learned
+
+    @abstractmethod
+    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The chosen ids, ascending, and their scores."""
 
     def selection(self) -> Selection:
         """The selected features, with scores and names; its size is that of the selection."""
@@ -59,40 +167,82 @@ class Learner:
         names = self._names()
         return Selection(indices, scores, None if names is None else names[indices])
 
+    def findings(self) -> Findings:
+        """What a run reports beside the selection."""
+        return Findings()
+
+    def predictor(self) -> Callable[[B], NDArray[Any]]:
+        """What predicts the rows of a block, made once for as many blocks as there are; for methods that predict."""
+        raise UsageError(f"{self.method} selects features and predicts nothing")
+
+    @property
+    def feature_names(self) -> NDArray[Any] | None:
+        """The names of all features, if they are known."""
+        return self._names()
+
     def _names(self) -> NDArray[Any] | None:
-        return getattr(self, "feature_names_in_", None)
+        """The names of all features, if they are known."""
+        return self.__dict__.get("feature_names_in_")
+
+    def _set_names(self, names: Any | None) -> None:
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
+    # ---- saving
+
+    @abstractmethod
+    def _header(self) -> dict[str, Any]:
+        """What is needed beside the arrays, as JSON."""
+
+    @abstractmethod
+    def _arrays(self) -> Arrays:
+        """All that was learned, as arrays."""
+
+    @abstractmethod
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        """Take up what ``_header`` and ``_arrays`` gave, once it is clear that it fits together."""
+
+    def model(self, note: dict[str, Any] | None = None) -> Model:
+        """All that was learned; its arrays are those learning goes on with, so copy it to keep it."""
+        params = {name: _as_json(value) for name, value in self.parameters().items()}
+        header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
+        names = self._names()
+        if names is not None:
+            arrays |= texts_to_arrays(NAMES, names)
+        return Model(self.method, params, header, arrays, note)
+
+    @classmethod
+    def from_model(cls, model: Model, origin: str = "a model in memory") -> Self:
+        """A learner that goes on where the model was made."""
+        with refusing_damage(origin):
+            learner = cls(**{name: _from_json(value) for name, value in model.params.items()})
+            learner.check_parameters()
+            header, arrays = dict(model.header), dict(model.arrays)
+            learner.n_features_in_ = count_of(header, "n_features")
+            if "named_ids" not in arrays:
+                learner._set_names(texts_of_arrays(NAMES, arrays))
+                arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
+            learner._restore(header, arrays)
+        return learner
 
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
         """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
 
-        ``note`` is kept in the file's header as JSON, for whoever wrote it.
+        ``note`` is kept in the file as JSON, for whoever wrote it.
         """
-        header = {
-            "method": self.method,
-            "version": __version__,
-            "params": {name: _as_json(value) for name, value in self.parameters().items()},
-            "n_features": self.n_features_in_,
-            "note": note,
-            **self._header(),
-        }
-        arrays = self._arrays()
-        names = self._names()
-        if names is not None:
-            arrays["feature_names"] = names.astype(str)
-        write_model(path, header, arrays)
-
-    @classmethod
-    def from_saved(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """What ``save`` wrote, ready to go on."""
-        learner = cls(**{name: _from_json(value) for name, value in header["params"].items()})
-        learner.n_features_in_ = header["n_features"]
-        if "feature_names" in arrays:
-            learner.feature_names_in_ = arrays["feature_names"].astype(object)
-        learner._restore(header, arrays)
-        return learner
+        self.model(note).save(path)
 
 
-def plain(value: Any) -> Any:
+def count_of(header: dict[str, Any], name: str, most: int = 2**62) -> int:
+    """A number of things in the header of a model."""
+    value = header[name]
+    if not is_integer(value) or not 0 <= value <= most:
+        raise ValueError(f"{name} is {str(value)[:40]!r}")
+    return int(value)
+
+
+def to_builtin(value: Any) -> Any:
     """NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
 
     What a generator would draw next is saved apart.
@@ -105,7 +255,7 @@ def plain(value: Any) -> Any:
 def _as_json(value: Any) -> Any:
     """A parameter as JSON gives it back: keys of any kind become pairs."""
     if isinstance(value, dict):
-        return {"pairs": [[plain(key), weight] for key, weight in value.items()]}
+        return {"pairs": [[to_builtin(key), weight] for key, weight in value.items()]}
     return value
 
 
@@ -119,11 +269,23 @@ def require(condition: bool, name: str, value: Any, expected: str) -> None:
         raise ValueError(f"{name}={value!r}: must be {expected}")
 
 
-def is_whole(value: Any) -> bool:
+def require_one_of(name: str, value: Any, allowed: Any) -> None:
+    """Refuse a parameter that is not one of some values."""
+    fits = any(value is option or (type(value) is type(option) and value == option) for option in allowed)
+    require(fits, name, value, " or ".join(map(repr, allowed)))
+
+
+def require_budget(value: Any) -> None:
+    """``n_features_to_select`` of methods that can decide by themselves: None or a number of features."""
+    fits = value is None or (is_integer(value) and 1 <= value < MOST_FEATURES)
+    require(fits, "n_features_to_select", value, f"None or an integer of 1 or more, below {MOST_FEATURES:,}")
+
+
+def is_integer(value: Any) -> bool:
     """Whether a value is an integer, and not a truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number, and not a truth value."""
-    return is_whole(value) or (isinstance(value, float | np.floating) and bool(np.isfinite(value)))
+    return is_integer(value) or (isinstance(value, float | np.floating) and bool(np.isfinite(value)))

@@ -6,32 +6,30 @@ which class, have each value.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
-from .dependence import MISSING, entropy
-
-Array = Any
+from ..types import F64, I32, I64, Bool
+from .contents import MISSING
+from .dependence import entropy
 
 MDL = 0  # as a number of bins
 
 
 @kernel
 def bin_columns(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    weights: Array,
-    classes: Array,
-    class_counts: Array,
-    wanted: Array,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    weights: F64,
+    classes: I32,
+    class_counts: F64,
+    wanted: Bool,
     bins: int,
     start: int,
     stop: int,
-    codes: Array,
-    n_levels: Array,
+    codes: I32,
+    n_levels: I64,
 ) -> None:
     """Replace the codes of columns from ``start`` to ``stop`` that are ``wanted`` by those of bins.
 
@@ -53,8 +51,8 @@ def bin_columns(
             row = indices[i]
             counts[negative, classes[row]] -= weights[row]
             if codes[i] != MISSING:
-                place = codes[i] - 1 if codes[i] <= negative else codes[i]
-                counts[place, classes[row]] += weights[row]
+                level = codes[i] - 1 if codes[i] <= negative else codes[i]
+                counts[level, classes[row]] += weights[row]
         bin_of = np.zeros(levels, np.int64)
         if bins == MDL:
             cut_by_description_length(counts, bin_of)
@@ -62,8 +60,8 @@ def bin_columns(
             cut_by_frequency(counts, bins, bin_of)
         zero = bin_of[negative]
         used = 0
-        for place in range(levels):
-            used = max(used, bin_of[place] + 1)
+        for level in range(levels):
+            used = max(used, bin_of[level] + 1)
         for i in range(begin, end):
             if codes[i] == MISSING:
                 continue
@@ -73,23 +71,23 @@ def bin_columns(
 
 
 @kernel
-def cut_by_frequency(counts: Array, bins: int, bin_of: Array) -> None:
-    """The bin of every level: where the middle of its rows falls when all rows are shared out evenly."""
+def cut_by_frequency(counts: F64, bins: int, bin_of: I64) -> None:
+    """The bin of every level: where the middle of its rows falls when all rows are divided evenly."""
     total = counts.sum()
     before = 0.0
     last, used = -1, -1
-    for place in range(counts.shape[0]):
-        here = max(0.0, counts[place].sum())
-        share = min(bins - 1, int(bins * (before + 0.5 * here) / total))
-        if share != last:
+    for level in range(counts.shape[0]):
+        here = max(0.0, counts[level].sum())
+        evenly = min(bins - 1, int(bins * (before + 0.5 * here) / total))
+        if evenly != last:
             used += 1
-            last = share
-        bin_of[place] = used
+            last = evenly
+        bin_of[level] = used
         before += here
 
 
 @kernel
-def cut_by_description_length(counts: Array, bin_of: Array) -> None:
+def cut_by_description_length(counts: F64, bin_of: I64) -> None:
     """The bin of every level by recursive entropy cuts, as long as they pay (Fayyad and Irani 1993)."""
     levels, n_classes = counts.shape
     cuts = np.zeros(levels, np.bool_)  # whether a bin begins at a level
@@ -99,20 +97,20 @@ def cut_by_description_length(counts: Array, bin_of: Array) -> None:
     left, right, whole = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     while open_ranges:
         open_ranges -= 1
-        first, behind = stack[open_ranges]
+        first, end = stack[open_ranges]
         for c in range(n_classes):
             whole[c] = 0.0
-            for place in range(first, behind):
-                whole[c] += max(0.0, counts[place, c])
+            for level in range(first, end):
+                whole[c] += max(0.0, counts[level, c])
         total = whole.sum()
         if total <= 1.0:
             continue
         bits = entropy(whole, n_classes, total)
         best, at = bits, -1
         left[:] = 0.0
-        for place in range(first + 1, behind):
+        for level in range(first + 1, end):
             for c in range(n_classes):
-                left[c] += max(0.0, counts[place - 1, c])
+                left[c] += max(0.0, counts[level - 1, c])
                 right[c] = whole[c] - left[c]
             below = left.sum()
             if below <= 0.0 or below >= total:
@@ -121,13 +119,13 @@ def cut_by_description_length(counts: Array, bin_of: Array) -> None:
                 below * entropy(left, n_classes, below) + (total - below) * entropy(right, n_classes, total - below)
             ) / total
             if parted < best - 1e-12:
-                best, at = parted, place
+                best, at = parted, level
         if at < 0:
             continue
         left[:] = 0.0
-        for place in range(first, at):
+        for level in range(first, at):
             for c in range(n_classes):
-                left[c] += max(0.0, counts[place, c])
+                left[c] += max(0.0, counts[level, c])
         kinds = left_kinds = right_kinds = 0
         for c in range(n_classes):
             right[c] = whole[c] - left[c]
@@ -141,9 +139,9 @@ def cut_by_description_length(counts: Array, bin_of: Array) -> None:
         if bits - best > (np.log2(total - 1.0) + price) / total:
             cuts[at] = True
             stack[open_ranges, 0], stack[open_ranges, 1] = first, at
-            stack[open_ranges + 1, 0], stack[open_ranges + 1, 1] = at, behind
+            stack[open_ranges + 1, 0], stack[open_ranges + 1, 1] = at, end
             open_ranges += 2
     bins = 0
-    for place in range(levels):
-        bins += cuts[place]
-        bin_of[place] = bins
+    for level in range(levels):
+        bins += cuts[level]
+        bin_of[level] = bins

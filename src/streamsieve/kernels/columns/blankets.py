@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from ..rows.batch import unsigned
+from ..types import F64, I32, I64, Bool, unsigned
 from .dependence import spread_codes, standardize_column
 from .independence import (
     FLAT,
+    Tests,
     association,
+    count_statistic,
+    fisher_statistic,
     next_set,
+    statistic_given,
     stratify,
-    test_correlation,
-    test_counts,
-    test_given,
 )
-
-Array = Any
 
 CENTRE = 0  # the slot of the variable whose blanket or neighbours are sought
 FIRST_SLOTS = 16
@@ -29,30 +28,30 @@ AS_STRONG = 1e-9  # associations no further apart, for their size, are equal: ro
 class Columns(NamedTuple):
     """Columns, CSC and none of them constant; the target is the last."""
 
-    indptr: Array
-    indices: Array
-    values: Array
-    norms: Array  # float64, lengths of the centred columns
-    codes: Array  # int32, per non-zero, where some columns are discrete
-    n_levels: Array  # int64, per column; 0 for one that is not discrete
+    indptr: I64
+    indices: I32
+    values: F64
+    norms: F64  # lengths of the centred columns
+    codes: I32  # per non-zero, where some columns are discrete
+    n_levels: I64  # per column; 0 for one that is not discrete
 
 
 class Variables(NamedTuple):
     """Columns that tests are about, a slot each."""
 
-    correlations: Array  # float64, slots x slots
-    codes: Array  # int32, slots x rows; no rows where no column is discrete
-    n_levels: Array  # int64, per slot
+    correlations: F64  # slots x slots
+    codes: I32  # slots x rows; no rows where no column is discrete
+    n_levels: I64  # per slot
 
 
 @kernel
-def no_variables(columns: Any, n_slots: int, n_rows: int) -> Any:
+def no_variables(columns: Columns, n_slots: int, n_rows: int) -> Variables:
     coded = n_rows if columns.n_levels.max() > 0 else 0
     return Variables(np.zeros((n_slots, n_slots)), np.zeros((n_slots, coded), np.int32), np.zeros(n_slots, np.int64))
 
 
 @kernel
-def with_more_variables(variables: Any) -> Any:
+def with_more_variables(variables: Variables) -> Variables:
     """The same variables, with twice the slots."""
     slots, coded = variables.codes.shape
     more = Variables(
@@ -65,7 +64,7 @@ def with_more_variables(variables: Any) -> Any:
 
 
 @kernel
-def with_more_rows(matrix: Array) -> Array:
+def with_more_rows(matrix: F64) -> F64:
     """The same matrix, with twice the rows."""
     more = np.zeros((2 * matrix.shape[0], matrix.shape[1]))
     more[: matrix.shape[0]] = matrix
@@ -73,7 +72,7 @@ def with_more_rows(matrix: Array) -> Array:
 
 
 @kernel
-def take_codes(columns: Any, column: int, variables: Any, slot: int) -> None:
+def take_codes(columns: Columns, column: int, variables: Variables, slot: int) -> None:
     """Write a column's codes, if it has some, to a slot."""
     variables.n_levels[slot] = columns.n_levels[column]
     if columns.n_levels[column] > 0:
@@ -81,7 +80,7 @@ def take_codes(columns: Any, column: int, variables: Any, slot: int) -> None:
 
 
 @kernel
-def product_with(columns: Any, column: int, dense: Array) -> float:
+def product_with(columns: Columns, column: int, dense: F64) -> float:
     """The product of a column, scaled to length 1 but not centred, and a centred vector."""
     product = 0.0
     for i in range(unsigned(columns.indptr[column]), unsigned(columns.indptr[column + 1])):
@@ -90,7 +89,7 @@ def product_with(columns: Any, column: int, dense: Array) -> float:
 
 
 @kernel
-def standardize(columns: Any, column: int, weights: Array, out: Array) -> None:
+def standardize(columns: Columns, column: int, weights: F64, out: F64) -> None:
     standardize_column(columns.indptr, columns.indices, columns.values, weights, column, columns.norms[column], out)
 
 
@@ -103,16 +102,18 @@ def is_stronger(one: float, other: float) -> bool:
 
 
 @kernel
-def test_residuals(tests: Any, shared: float, spread: float, other_spread: float, n_given: int) -> tuple[float, int]:
-    """The test of two variables given others, from what those leave of their covariance and variances."""
+def residual_statistic(
+    tests: Tests, shared: float, spread: float, other_spread: float, n_given: int
+) -> tuple[float, int]:
+    """The statistic of two variables given others, from what those leave of their covariance and variances."""
     correlation = np.nan
     if spread >= FLAT and other_spread >= FLAT:
         correlation = shared / np.sqrt(spread * other_spread)
-    return test_correlation(tests, correlation, n_given)
+    return fisher_statistic(tests, correlation, n_given)
 
 
 @kernel
-def grow_blanket(columns: Any, tests: Any, weights: Array) -> tuple[Array, Array, Any]:
+def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64, Variables]:
     """IAMB's first phase: the column most associated with the target given all that joined joins, while there is one.
 
     Back     the columns that joined, in order; their associations then; and all as variables, the target first.
@@ -146,7 +147,7 @@ def grow_blanket(columns: Any, tests: Any, weights: Array) -> tuple[Array, Array
                 continue
             if by_counts and columns.n_levels[column] > 0:
                 take_codes(columns, column, variables, n + 1)
-                value, freedom = test_counts(
+                value, freedom = count_statistic(
                     tests,
                     variables.codes[n + 1],
                     columns.n_levels[column],
@@ -157,7 +158,7 @@ def grow_blanket(columns: Any, tests: Any, weights: Array) -> tuple[Array, Array
                     tests.table,
                 )
             else:
-                value, freedom = test_residuals(tests, shared[column], spread[column], target_spread, n)
+                value, freedom = residual_statistic(tests, shared[column], spread[column], target_spread, n)
             strength = association(tests, value, freedom)
             if is_stronger(strength, top):
                 best, top = column, strength
@@ -182,38 +183,38 @@ def grow_blanket(columns: Any, tests: Any, weights: Array) -> tuple[Array, Array
             new[:] = 0.0
             continue
         new /= length
-        share = target @ new
-        target_spread -= share * share
+        product = target @ new
+        target_spread -= product * product
         for column in range(n_columns):
             if free[column]:
                 mine = product_with(columns, column, new)
                 spread[column] -= mine * mine
-                shared[column] -= mine * share
+                shared[column] -= mine * product
     return joined, strengths, variables
 
 
 @kernel
-def sweep(matrix: Array, pivot: int, sign: float) -> None:
+def sweep(matrix: F64, pivot: int, sign: float) -> None:
     """Condition all variables of a covariance matrix on one, in place (``sign`` 1), or take that back (-1).
 
-    Among variables that are not conditioned on stand what is left of their covariances; with those that are, the
-    coefficients of the regression on them; among the latter, less their inverse.
+    Between variables that are not conditioned on it then holds what is left of their covariances; with those that are,
+    the coefficients of the regression on them; among the latter, less their inverse.
     """
     scale = matrix[pivot, pivot]
     size = matrix.shape[0]
     row = matrix[pivot].copy()
     for a in range(size):
         if a != pivot:
-            share = row[a] / scale
+            coefficient = row[a] / scale
             for b in range(size):
-                matrix[a, b] -= share * row[b]
+                matrix[a, b] -= coefficient * row[b]
     for a in range(size):
         matrix[pivot, a] = matrix[a, pivot] = sign * row[a] / scale
     matrix[pivot, pivot] = -1.0 / scale
 
 
 @kernel
-def shrink_blanket(variables: Any, tests: Any, n: int) -> Array:
+def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
     """IAMB's second phase: which of ``n`` columns stay. In order, each goes that is independent given the others."""
     stays = np.ones(n, np.bool_)
     swept = variables.correlations[: n + 1, : n + 1].copy()
@@ -236,12 +237,12 @@ def shrink_blanket(variables: Any, tests: Any, n: int) -> Array:
                 n_given += 1
                 discrete = discrete and variables.n_levels[other] > 0
         if discrete:
-            value, freedom = test_given(variables, tests, slot, CENTRE, given, n_given)
+            value, freedom = statistic_given(variables, tests, slot, CENTRE, given, n_given)
         else:
             spread = -1.0 / swept[slot, slot]
             shared = swept[slot, CENTRE] * spread
             target_spread = swept[CENTRE, CENTRE] + swept[slot, CENTRE] * shared
-            value, freedom = test_residuals(tests, shared, spread, target_spread, n_given)
+            value, freedom = residual_statistic(tests, shared, spread, target_spread, n_given)
         if association(tests, value, freedom) == 0.0:
             stays[slot - 1] = False
             sweep(swept, slot, -1.0)
@@ -253,7 +254,7 @@ def shrink_blanket(variables: Any, tests: Any, n: int) -> Array:
 
 @kernel
 def weakest_association(
-    variables: Any, tests: Any, one: int, pool: Array, n_pool: int, fixed: int, most: int, given: Array
+    variables: Variables, tests: Tests, one: int, pool: I64, n_pool: int, fixed: int, most: int, given: I64
 ) -> tuple[float, int]:
     """The least association of a slot and the centre given sets of a pool, and the size of the set that gives it.
 
@@ -271,7 +272,7 @@ def weakest_association(
         while more:
             for i in range(size):
                 given[fixed + i] = pool[chosen[i]]
-            value, freedom = test_given(variables, tests, one, CENTRE, given, fixed + size)
+            value, freedom = statistic_given(variables, tests, one, CENTRE, given, fixed + size)
             strength = association(tests, value, freedom)
             if strength == 0.0:
                 return 0.0, fixed + size
@@ -283,8 +284,8 @@ def weakest_association(
 
 @kernel
 def parents_and_children(
-    columns: Any, tests: Any, centre: int, most: int, weights: Array
-) -> tuple[Array, Array, Array, Array]:
+    columns: Columns, tests: Tests, centre: int, most: int, weights: F64
+) -> tuple[I64, F64, I64, I64]:
     """The candidate parents and children of a column by max-min, with sets of ``most`` at most to condition on.
 
     Next joins the column whose least association with the centre, given sets of those that joined, is largest, while
@@ -306,7 +307,7 @@ def parents_and_children(
             take_codes(columns, column, variables, 1)
             relevance[column] = product_with(columns, column, standard)
             variables.correlations[1, CENTRE] = relevance[column]
-            value, freedom = test_given(variables, tests, 1, CENTRE, given, 0)
+            value, freedom = statistic_given(variables, tests, 1, CENTRE, given, 0)
             strength = association(tests, value, freedom)
             least[column] = strength if strength > 0.0 else 0.0
     candidates = np.flatnonzero(least)
@@ -363,7 +364,7 @@ def parents_and_children(
 
 
 @kernel
-def separate(separators: Array, n_separators: Array, column: int, joined: Array, given: Array, size: int) -> None:
+def separate(separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int) -> None:
     """Note the set of slots that separates a column from the centre."""
     n_separators[column] = size
     for i in range(size):
@@ -371,7 +372,7 @@ def separate(separators: Array, n_separators: Array, column: int, joined: Array,
 
 
 @kernel
-def association_of_columns(columns: Any, tests: Any, one: int, other: int, given: Array, weights: Array) -> float:
+def association_of_columns(columns: Columns, tests: Tests, one: int, other: int, given: I64, weights: F64) -> float:
     """How strongly two columns are associated given some others."""
     n_rows, size = weights.size, given.size + 2
     wanted = np.empty(size, np.int64)
@@ -384,5 +385,5 @@ def association_of_columns(columns: Any, tests: Any, one: int, other: int, given
         for earlier in range(slot):
             product = product_with(columns, wanted[earlier], standard)
             variables.correlations[slot, earlier] = variables.correlations[earlier, slot] = product
-    value, freedom = test_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
+    value, freedom = statistic_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
     return association(tests, value, freedom)

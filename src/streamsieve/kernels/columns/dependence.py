@@ -6,33 +6,28 @@ weights that sum to their number.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
-from ..rows.batch import unsigned
-
-Array = Any
+from ..types import F64, I32, I64, unsigned
+from .contents import MISSING
 
 EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
 CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
-MISSING = -1  # the code of a missing value
 CELLS_PER_ROW = 8  # of a table of pairs
-FEW_LEVELS = 64  # that are found one by one; of more, all values are sorted
 
 
 @kernel
 def correlate_with_target(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    weights: Array,
-    target: Array,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    weights: F64,
+    target: F64,
     start: int,
     stop: int,
-    relevance: Array,
-    norms: Array,
+    relevance: F64,
+    norms: F64,
 ) -> None:
     """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
 
@@ -62,7 +57,7 @@ def correlate_with_target(
 
 
 @kernel
-def correlate_with_kept(indptr: Array, indices: Array, values: Array, column: int, norm: float, kept: Array) -> float:
+def correlate_with_kept(indptr: I64, indices: I32, values: F64, column: int, norm: float, kept: F64) -> float:
     """|correlation| of a column with a kept one, which is centred, of length 1 and times the weights."""
     product = 0.0
     for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
@@ -72,7 +67,7 @@ def correlate_with_kept(indptr: Array, indices: Array, values: Array, column: in
 
 @kernel
 def standardize_column(
-    indptr: Array, indices: Array, values: Array, weights: Array, column: int, norm: float, out: Array
+    indptr: I64, indices: I32, values: F64, weights: F64, column: int, norm: float, out: F64
 ) -> None:
     """Write a column as ``correlate_with_kept`` wants its last argument."""
     begin, end = indptr[column], indptr[column + 1]
@@ -87,75 +82,18 @@ def standardize_column(
 
 
 @kernel
-def code_columns(
-    indptr: Array, values: Array, wanted: Array, start: int, stop: int, codes: Array, n_levels: Array
-) -> None:
-    """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
-
-    A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
-    among them whether it occurs or not.
-    """
-    few = np.empty(FEW_LEVELS)
-    for column in range(start, stop):
-        if not wanted[column]:
-            continue
-        begin, end = indptr[column], indptr[column + 1]
-        levels, known = few, find_levels(values, begin, end, few)
-        if known > FEW_LEVELS:
-            levels, known = np.sort(values[begin:end]), 0  # NaN last
-            for i in range(levels.size):
-                if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
-                    levels[known] = levels[i]
-                    known += 1
-        for i in range(begin, end):
-            codes[i] = MISSING if values[i] != values[i] else place_of(levels, known, values[i]) + 1
-        n_levels[column] = known + 1
-
-
-@kernel
-def find_levels(values: Array, begin: int, end: int, levels: Array) -> int:
-    """Write the different values from ``begin`` to ``end`` in ascending order; how many, or one more than have room."""
-    known = 0
-    for i in range(begin, end):
-        if values[i] != values[i]:
-            continue
-        at = place_of(levels, known, values[i])
-        if at == known or levels[at] != values[i]:
-            if known == levels.size:
-                return known + 1
-            for j in range(known, at, -1):
-                levels[j] = levels[j - 1]
-            levels[at] = values[i]
-            known += 1
-    return known
-
-
-@kernel
-def place_of(levels: Array, known: int, value: float) -> int:
-    """Where a value stands, or belongs, among ascending ones."""
-    low, high = 0, known
-    while low < high:
-        middle = (low + high) // 2
-        if levels[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def entropy(counts: Array, size: int, total: float) -> float:
+def entropy(counts: F64, size: int, total: float) -> float:
     """In bits."""
     bits = 0.0
     for i in range(size):
         if counts[i] > 0.0:
-            share = counts[i] / total
-            bits -= share * np.log2(share)
+            fraction = counts[i] / total
+            bits -= fraction * np.log2(fraction)
     return bits
 
 
 @kernel
-def entropies(joint: Array, n_first: int, n_second: int, total: float, margin: Array) -> tuple[float, float, float]:
+def entropies(joint: F64, n_first: int, n_second: int, total: float, margin: F64) -> tuple[float, float, float]:
     """Of two variables, each alone and together, from their joint counts; ``margin`` is scratch."""
     together = entropy(joint, n_first * n_second, total)
     for a in range(n_first):
@@ -186,16 +124,16 @@ def scratch_cells(n_first: int, n_second: int, n_rows: int) -> int:
 
 @kernel
 def count_pairs(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
     column: int,
     n_levels: int,
-    weights: Array,
-    other: Array,
-    other_counts: Array,
+    weights: F64,
+    other: I32,
+    other_counts: F64,
     n_other: int,
-    joint: Array,
+    joint: F64,
 ) -> None:
     """The weight of rows with each pair of codes, of a coded column and of a variable with a code for every row.
 
@@ -216,21 +154,21 @@ def count_pairs(
 
 @kernel
 def pair_entropies(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
     column: int,
     n_levels: int,
-    weights: Array,
-    other: Array,
-    other_counts: Array,
+    weights: F64,
+    other: I32,
+    other_counts: F64,
     n_other: int,
-    joint: Array,
-    margin: Array,
+    joint: F64,
+    margin: F64,
 ) -> tuple[float, float, float]:
     """Entropies of a coded column and a variable as in ``count_pairs``, each alone and together.
 
-    Given    joint, margin: scratch, as ``scratch_cells`` tells and for as many numbers as either has levels.
+    Given    joint, margin: scratch, of ``scratch_cells`` cells and of as many as either has levels.
     """
     if n_levels * n_other > joint.size:
         dense = np.empty(weights.size, np.int32)
@@ -242,17 +180,17 @@ def pair_entropies(
 
 @kernel
 def uncertainty(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
     column: int,
     n_levels: int,
-    weights: Array,
-    other: Array,
-    other_counts: Array,
+    weights: F64,
+    other: I32,
+    other_counts: F64,
     n_other: int,
-    joint: Array,
-    margin: Array,
+    joint: F64,
+    margin: F64,
 ) -> float:
     """Symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
     bits = pair_entropies(
@@ -263,16 +201,16 @@ def uncertainty(
 
 @kernel
 def uncertainties_of_target(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
-    n_levels: Array,
-    weights: Array,
-    classes: Array,
-    class_counts: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
+    n_levels: I64,
+    weights: F64,
+    classes: I32,
+    class_counts: F64,
     start: int,
     stop: int,
-    relevance: Array,
+    relevance: F64,
 ) -> None:
     """``relevance`` = symmetrical uncertainty of coded columns from ``start`` to ``stop`` and the classes of rows."""
     largest = 1
@@ -300,52 +238,7 @@ def uncertainties_of_target(
 
 
 @kernel
-def find_discrete(indptr: Array, values: Array, most: int, start: int, stop: int, discrete: Array) -> None:
-    """Which columns from ``start`` to ``stop`` hold whole numbers alone, ``most`` different ones with 0 at most."""
-    levels = np.empty(most - 1)
-    for column in range(start, stop):
-        discrete[column] = True
-        for i in range(indptr[column], indptr[column + 1]):
-            if values[i] == values[i] and values[i] != np.floor(values[i]):
-                discrete[column] = False
-                break
-        if discrete[column]:
-            known = find_levels(values, indptr[column], indptr[column + 1], levels)
-            discrete[column] = known <= levels.size
-
-
-@kernel
-def find_gaps(indptr: Array, values: Array, start: int, stop: int, gaps: Array) -> None:
-    """Which columns from ``start`` to ``stop`` have missing values."""
-    for column in range(start, stop):
-        gaps[column] = False
-        for i in range(indptr[column], indptr[column + 1]):
-            if values[i] != values[i]:
-                gaps[column] = True
-                break
-
-
-@kernel
-def count_constant(indptr: Array, values: Array, n_rows: int) -> int:
-    """How many columns never vary, as far as their values are there."""
-    constant = 0
-    for column in range(indptr.size - 1):
-        begin, end = indptr[column], indptr[column + 1]
-        zeros = end - begin < n_rows
-        first = np.nan
-        varies = False
-        for i in range(begin, end):
-            if values[i] == values[i]:
-                if zeros or (first == first and values[i] != first):
-                    varies = True
-                    break
-                first = values[i]
-        constant += not varies
-    return constant
-
-
-@kernel
-def correlate_present(one: Array, other: Array, weights: Array) -> float:
+def correlate_present(one: F64, other: F64, weights: F64) -> float:
     """Correlation over the rows where neither variable is missing; 0 if one of them does not vary there.
 
     Given    one, other: a value for every row, times its weight; NaN is missing.
@@ -375,7 +268,7 @@ def correlate_present(one: Array, other: Array, weights: Array) -> float:
 
 
 @kernel
-def spread_values(indptr: Array, indices: Array, values: Array, weights: Array, column: int, out: Array) -> None:
+def spread_values(indptr: I64, indices: I32, values: F64, weights: F64, column: int, out: F64) -> None:
     """Write a column as ``correlate_present`` wants it."""
     out[:] = 0.0
     for i in range(indptr[column], indptr[column + 1]):
@@ -383,7 +276,7 @@ def spread_values(indptr: Array, indices: Array, values: Array, weights: Array, 
 
 
 @kernel
-def spread_codes(indptr: Array, indices: Array, codes: Array, column: int, out: Array) -> None:
+def spread_codes(indptr: I64, indices: I32, codes: I32, column: int, out: I32) -> None:
     """Write the code of every row of a column."""
     out[:] = 0
     for i in range(indptr[column], indptr[column + 1]):
@@ -392,7 +285,7 @@ def spread_codes(indptr: Array, indices: Array, codes: Array, column: int, out: 
 
 @kernel
 def entropies_present(
-    one: Array, n_one: int, other: Array, n_other: int, weights: Array, joint: Array, margin: Array
+    one: I32, n_one: int, other: I32, n_other: int, weights: F64, joint: F64, margin: F64
 ) -> tuple[float, float, float]:
     """Of two coded variables, each alone and together, over the rows where neither is missing.
 
@@ -429,9 +322,7 @@ def entropies_present(
 
 
 @kernel
-def margin_entropy(
-    codes: Array, n_levels: int, rows: Array, known: int, weights: Array, total: float, margin: Array
-) -> float:
+def margin_entropy(codes: I32, n_levels: int, rows: I64, known: int, weights: F64, total: float, margin: F64) -> float:
     """The entropy of a coded variable over some rows."""
     for a in range(n_levels):
         margin[a] = 0.0

@@ -1,21 +1,16 @@
-"""Batch filters over coded columns: FCBF and mRMR."""
+"""Batch filters over coded columns: FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005)."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from ..jit import kernel
+from ..types import F64, I32, I64, Bool
 from .dependence import EQUAL, pair_entropies, scratch_cells, spread_codes, uncertainty
-
-Array = Any
 
 
 @kernel
-def spread_out(
-    indptr: Array, indices: Array, codes: Array, column: int, weights: Array, dense: Array, counts: Array
-) -> None:
+def spread_and_count(indptr: I64, indices: I32, codes: I32, column: int, weights: F64, dense: I32, counts: F64) -> None:
     """Write a column's code for every row, and the weight of each code."""
     spread_codes(indptr, indices, codes, column, dense)
     counts[:] = 0.0
@@ -25,24 +20,24 @@ def spread_out(
 
 @kernel
 def filter_by_correlation(
-    indptr: Array, indices: Array, codes: Array, n_levels: Array, relevance: Array, order: Array, weights: Array
-) -> Array:
-    """Which columns FCBF keeps (Yu and Liu 2003).
+    indptr: I64, indices: I32, codes: I32, n_levels: I64, relevance: F64, order: I64, weights: F64
+) -> Bool:
+    """Which columns FCBF keeps.
 
-    Given    order: all columns, the most relevant first. From there on each that is still in takes out all behind it
+    Given    order: all columns, the most relevant first. From there on each that is still in removes all after it
              that are no more uncertain of the target than of it: SU(F, Y) >= SU(F, C).
     """
     stays = np.ones(order.size, np.bool_)
     widest = n_levels.max()
     dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
     joint, margin = np.empty(scratch_cells(widest, widest, weights.size)), np.empty(widest)
-    for place in range(order.size):
-        column = order[place]
+    for rank in range(order.size):
+        column = order[rank]
         if not stays[column]:
             continue
-        spread_out(indptr, indices, codes, column, weights, dense, counts)
-        for behind in range(place + 1, order.size):
-            other = order[behind]
+        spread_and_count(indptr, indices, codes, column, weights, dense, counts)
+        for later in range(rank + 1, order.size):
+            other = order[later]
             if stays[other]:
                 shared = uncertainty(
                     indptr,
@@ -63,16 +58,16 @@ def filter_by_correlation(
 
 @kernel
 def informations(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
-    n_levels: Array,
-    weights: Array,
-    dense: Array,
-    counts: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
+    n_levels: I64,
+    weights: F64,
+    dense: I32,
+    counts: F64,
     n_other: int,
-    wanted: Array,
-    out: Array,
+    wanted: Bool,
+    out: F64,
 ) -> None:
     """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``count_pairs``."""
     widest = max(n_levels.max(), n_other)
@@ -87,17 +82,17 @@ def informations(
 
 @kernel
 def choose_relevant_and_new(
-    indptr: Array,
-    indices: Array,
-    codes: Array,
-    n_levels: Array,
-    relevance: Array,
-    weights: Array,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
+    n_levels: I64,
+    relevance: F64,
+    weights: F64,
     budget: int,
     by_quotient: bool,
-    scores: Array,
-) -> Array:
-    """The columns that mRMR chooses, the first first (Peng, Long, Ding 2005), and their ``scores`` when chosen.
+    scores: F64,
+) -> I64:
+    """The columns that mRMR chooses, the first first, and their ``scores`` when chosen.
 
     Given    relevance: mutual information with the target. Next is always the column with the largest relevance less
              its mean mutual information with those chosen, or divided by it; of equals the first.
@@ -121,6 +116,6 @@ def choose_relevant_and_new(
         scores[number] = top
         free[best] = False
         if number + 1 < chosen.size:
-            spread_out(indptr, indices, codes, best, weights, dense, counts)
+            spread_and_count(indptr, indices, codes, best, weights, dense, counts)
             informations(indptr, indices, codes, n_levels, weights, dense, counts, n_levels[best], free, shared)
     return chosen

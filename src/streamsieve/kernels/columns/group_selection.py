@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from ..rows.batch import unsigned
+from ..types import F64, I32, I64, unsigned
 from .dependence import CONSTANT, EQUAL, standardize_column
 
-Array = Any
-
 KEPT, SEEN, IRRELEVANT, REDUNDANT, CLOSED = range(5)  # entries of ``counts``
-FLAT = 1e-12  # of a scatter: what is left within classes that a column tells apart
+FLAT = 1e-12  # of a scatter: what is left within classes that a column separates
 SAME = 1.0 - 1e-10  # |correlation| from which on two columns are the same
 CONVERGED, MOST_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sweep
 
@@ -21,42 +19,54 @@ CONVERGED, MOST_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sw
 class GroupState(NamedTuple):
     """The kept columns, those of the open group last, and how all pairs of them correlate."""
 
-    order: Array  # int32: slots in order of arrival, then the free ones
-    ids: Array  # int64, per slot
-    group: Array  # int64, per slot
-    between: Array  # float64, per slot: the share of scatter that is between classes
-    columns: Array  # float64, slots x rows: centred, of length 1
-    correlations: Array  # float64, slots x slots
-    classes: Array  # float64, slots x regressions: correlations with the classes, one against all others
-    weights: Array  # float64, slots x regressions: of the last regressions
-    counts: Array  # int64: kept; seen, not relevant, redundant so far; kept of groups that are closed
-    current: Array  # int64: the group that is open
+    order: I32  # slots in order of arrival, then the free ones
+    ids: I64  # per slot
+    group: I64  # per slot
+    between: F64  # per slot: the fraction of scatter that is between classes
+    columns: F64  # slots x rows: centred, of length 1
+    correlations: F64  # slots x slots
+    classes: F64  # slots x regressions: correlations with the classes, one against all others
+    weights: F64  # slots x regressions: of the last regressions
+    counts: I64  # kept; seen, not relevant, redundant so far; kept of groups that are closed
+    current: I64  # the group that is open
+
+
+class NewColumns(NamedTuple):
+    """Columns of a block, CSC, and their scatter."""
+
+    indptr: I64
+    indices: I32
+    values: F64
+    ids: I64
+    groups: I64
+    between: F64  # the fraction of scatter that is between classes
+    norms: F64  # lengths of the centred columns, 0 for constant ones
 
 
 class GroupRule(NamedTuple):
     """When a column stays."""
 
     epsilon: float  # what it must add to the score of all
-    critical: Array  # float64: of Student's t, by degrees of freedom
+    critical: F64  # of Student's t, by degrees of freedom
     penalty: float  # of the regressions; 0 for one that goes by the number of columns seen
     budget: int
 
 
 @kernel
 def scatter_of_classes(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    codes: Array,
-    class_counts: Array,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    codes: I32,
+    class_counts: F64,
     start: int,
     stop: int,
-    between: Array,
-    norms: Array,
+    between: F64,
+    norms: F64,
 ) -> None:
-    """What share of the scatter of columns from ``start`` to ``stop`` is between the classes; ``norms``: their lengths.
+    """What fraction of the scatter of columns from ``start`` to ``stop`` is between the classes; ``norms``: lengths.
 
-    Those are of the centred columns, 0 for constant ones.
+    Lengths are of the centred columns, 0 for constant ones.
     """
     n_classes = class_counts.size
     means, zeros = np.empty(n_classes), np.empty(n_classes)
@@ -91,39 +101,27 @@ def score(between: float, within: float) -> float:
 
 
 @kernel
-def scores_of_kept(state: Any) -> tuple[float, float, float, float]:
+def scores_of_kept(state: GroupState) -> tuple[float, float, float, float]:
     """Sums of scatter between and within classes over the kept columns; mean and deviation of their scores."""
     kept = state.counts[KEPT]
     between = total = 0.0
     for at in range(kept):
-        share = state.between[state.order[at]]
-        between += share
-        total += score(share, 1.0 - share)
+        fraction = state.between[state.order[at]]
+        between += fraction
+        total += score(fraction, 1.0 - fraction)
     mean = total / max(kept, 1)
     squares = 0.0
     for at in range(kept):
-        share = state.between[state.order[at]]
-        squares += (score(share, 1.0 - share) - mean) ** 2
+        fraction = state.between[state.order[at]]
+        squares += (score(fraction, 1.0 - fraction) - mean) ** 2
     return between, kept - between, mean, np.sqrt(squares / max(kept - 1, 1))
 
 
 @kernel
-def offer_in_groups(
-    state: Any,
-    rule: Any,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    ids: Array,
-    groups: Array,
-    between: Array,
-    norms: Array,
-    codes: Array,
-    class_counts: Array,
-    weights: Array,
-    start: int,
+def select_in_groups(
+    state: GroupState, rule: GroupRule, new: NewColumns, codes: I32, class_counts: F64, weights: F64, start: int
 ) -> int:
-    """Offer columns, one by one, closing groups on the way; how many were dealt with.
+    """Compare columns with the kept ones, one by one, closing groups on the way; how many were dealt with.
 
     Problem  a column joins the kept ones, U, if it raises their score, the scatter between classes of all of U for that
              within them, by more than ``epsilon``; or if its own score is not the mean of theirs by Student's t. Copies
@@ -133,8 +131,10 @@ def offer_in_groups(
              it stops with that column's number, negative and less 1.
     """
     counts, order = state.counts, state.order
+    indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
+    groups, between = new.groups, new.between
     sums = scores_of_kept(state)
-    for column in range(start, ids.size):
+    for column in range(start, new.ids.size):
         if groups[column] != state.current[0]:
             if close_group(state, rule, weights.size):
                 sums = scores_of_kept(state)
@@ -164,17 +164,17 @@ def offer_in_groups(
             counts[REDUNDANT] += 1
             continue
         counts[KEPT] += 1
-        state.ids[slot], state.group[slot], state.between[slot] = ids[column], groups[column], between[column]
+        state.ids[slot], state.group[slot], state.between[slot] = new.ids[column], groups[column], between[column]
         standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
         correlate_with_classes(state.columns[slot], codes, class_counts, state.classes[slot])
         state.weights[slot] = 0.0
         sums = scores_of_kept(state)
-    return int(ids.size)
+    return int(new.ids.size)
 
 
 @kernel
-def is_relevant(rule: Any, between: float, kept: int, sums: tuple[float, float, float, float]) -> bool:
-    """Whether a column of that share of scatter between classes joins."""
+def is_relevant(rule: GroupRule, between: float, kept: int, sums: tuple[float, float, float, float]) -> bool:
+    """Whether a column with that fraction of scatter between classes joins."""
     all_between, all_within, mean, deviation = sums
     mine = score(between, 1.0 - between)
     before = score(all_between, all_within) if kept else 0.0
@@ -187,7 +187,7 @@ def is_relevant(rule: Any, between: float, kept: int, sums: tuple[float, float, 
 
 
 @kernel
-def correlate_with_classes(standard: Array, codes: Array, class_counts: Array, out: Array) -> None:
+def correlate_with_classes(standard: F64, codes: I32, class_counts: F64, out: F64) -> None:
     """Correlations with each class against all others; of two classes with the second alone."""
     sums = np.zeros(class_counts.size)
     for row in range(codes.size):
@@ -199,7 +199,7 @@ def correlate_with_classes(standard: Array, codes: Array, class_counts: Array, o
 
 
 @kernel
-def close_group(state: Any, rule: Any, n_rows: int) -> bool:
+def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
     """Close the open group: drop what regressions give no weight, then beyond the budget what they give least.
 
     Whether there was anything to close.
@@ -235,13 +235,13 @@ def close_group(state: Any, rule: Any, n_rows: int) -> bool:
 
 
 @kernel
-def weight_of(state: Any, slot: int) -> float:
+def weight_of(state: GroupState, slot: int) -> float:
     """The largest weight of a column in any regression."""
     return float(np.abs(state.weights[slot]).max())
 
 
 @kernel
-def regress(state: Any, r: int, penalty: float) -> None:
+def regress(state: GroupState, r: int, penalty: float) -> None:
     """The Lasso of a class on the kept columns, by coordinate descent from the weights of before.
 
     Problem  min over w  |c - X w|^2 / 2 + penalty |w|_1,  c and the columns of X centred and of length 1. ``left`` is

@@ -8,13 +8,12 @@ The outcome is a statistic and its degrees of freedom, or NaN and the reason why
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..jit import kernel
-
-Array = Any
+from ..types import F64, I32, I64
 
 NORMAL, DETERMINED, UNTAKEN = 0, -1, -2  # instead of degrees of freedom: Fisher's |W|; why a test was not taken
 FLAT = 1e-12  # of a variance: what is left of one that others determine
@@ -22,21 +21,34 @@ SMALLEST = 1e-300
 STRONGEST = 1.7976931348623157e308  # an association without doubt
 
 
+class VariableSlots(Protocol):
+    """What a state has of the variables in its slots."""
+
+    @property
+    def correlations(self) -> F64: ...
+
+    @property
+    def codes(self) -> I32: ...
+
+    @property
+    def n_levels(self) -> I64: ...
+
+
 class Tests(NamedTuple):
     """What the tests need beside the variables."""
 
     critical: float  # of Fisher's Z
-    limits: Array  # float64: of G2 and chi squared, by degrees of freedom
+    limits: F64  # of G2 and chi squared, by degrees of freedom
     pearson: bool  # whether counts are tested by chi squared
     n_rows: int
     rows_each: int  # rows there must be for each degree of freedom by counts, for each variable by correlation
-    table: Array  # float64, scratch for counts
-    strata: Array  # int64, per row, scratch
-    matrix: Array  # float64, scratch for the squared number of variables in a test by correlation
+    table: F64  # scratch for counts
+    strata: I64  # per row, scratch
+    matrix: F64  # scratch for the squared number of variables in a test by correlation
 
 
 @kernel
-def partial_correlation(state: Any, one: int, other: int, given: Array, n_given: int, matrix: Array) -> float:
+def partial_correlation(state: VariableSlots, one: int, other: int, given: I64, n_given: int, matrix: F64) -> float:
     """The correlation of two variables given others; NaN if those determine one of the two.
 
     Given    matrix: scratch for (n_given + 2) squared numbers.
@@ -55,16 +67,16 @@ def partial_correlation(state: Any, one: int, other: int, given: Array, n_given:
         if pivot < FLAT:
             continue
         for a in range(out):
-            share = matrix[a, out] / pivot
+            coefficient = matrix[a, out] / pivot
             for b in range(out):
-                matrix[a, b] -= share * matrix[out, b]
+                matrix[a, b] -= coefficient * matrix[out, b]
     if matrix[0, 0] < FLAT or matrix[1, 1] < FLAT:
         return np.nan
     return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))
 
 
 @kernel
-def test_correlation(tests: Any, correlation: float, n_given: int) -> tuple[float, int]:
+def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[float, int]:
     """Fisher's |W| of a partial correlation given ``n_given`` others."""
     freedom = tests.n_rows - n_given - 3
     if freedom <= 0 or tests.rows_each * (n_given + 2) > tests.n_rows:
@@ -77,7 +89,7 @@ def test_correlation(tests: Any, correlation: float, n_given: int) -> tuple[floa
 
 
 @kernel
-def stratify(state: Any, tests: Any, given: Array, n_given: int) -> int:
+def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> int:
     """Write each row's stratum, its values of the given variables; how many there can be, 0 if too many to count."""
     n_strata = 1
     for g in range(n_given):
@@ -94,8 +106,8 @@ def stratify(state: Any, tests: Any, given: Array, n_given: int) -> int:
 
 
 @kernel
-def test_counts(
-    tests: Any, one: Array, n_one: int, other: Array, n_other: int, strata: Array, n_strata: int, table: Array
+def count_statistic(
+    tests: Tests, one: I32, n_one: int, other: I32, n_other: int, strata: I64, n_strata: int, table: F64
 ) -> tuple[float, int]:
     """G2 or chi squared of two coded variables within strata, and its degrees of freedom.
 
@@ -149,7 +161,7 @@ def test_counts(
 
 
 @kernel
-def off_expected(table: Array, start: int, n_one: int, by_other: Array) -> float:
+def off_expected(table: F64, start: int, n_one: int, by_other: F64) -> float:
     """Pearson's sum of (count - expected) ** 2 / expected over the cells of a stratum."""
     there = by_other.sum()
     total = 0.0
@@ -165,28 +177,30 @@ def off_expected(table: Array, start: int, n_one: int, by_other: Array) -> float
 
 
 @kernel
-def test_given(state: Any, tests: Any, one: int, other: int, given: Array, n_given: int) -> tuple[float, int]:
-    """The test of two variables given others."""
+def statistic_given(
+    state: VariableSlots, tests: Tests, one: int, other: int, given: I64, n_given: int
+) -> tuple[float, int]:
+    """The statistic of two variables given others."""
     discrete = state.n_levels[one] > 0 and state.n_levels[other] > 0
     for g in range(n_given):
         discrete = discrete and state.n_levels[given[g]] > 0
     if discrete:
         n_strata = stratify(state, tests, given, n_given)
         pair = state.codes[one], state.n_levels[one], state.codes[other], state.n_levels[other]
-        return test_counts(tests, *pair, tests.strata, n_strata, tests.table)
+        return count_statistic(tests, *pair, tests.strata, n_strata, tests.table)
     partial = partial_correlation(state, one, other, given, n_given, tests.matrix)
-    return test_correlation(tests, partial, n_given)
+    return fisher_statistic(tests, partial, n_given)
 
 
 @kernel
-def is_independent(tests: Any, value: float, freedom: int) -> bool:
+def is_independent(tests: Tests, value: float, freedom: int) -> bool:
     """Whether a test finds independence; one that was not taken does not."""
     limit = tests.critical if freedom <= NORMAL else tests.limits[min(freedom, tests.limits.size - 1)]
     return bool(value < limit)
 
 
 @kernel
-def association(tests: Any, value: float, freedom: int) -> float:
+def association(tests: Tests, value: float, freedom: int) -> float:
     """How sure a test is of dependence, -ln p; 0 if it finds none or one of the two is determined; NaN if not taken."""
     if freedom == UNTAKEN:
         return np.nan
@@ -219,11 +233,11 @@ def log_tail(value: float, freedom: int) -> float:
     n = 0.0
     while abs(step - 1.0) > 1e-15 and n < 10_000.0:
         n += 1.0
-        share = -n * (n - a)
+        factor = -n * (n - a)
         b += 2.0
-        d = share * d + b
+        d = factor * d + b
         d = 1.0 / (d if abs(d) > SMALLEST else SMALLEST)
-        c = b + share / c
+        c = b + factor / c
         c = c if abs(c) > SMALLEST else SMALLEST
         step = c * d
         fraction *= step
@@ -231,8 +245,8 @@ def log_tail(value: float, freedom: int) -> float:
 
 
 @kernel
-def next_set(chosen: Array, size: int, n: int) -> bool:
-    """The next ``size`` of ``n`` places, in place and in lexicographic order; whether there was one."""
+def next_set(chosen: I64, size: int, n: int) -> bool:
+    """The next ``size`` of ``n`` numbers, in lexicographic order, written over the last; whether there was one."""
     i = size - 1
     while i >= 0 and chosen[i] == n - size + i:
         i -= 1

@@ -1,15 +1,17 @@
-"""Alpha-investing: columns for a linear model, each tested at a level that the ones before it have earned."""
+"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006): columns for a linear model.
+
+Each is tested at a level that the ones before it have earned.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
+from ..types import F64, I32, I64
 from .dependence import CONSTANT
-
-Array = Any
 
 SEEN, KEPT = 0, 1  # entries of ``counts``
 
@@ -17,18 +19,18 @@ SEEN, KEPT = 0, 1  # entries of ``counts``
 class InvestingState(NamedTuple):
     """What the model has of the columns in it."""
 
-    ids: Array  # int64, per slot
-    scores: Array  # float64, per slot: -log p when it came in
-    basis: Array  # float64, slots x rows: orthonormal, and orthogonal to the constant
-    residual: Array  # float64, per row: of the target
-    wealth: Array  # float64: what is left to spend
-    error: Array  # float64: the sum of squares of the residual
-    counts: Array  # int64: features seen, the constant among them; kept
+    ids: I64  # per slot
+    scores: F64  # per slot: -log p when it came in
+    basis: F64  # slots x rows: orthonormal, and orthogonal to the constant
+    residual: F64  # per row: of the target
+    wealth: F64  # what is left to spend
+    error: F64  # the sum of squares of the residual
+    counts: I64  # features seen, the constant among them; kept
 
 
 @kernel
 def invest_in_columns(
-    state: Any, payout: float, indptr: Array, indices: Array, values: Array, ids: Array, start: int
+    state: InvestingState, payout: float, indptr: I64, indices: I32, values: F64, ids: I64, start: int
 ) -> int:
     """Test columns from ``start`` on, one by one; how many were dealt with.
 
@@ -43,24 +45,24 @@ def invest_in_columns(
     """
     counts, basis, residual = state.counts, state.basis, state.residual
     n_rows = residual.size
-    shares = np.empty(basis.shape[0])
+    inside = np.empty(basis.shape[0])  # the column along each vector of the basis
     for column in range(start, ids.size):
         if counts[KEPT] == basis.shape[0]:
             return column
         counts[SEEN] += 1
         alpha = state.wealth[0] / (2.0 * counts[SEEN])
         total = squares = gain = 0.0
-        shares[:] = 0.0
+        inside[:] = 0.0
         for i in range(indptr[column], indptr[column + 1]):
             total += values[i]
             squares += values[i] * values[i]
             gain += values[i] * residual[indices[i]]
         for slot in range(counts[KEPT]):
             for i in range(indptr[column], indptr[column + 1]):
-                shares[slot] += values[i] * basis[slot, indices[i]]
+                inside[slot] += values[i] * basis[slot, indices[i]]
         new = squares - total * total / n_rows
         for slot in range(counts[KEPT]):
-            new -= shares[slot] * shares[slot]
+            new -= inside[slot] * inside[slot]
         sse = state.error[0]
         better = gain * gain / new if new > CONSTANT * squares else 0.0
         worth = min(better, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0
@@ -75,7 +77,7 @@ def invest_in_columns(
 
 
 @kernel
-def add_to_basis(state: Any, indptr: Array, indices: Array, values: Array, column: int) -> None:
+def add_to_basis(state: InvestingState, indptr: I64, indices: I32, values: F64, column: int) -> None:
     """Append a column to the basis, made orthogonal twice over, and take its part out of the residual."""
     kept, n_rows = state.counts[KEPT], state.residual.size
     mine = state.basis[kept]
@@ -85,19 +87,19 @@ def add_to_basis(state: Any, indptr: Array, indices: Array, values: Array, colum
     for _ in range(2):
         mine -= mine.mean()
         for slot in range(kept):
-            share = 0.0
+            product = 0.0
             for row in range(n_rows):
-                share += mine[row] * state.basis[slot, row]
+                product += mine[row] * state.basis[slot, row]
             for row in range(n_rows):
-                mine[row] -= share * state.basis[slot, row]
-    length = share = 0.0
+                mine[row] -= product * state.basis[slot, row]
+    length = product = 0.0
     for row in range(n_rows):
         length += mine[row] * mine[row]
     for row in range(n_rows):
         mine[row] /= np.sqrt(length)
-        share += mine[row] * state.residual[row]
+        product += mine[row] * state.residual[row]
     for row in range(n_rows):
-        state.residual[row] -= share * mine[row]
+        state.residual[row] -= product * mine[row]
     state.error[0] = 0.0
     for row in range(n_rows):
         state.error[0] += state.residual[row] * state.residual[row]

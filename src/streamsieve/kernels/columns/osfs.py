@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from ..rows.batch import unsigned
+from ..types import F64, I32, I64, Bool, unsigned
 from .dependence import spread_codes, standardize_column
-from .independence import is_independent, next_set, test_counts, test_given
-
-Array = Any
+from .independence import Tests, count_statistic, is_independent, next_set, statistic_given
 
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
-TARGET = 0  # its slot, and its place in the order
+TARGET = 0  # its slot, and its position in the order
 NO_SLOT = -1
 
 
 class IndependenceState(NamedTuple):
     """The target and the kept columns, and how all pairs of them correlate."""
 
-    order: Array  # int32: the target's slot, those of kept columns in order of arrival, then the free ones
-    ids: Array  # int64, per slot
-    columns: Array  # float64, slots x rows: centred, of length 1, times the weights of rows
-    correlations: Array  # float64, slots x slots
-    codes: Array  # int32, slots x rows, of discrete variables; no rows where all tests are by correlation
-    n_levels: Array  # int64, per slot; 0 for a variable that is not discrete
-    counts: Array  # int64: kept; not relevant, redundant, replaced so far
+    order: I32  # the target's slot, those of kept columns in order of arrival, then the free ones
+    ids: I64  # per slot
+    columns: F64  # slots x rows: centred, of length 1, times the weights of rows
+    correlations: F64  # slots x slots
+    codes: I32  # slots x rows, of discrete variables; no rows where all tests are by correlation
+    n_levels: I64  # per slot; 0 for a variable that is not discrete
+    counts: I64  # kept; not relevant, redundant, replaced so far
+
+
+class NewColumns(NamedTuple):
+    """Columns of a block, CSC, and how they correlate with the target."""
+
+    indptr: I64
+    indices: I32
+    values: F64
+    ids: I64
+    codes: I32  # per non-zero, where some columns are discrete
+    n_levels: I64  # 0 for a column that is not discrete
+    relevance: F64
+    norms: F64  # lengths of the centred columns
 
 
 @kernel
-def test_columns_by_counts(
-    state: Any,
-    tests: Any,
-    indptr: Array,
-    indices: Array,
-    codes: Array,
-    n_levels: Array,
+def relate_by_counts(
+    state: IndependenceState,
+    tests: Tests,
+    indptr: I64,
+    indices: I32,
+    codes: I32,
+    n_levels: I64,
     start: int,
     stop: int,
-    related: Array,
+    related: Bool,
 ) -> None:
     """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
     classes, n_classes = state.codes[TARGET], state.n_levels[TARGET]
@@ -52,12 +63,12 @@ def test_columns_by_counts(
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
-            value, freedom = test_counts(tests, dense, n_levels[column], classes, n_classes, nobody, 1, table)
+            value, freedom = count_statistic(tests, dense, n_levels[column], classes, n_classes, nobody, 1, table)
             related[column] = not is_independent(tests, value, freedom)
 
 
 @kernel
-def is_separated(state: Any, tests: Any, one: int, always: int, most: int) -> bool:
+def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, most: int) -> bool:
     """Whether some of the other kept columns, ``most`` at most, make a column independent of the target.
 
     With ``always``, a slot, only sets that it is in are tried.
@@ -82,7 +93,7 @@ def is_separated(state: Any, tests: Any, one: int, always: int, most: int) -> bo
         while more:
             for i in range(size):
                 given[fixed + i] = pool[chosen[i]]
-            value, freedom = test_given(state, tests, one, TARGET, given, fixed + size)
+            value, freedom = statistic_given(state, tests, one, TARGET, given, fixed + size)
             if is_independent(tests, value, freedom):
                 return True
             more = next_set(chosen, size, n_pool)
@@ -90,40 +101,34 @@ def is_separated(state: Any, tests: Any, one: int, always: int, most: int) -> bo
 
 
 @kernel
-def offer_to_blanket(
-    state: Any,
-    tests: Any,
+def update_blanket(
+    state: IndependenceState,
+    tests: Tests,
     fast: bool,
     most: int,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    ids: Array,
-    codes: Array,
-    n_levels: Array,
-    relevance: Array,
-    norms: Array,
-    weights: Array,
-    candidates: Array,
+    new: NewColumns,
+    weights: F64,
+    candidates: I64,
     start: int,
 ) -> int:
-    """Offer relevant columns to the kept ones, one by one; how many of ``candidates`` were dealt with.
+    """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
 
     A newcomer joins. Then every kept column, in order of arrival and the newcomer last, goes if some of the others make
-    it independent of the target. ``fast`` asks the newcomer first, and turns it away at once; the others are then asked
+    it independent of the target. ``fast`` asks the newcomer first, and drops it at once; the others are then asked
     with sets alone that the newcomer is in. Stops early when there is no free slot.
     """
     counts, order = state.counts, state.order
+    indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
     for number in range(start, candidates.size):
         if counts[KEPT] + 1 == order.size:
             return number
         column = candidates[number]
         slot = order[counts[KEPT] + 1]
-        state.ids[slot] = ids[column]
-        state.correlations[slot, TARGET] = state.correlations[TARGET, slot] = relevance[column]
-        state.n_levels[slot] = n_levels[column]
-        if n_levels[column] > 0:
-            spread_codes(indptr, indices, codes, column, state.codes[slot])
+        state.ids[slot] = new.ids[column]
+        state.correlations[slot, TARGET] = state.correlations[TARGET, slot] = new.relevance[column]
+        state.n_levels[slot] = new.n_levels[column]
+        if new.n_levels[column] > 0:
+            spread_codes(indptr, indices, new.codes, column, state.codes[slot])
         for at in range(1, counts[KEPT] + 1):
             product = 0.0
             kept = state.columns[order[at]]

@@ -1,12 +1,13 @@
-"""SAOLA and group-SAOLA (P3 algorithms 1 and 2): columns against the kept ones, pair by pair, in order of arrival."""
+"""SAOLA and group-SAOLA (Yu, Wu, Ding, Pei 2016, algorithms 1 and 2): columns against kept ones, pair by pair."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
+from ..types import F64, I8, I32, I64, Bool
 from .dependence import (
     EQUAL,
     correlate_present,
@@ -20,8 +21,6 @@ from .dependence import (
     uncertainty_of,
 )
 
-Array = Any
-
 CORRELATION, UNCERTAINTY = 0, 1  # columns of ``relevance``: the measures
 KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts``
 
@@ -29,22 +28,38 @@ KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts`
 class SaolaState(NamedTuple):
     """The kept columns, a slot each. What a measure does not need has no columns."""
 
-    order: Array  # int32: slots in order of arrival, then the free ones
-    ids: Array  # int64, per slot
-    group: Array  # int64, per slot
-    measure: Array  # int8, per slot: what its relevance is measured by
-    relevance: Array  # float64, slots x 2: by both measures, where they were taken
-    gaps: Array  # bool, per slot: whether values are missing
-    columns: Array  # float64, slots x rows: times the weights of rows; centred, of length 1 where nothing is missing
-    codes: Array  # int32, slots x rows
-    n_levels: Array  # int64, per slot
-    level_counts: Array  # float64, slots x levels: the weight of rows with each code
-    counts: Array  # int64: kept; not relevant, redundant, replaced so far; kept of groups that are closed
-    current: Array  # int64: the group that is open, if there are groups
+    order: I32  # slots in order of arrival, then the free ones
+    ids: I64  # per slot
+    group: I64  # per slot
+    measure: I8  # per slot: what its relevance is measured by
+    relevance: F64  # slots x 2: by both measures, where they were taken
+    has_missing: Bool  # per slot: whether values are missing
+    columns: F64  # slots x rows: times the weights of rows; centred, of length 1 where nothing is missing
+    codes: I32  # slots x rows
+    n_levels: I64  # per slot
+    level_counts: F64  # slots x levels: the weight of rows with each code
+    counts: I64  # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
+    current: I64  # the group that is open, if there are groups
+    measured: I64  # relevant features so far, by measure
+
+
+class NewColumns(NamedTuple):
+    """Columns of a block, CSC, and how relevant they are."""
+
+    indptr: I64
+    indices: I32
+    values: F64
+    ids: I64
+    codes: I32  # per non-zero; none where nothing is measured by uncertainty
+    n_levels: I64
+    measure: I8
+    relevance: F64  # columns x 2: by both measures, where they were taken
+    norms: F64  # lengths of the centred columns
+    has_missing: Bool
 
 
 class Rule(NamedTuple):
-    """In which way the papers and the reference library differ."""
+    """In which way the paper and the reference library differ."""
 
     ties_lose: bool  # whether a newcomer no more relevant than a kept one can be redundant
     strict: bool  # whether a pair must depend more than the bound, not just as much
@@ -53,116 +68,139 @@ class Rule(NamedTuple):
 
 
 @kernel
-def offer_columns(
-    state: Any,
-    rule: Any,
-    budget: int,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    ids: Array,
-    codes: Array,
-    n_levels: Array,
-    measure: Array,
-    relevance: Array,
-    norms: Array,
-    gaps: Array,
-    weights: Array,
-    candidates: Array,
-    start: int,
+def compare_with_kept(
+    state: SaolaState, rule: Rule, budget: int, new: NewColumns, weights: F64, candidates: I64, start: int
 ) -> int:
-    """Offer relevant columns to the kept ones, one by one; how many of ``candidates`` were dealt with.
+    """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
 
     Problem  newcomer F, kept Y in order of arrival, dep(.) the relevance for the target:
-                 if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant, and the rest of the walk is off
+                 if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant, and compared no further
                  else if dep(F) > dep(Y) and dep(F, Y) >= dep(Y):  Y goes
              What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the last to arrive. A
-             member of a group meets the kept ones of its own group alone.
-    Given    measure: of each column; a pair is measured by uncertainty if both columns are, else by correlation.
-             gaps: which columns have missing values; a pair with some is measured over the rows that have both.
+             member of a group is compared with the kept ones of its own group alone.
+    Given    new: with a measure for each column; a pair is measured by uncertainty if both columns are, otherwise by
+             correlation, and where values are missing over the rows that have both.
     Back     ``state``, changed in place. It stops early when there is no free slot for the next one.
+
+    A newcomer no more relevant than the last of a full selection is cut whatever it depends on, unless it removes a
+    kept one: it is compared only with those that it could remove, if any, and with all if it does.
     """
     counts, order = state.counts, state.order
-    largest = 1
-    for c in candidates:
-        largest = max(largest, n_levels[c])
-    levels = state.level_counts.shape[1]
-    joint = np.empty(scratch_cells(max(largest, levels), levels, weights.size))
-    margin = np.empty(max(largest, levels))
+    indptr, indices, values, codes, n_levels = new.indptr, new.indices, new.values, new.codes, new.n_levels
+    measure, relevance, norms, has_missing = new.measure, new.relevance, new.norms, new.has_missing
+    joint, margin = scratch(state, n_levels, candidates, weights.size)
+    entry = entry_relevance(state, budget)
     for number in range(start, candidates.size):
         if counts[KEPT] == order.size:
             return number
         column = candidates[number]
         free = order[counts[KEPT]]
-        spread = False  # whether this column is in the free slot already
+        copied = False  # whether this column is in the free slot already
+        doomed = relevance[column, measure[column]] <= entry
         redundant = False
         at = counts[CLOSED]
         while at < counts[KEPT]:
             slot = order[at]
             pair = UNCERTAINTY if measure[column] == UNCERTAINTY == state.measure[slot] else CORRELATION
             mine, its = relevance[column, pair], state.relevance[slot, pair]
-            loses, wins = compared(rule, mine, its)
-            if loses or wins:
-                if gaps[column] or state.gaps[slot]:
-                    if not spread:
-                        keep_values(state, free, indptr, indices, values, codes, column, n_levels[column], weights)
-                        spread = True
-                    depends = dependence_of_kept(state, free, slot, pair, weights, joint, margin)
-                elif pair == UNCERTAINTY:
-                    depends = uncertainty(
-                        indptr,
-                        indices,
-                        codes,
-                        column,
-                        n_levels[column],
-                        weights,
-                        state.codes[slot],
-                        state.level_counts[slot],
-                        state.n_levels[slot],
-                        joint,
-                        margin,
-                    )
-                else:
-                    depends = correlate_with_kept(indptr, indices, values, column, norms[column], state.columns[slot])
-                if is_redundant(rule, mine, its, depends, pair):
-                    if loses:
-                        redundant = True
-                        break
-                    remove(state, at)
-                    counts[REPLACED] += 1
-                    continue
+            loses, wins = who_may_go(rule, mine, its)
             at += 1
-        if redundant:
+            if not wins and (doomed or not loses):
+                continue
+            if has_missing[column] or state.has_missing[slot]:
+                if not copied:
+                    keep_as_it_is(state, free, new, column, weights)
+                    copied = True
+                depends = dependence_of_kept(state, free, slot, pair, weights, joint, margin)
+            elif pair == UNCERTAINTY:
+                depends = uncertainty(
+                    indptr,
+                    indices,
+                    codes,
+                    column,
+                    n_levels[column],
+                    weights,
+                    state.codes[slot],
+                    state.level_counts[slot],
+                    state.n_levels[slot],
+                    joint,
+                    margin,
+                )
+            else:
+                depends = correlate_with_kept(indptr, indices, values, column, norms[column], state.columns[slot])
+            if not is_redundant(rule, mine, its, depends, pair):
+                continue
+            if doomed:  # it would make room for itself, if no earlier one makes it redundant: from the start
+                doomed = False
+                at = counts[CLOSED]
+            elif loses:
+                redundant = True
+                break
+            else:
+                at -= 1
+                remove(state, at)
+                counts[REPLACED] += 1
+                entry = -np.inf
+        if redundant or doomed:
             counts[REDUNDANT] += 1
             continue
-        slot = order[counts[KEPT]]
-        counts[KEPT] += 1
-        state.ids[slot] = ids[column]
-        state.group[slot] = state.current[0]
-        state.measure[slot] = measure[column]
-        state.relevance[slot, CORRELATION] = relevance[column, CORRELATION]
-        state.relevance[slot, UNCERTAINTY] = relevance[column, UNCERTAINTY]
-        state.gaps[slot] = gaps[column]
-        if gaps[column]:
-            keep_values(state, slot, indptr, indices, values, codes, column, n_levels[column], weights)
-        elif state.columns.shape[1]:
-            standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
-        if measure[column] == UNCERTAINTY and not gaps[column]:
-            keep_codes(state, slot, indptr, indices, codes, column, n_levels[column], weights)
+        slot = keep(state, new, column, weights)
         if counts[KEPT] > budget:  # a group is cut when it closes: then the budget here is out of reach
-            remove(state, least_relevant(state))
-            counts[REPLACED] += 1
+            worst = least_relevant(state)
+            counts[REDUNDANT if order[worst] == slot else REPLACED] += 1
+            remove(state, worst)
+        entry = entry_relevance(state, budget)
     return int(candidates.size)
 
 
 @kernel
-def compared(rule: Any, mine: float, its: float) -> tuple[bool, bool]:
-    """Whether a newcomer can lose its place to a kept feature of other relevance, and whether it can take its place."""
+def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> tuple[F64, F64]:
+    """For the counts of any pair of a candidate and a kept column, and for those of one of them."""
+    levels = state.level_counts.shape[1]
+    largest = levels
+    for column in candidates:
+        largest = max(largest, n_levels[column])
+    return np.empty(scratch_cells(largest, levels, n_rows)), np.empty(largest)
+
+
+@kernel
+def keep(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
+    """Write a column to a free slot; which."""
+    slot = int(state.order[state.counts[KEPT]])
+    state.counts[KEPT] += 1
+    state.ids[slot] = new.ids[column]
+    state.group[slot] = state.current[0]
+    state.measure[slot] = new.measure[column]
+    state.relevance[slot, CORRELATION] = new.relevance[column, CORRELATION]
+    state.relevance[slot, UNCERTAINTY] = new.relevance[column, UNCERTAINTY]
+    state.has_missing[slot] = new.has_missing[column]
+    if new.has_missing[column]:
+        keep_as_it_is(state, slot, new, column, weights)
+        return slot
+    if state.columns.shape[1]:
+        standardize_column(new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[slot])
+    if new.measure[column] == UNCERTAINTY:
+        keep_codes(state, slot, new, column, weights)
+    return slot
+
+
+@kernel
+def entry_relevance(state: SaolaState, budget: int) -> float:
+    """The relevance that a newcomer must exceed, or it is cut at once unless it removes a kept feature."""
+    if state.counts[KEPT] < budget:
+        return -np.inf
+    slot = state.order[least_relevant(state)]
+    return float(state.relevance[slot, state.measure[slot]] + EQUAL)
+
+
+@kernel
+def who_may_go(rule: Rule, mine: float, its: float) -> tuple[bool, bool]:
+    """Whether a newcomer can be redundant for a kept feature of such relevance, and whether it can remove it."""
     return bool(its > mine + EQUAL or (rule.ties_lose and its >= mine - EQUAL)), bool(mine > its + EQUAL)
 
 
 @kernel
-def is_redundant(rule: Any, mine: float, its: float, depends: float, pair: int) -> bool:
+def is_redundant(rule: Rule, mine: float, its: float, depends: float, pair: int) -> bool:
     """Whether two features of these relevances depend on each other so much that the less relevant one goes."""
     bound = max(mine, its) if rule.larger_bound else min(mine, its)
     enough = depends > bound + EQUAL if rule.strict else depends >= bound - EQUAL
@@ -170,8 +208,8 @@ def is_redundant(rule: Any, mine: float, its: float, depends: float, pair: int) 
 
 
 @kernel
-def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
-    """Prune between the open group and all closed ones, in both directions, and close it (P3 algorithm 2, step 20 on).
+def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> None:
+    """Prune between the open group and all closed ones, in both directions, and close it (algorithm 2, step 20 on).
 
     What has been removed removes nothing any more.
     """
@@ -187,7 +225,7 @@ def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
             one, other = order[new], order[old]
             pair = UNCERTAINTY if state.measure[one] == UNCERTAINTY == state.measure[other] else CORRELATION
             mine, its = state.relevance[one, pair], state.relevance[other, pair]
-            loses, wins = compared(rule, mine, its)
+            loses, wins = who_may_go(rule, mine, its)
             if loses or wins:
                 depends = dependence_of_kept(state, one, other, pair, weights, joint, margin)
                 if is_redundant(rule, mine, its, depends, pair):
@@ -211,11 +249,11 @@ def close_group(state: Any, rule: Any, budget: int, weights: Array) -> None:
 
 @kernel
 def dependence_of_kept(
-    state: Any, one: int, other: int, pair: int, weights: Array, joint: Array, margin: Array
+    state: SaolaState, one: int, other: int, pair: int, weights: F64, joint: F64, margin: F64
 ) -> float:
     """The dependence of the columns in two slots, over the rows that have both values."""
     if pair == CORRELATION:
-        if state.gaps[one] or state.gaps[other]:
+        if state.has_missing[one] or state.has_missing[other]:
             return abs(correlate_present(state.columns[one], state.columns[other], weights))
         product = 0.0
         for row in range(weights.size):
@@ -227,42 +265,30 @@ def dependence_of_kept(
 
 
 @kernel
-def keep_values(
-    state: Any,
-    slot: int,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    codes: Array,
-    column: int,
-    n_levels: int,
-    weights: Array,
-) -> None:
+def keep_as_it_is(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
     """Write a column to a slot as it is, missing values and all."""
-    state.gaps[slot] = True
-    state.n_levels[slot] = n_levels
+    state.has_missing[slot] = True
+    state.n_levels[slot] = new.n_levels[column]
     if state.columns.shape[1]:
-        spread_values(indptr, indices, values, weights, column, state.columns[slot])
-    if codes.size:
-        spread_codes(indptr, indices, codes, column, state.codes[slot])
+        spread_values(new.indptr, new.indices, new.values, weights, column, state.columns[slot])
+    if new.codes.size:
+        spread_codes(new.indptr, new.indices, new.codes, column, state.codes[slot])
 
 
 @kernel
-def keep_codes(
-    state: Any, slot: int, indptr: Array, indices: Array, codes: Array, column: int, n_levels: int, weights: Array
-) -> None:
+def keep_codes(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
     """Write a coded column, and the weight of each level, to a slot."""
     mine, level_counts = state.codes[slot], state.level_counts[slot]
-    state.n_levels[slot] = n_levels
-    spread_codes(indptr, indices, codes, column, mine)
+    state.n_levels[slot] = new.n_levels[column]
+    spread_codes(new.indptr, new.indices, new.codes, column, mine)
     level_counts[:] = 0.0
     for row in range(weights.size):
         level_counts[mine[row]] += weights[row]
 
 
 @kernel
-def remove(state: Any, at: int) -> None:
-    """Free the slot at a place in the order of arrival."""
+def remove(state: SaolaState, at: int) -> None:
+    """Free the slot at a position in the order of arrival."""
     slot = state.order[at]
     state.counts[KEPT] -= 1
     for later in range(at, state.counts[KEPT]):
@@ -271,8 +297,8 @@ def remove(state: Any, at: int) -> None:
 
 
 @kernel
-def least_relevant(state: Any) -> int:
-    """The place of the kept column of least relevance, each by its own measure; of equals the last to arrive."""
+def least_relevant(state: SaolaState) -> int:
+    """Where in the order the least relevant column is, each by its own measure; of equals the last to arrive."""
     worst = 0
     for at in range(1, state.counts[KEPT]):
         slot, other = state.order[at], state.order[worst]
@@ -283,45 +309,31 @@ def least_relevant(state: Any) -> int:
 
 @kernel
 def measure_present(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    codes: Array,
-    n_levels: Array,
-    gaps: Array,
-    weights: Array,
-    target: Array,
-    classes: Array,
-    n_classes: int,
-    start: int,
-    stop: int,
-    relevance: Array,
-    norms: Array,
-    present: Array,
+    new: NewColumns, weights: F64, target: F64, classes: I32, n_classes: int, start: int, stop: int, present: F64
 ) -> None:
     """The relevance of columns with missing values, from ``start`` to ``stop``, by both measures.
 
-    ``norms`` gets 1 where a column varies, 0 where it does not; ``present`` how many rows of equal
-    weight say as much as those that have a value.
+    Back     ``new.relevance``; ``new.norms``, 1 where a column varies and 0 where it does not; ``present``, how many
+             rows of equal weight say as much as those that have a value.
     """
     largest = n_classes
     for column in range(start, stop):
-        largest = max(largest, n_levels[column])
+        largest = max(largest, new.n_levels[column])
     dense, coded = np.empty(weights.size), np.empty(weights.size, np.int32)
     joint, margin = np.empty(scratch_cells(largest, n_classes, weights.size)), np.empty(largest)
     for column in range(start, stop):
-        if not gaps[column]:
+        if not new.has_missing[column]:
             continue
-        spread_values(indptr, indices, values, weights, column, dense)
+        spread_values(new.indptr, new.indices, new.values, weights, column, dense)
         total = squares = 0.0
         for row in range(weights.size):
             if dense[row] == dense[row]:
                 total += weights[row]
                 squares += weights[row] * weights[row]
         present[column] = total * total / squares if squares > 0.0 else 0.0
-        relevance[column, CORRELATION] = abs(correlate_present(dense, target, weights))
-        norms[column] = 1.0 if correlate_present(dense, dense, weights) > 0.0 else 0.0
-        if codes.size and classes.size:
-            spread_codes(indptr, indices, codes, column, coded)
-            bits = entropies_present(coded, n_levels[column], classes, n_classes, weights, joint, margin)
-            relevance[column, UNCERTAINTY] = uncertainty_of(bits[0], bits[1], bits[2])
+        new.relevance[column, CORRELATION] = abs(correlate_present(dense, target, weights))
+        new.norms[column] = 1.0 if correlate_present(dense, dense, weights) > 0.0 else 0.0
+        if new.codes.size and classes.size:
+            spread_codes(new.indptr, new.indices, new.codes, column, coded)
+            bits = entropies_present(coded, new.n_levels[column], classes, n_classes, weights, joint, margin)
+            new.relevance[column, UNCERTAINTY] = uncertainty_of(bits[0], bits[1], bits[2])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..jit import kernel
-from ..rows.batch import unsigned
+from ..types import unsigned
 
 Array = Any
 

@@ -1,19 +1,15 @@
-"""Local learning (P5): expected margins of features, and the descent to the weights that make them large.
+"""Local learning (Sun, Todorovic, Goodison 2008): expected margins, and the descent to weights that make them large.
 
 Blocks of data are as in ``pairs``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel, summing
-from ..rows.batch import unsigned
+from ..types import F32, F64, I32, I64, unsigned
 from .pairs import LANE
-
-Array = Any
 
 STEP = 3  # rows whose margins are added up together: with more of them LLVM no longer vectorises the loop
 CACHED = 32  # features whose margins stay in the cache
@@ -22,13 +18,11 @@ SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e12
 
 
 @kernel
-def weigh_neighbours(
-    distances: Array, codes: Array, sigma: float, first: int, last: int, forth: Array, back: Array
-) -> None:
-    """A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit) (P5 2.4, 2.5), for rows ``first`` to ``last``.
+def weigh_neighbours(distances: F64, codes: I32, sigma: float, first: int, last: int, forth: F32, back: F32) -> None:
+    """A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit), for rows ``first`` to ``last``.
 
-    A row that is alone in its class has no hit and so no margin: its A is 0. ``forth`` and ``back`` are as
-    ``expect_margins`` takes them; ``distances`` holds pairs n < i.
+    Equations 2.4 and 2.5. A row that is alone in its class has no hit and so no margin: its A is 0. ``forth`` and
+    ``back`` are as ``expect_margins`` takes them; ``distances`` holds pairs n < i.
     """
     n_rows = codes.size
     line = np.empty(n_rows)
@@ -60,10 +54,10 @@ def weigh_neighbours(
 
 
 @summing
-def expect_margins(block: Array, forth: Array, back: Array, margins: Array) -> None:
+def expect_margins(block: F32, forth: F32, back: F32, margins: F32) -> None:
     """``margins[j, n]`` = sum over rows i of A[n, i] |x_n - x_i| in feature j, A = P(nearest miss) - P(nearest hit).
 
-    Given    forth[n, i] = A[n, i] and back[n, i] = A[i, n] for i > n, 0 elsewhere; lines of zeros behind the last row
+    Given    forth[n, i] = A[n, i] and back[n, i] = A[i, n] for i > n, 0 elsewhere; lines of zeros after the last row
              make their number a multiple of ``STEP``.
     """
     features = block.shape[0]
@@ -76,8 +70,8 @@ def expect_margins(block: Array, forth: Array, back: Array, margins: Array) -> N
 
 
 @summing
-def add_margins(block: Array, j: int, n: int, forth: Array, back: Array, margins: Array) -> None:
-    """What the pairs of rows n, n + 1, n + 2 with the rows behind them add to both margins in feature j."""
+def add_margins(block: F32, j: int, n: int, forth: F32, back: F32, margins: F32) -> None:
+    """What the pairs of rows n, n + 1, n + 2 with later rows add to both margins in feature j."""
     x, m = block[j], margins[j]
     f0, f1, f2 = forth[n], forth[n + 1], forth[n + 2]
     b0, b1, b2 = back[n], back[n + 1], back[n + 2]
@@ -95,7 +89,7 @@ def add_margins(block: Array, j: int, n: int, forth: Array, back: Array, margins
 
 
 @summing
-def add_up_margins(margins: Array, weights: Array, first: int, last: int, total: Array) -> None:
+def add_up_margins(margins: F32, weights: F64, first: int, last: int, total: F64) -> None:
     """``total[n]`` += sum_j w_j z_nj, for features ``first`` to before ``last``."""
     for j in range(first, last):
         z, weight = margins[j], weights[j]
@@ -104,7 +98,7 @@ def add_up_margins(margins: Array, weights: Array, first: int, last: int, total:
 
 
 @summing
-def gains(margins: Array, pull: Array, first: int, last: int, gain: Array) -> None:
+def gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
     """``gain[j]`` = sum_n pull_n z_nj: by how much the loss falls per weight of feature j."""
     for j in range(first, last):
         z, total = margins[j], 0.0
@@ -114,7 +108,7 @@ def gains(margins: Array, pull: Array, first: int, last: int, gain: Array) -> No
 
 
 @kernel
-def pull_of(margin: Array, n_rows: int, pull: Array) -> None:
+def pull_of(margin: F64, n_rows: int, pull: F64) -> None:
     """``pull`` = 1 / (1 + exp(margin)), 0 for padding."""
     for n in range(n_rows):
         small = np.exp(-abs(margin[n]))
@@ -123,18 +117,18 @@ def pull_of(margin: Array, n_rows: int, pull: Array) -> None:
 
 @summing
 def descend(
-    margins: Array,
-    v: Array,
-    pull: Array,
+    margins: F32,
+    v: F64,
+    pull: F64,
     regularization: float,
-    active: Array,
+    active: I64,
     first: int,
     last: int,
-    d: Array,
-    b: Array,
-    c: Array,
+    d: F64,
+    b: F64,
+    c: F64,
 ) -> tuple[float, float]:
-    """The direction of steepest descent in v (P5 2.9) and what a step along it does to every row's margin.
+    """The direction of steepest descent in v (equation 2.9) and what a step along it does to every row's margin.
 
     Problem  f(v) = sum_n log(1 + exp(-sum_j v_j^2 z_nj)) + regularization ||v||^2.
     Given    margins: z, a line per feature; pull: how much every row wants a larger margin, 1 / (1 + exp(margin));
@@ -163,7 +157,7 @@ def descend(
 
 @kernel
 def value_and_slope(
-    t: float, a: Array, b: Array, c: Array, n_rows: int, penalty: float, along: float, length: float
+    t: float, a: F64, b: F64, c: F64, n_rows: int, penalty: float, along: float, length: float
 ) -> tuple[float, float]:
     """f and its derivative at v + t d; ``penalty``, ``along``, ``length``: the regularised v v, v d and d d."""
     value = penalty + 2.0 * t * along + t * t * length
@@ -172,14 +166,14 @@ def value_and_slope(
         margin = a[n] + t * (2.0 * b[n] + t * c[n])
         small = np.exp(-abs(margin))
         value += np.log1p(small) + max(0.0, -margin)
-        share = small / (1.0 + small) if margin > 0.0 else 1.0 / (1.0 + small)
-        slope -= share * 2.0 * (b[n] + t * c[n])
+        pull = small / (1.0 + small) if margin > 0.0 else 1.0 / (1.0 + small)
+        slope -= pull * 2.0 * (b[n] + t * c[n])
     return value, slope
 
 
 @kernel
 def search_line(
-    guess: float, a: Array, b: Array, c: Array, n_rows: int, penalty: float, along: float, length: float
+    guess: float, a: F64, b: F64, c: F64, n_rows: int, penalty: float, along: float, length: float
 ) -> tuple[float, float]:
     """The step t > 0 to a minimum of f along d, and f there; 0 and f(v) where no step goes down.
 

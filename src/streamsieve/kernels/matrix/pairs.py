@@ -7,14 +7,10 @@ diagonal alone: a pair's work is done once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel, summing
-from ..rows.batch import unsigned
-
-Array = Any
+from ..types import F32, F64, I64, Floats, Ints, unsigned
 
 LANE = 32  # rows in step
 TILE = 8  # features whose distances are added up in registers
@@ -23,7 +19,7 @@ MIN_MAX, STANDARD, NONE = 0, 1, 2  # what is done to a feature: to [0, 1], to me
 
 
 @kernel
-def gather_columns(X: Array, features: Array, block: Array) -> None:
+def gather_columns(X: Floats, features: I64, block: F64) -> None:
     """Columns of a dense matrix that lies row by row, as lines of ``block``."""
     for row in range(X.shape[0]):
         line = X[row]
@@ -32,7 +28,7 @@ def gather_columns(X: Array, features: Array, block: Array) -> None:
 
 
 @kernel
-def gather_lines(X: Array, features: Array, block: Array) -> None:
+def gather_lines(X: Floats, features: I64, block: F64) -> None:
     """Lines of a dense matrix that lies feature by feature."""
     for k in range(features.size):
         line = X[features[k]]
@@ -41,7 +37,7 @@ def gather_lines(X: Array, features: Array, block: Array) -> None:
 
 
 @kernel
-def gather_sparse(indptr: Array, indices: Array, values: Array, features: Array, block: Array) -> None:
+def gather_sparse(indptr: Ints, indices: Ints, values: Floats, features: I64, block: F64) -> None:
     """Columns of a CSC matrix as lines of ``block``."""
     for k in range(features.size):
         block[k] = 0.0
@@ -50,7 +46,7 @@ def gather_sparse(indptr: Array, indices: Array, values: Array, features: Array,
 
 
 @kernel
-def measure_block(block: Array, n_lines: int, n_rows: int, kind: int, shift: Array, factor: Array) -> Any:
+def measure_block(block: F64, n_lines: int, n_rows: int, kind: int, shift: F64, factor: F64) -> tuple[int, int]:
     """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
 
     Back     the first line with a number that is not finite, or -1; how many numbers are not 0.
@@ -79,7 +75,7 @@ def measure_block(block: Array, n_lines: int, n_rows: int, kind: int, shift: Arr
 
 
 @kernel
-def scale_block(block: Array, n_rows: int, shift: Array, factor: Array, out: Array) -> None:
+def scale_block(block: F64, n_rows: int, shift: F64, factor: F64, out: F32) -> None:
     """``out`` = (block - shift) * factor, a line per feature, rounded to float32 at last."""
     for k in range(shift.size):
         for row in range(n_rows):
@@ -87,7 +83,7 @@ def scale_block(block: Array, n_rows: int, shift: Array, factor: Array, out: Arr
 
 
 @summing
-def add_distances(block: Array, first: int, last: int, partial: Array, distances: Array) -> None:
+def add_distances(block: F32, first: int, last: int, partial: F32, distances: F64) -> None:
     """``distances[n, i]`` += sum over features of |x_n - x_i|, for rows n from ``first`` to before ``last`` and i > n.
 
     Given    block: its number of features is a multiple of ``TILE``; partial: scratch, a padded line of float32.
@@ -107,7 +103,7 @@ def add_distances(block: Array, first: int, last: int, partial: Array, distances
 
 
 @summing
-def add_tile(block: Array, j: int, n: int, left: int, partial: Array) -> None:
+def add_tile(block: F32, j: int, n: int, left: int, partial: F32) -> None:
     """The distances of row n over ``TILE`` features."""
     x0, x1, x2, x3 = block[j], block[j + 1], block[j + 2], block[j + 3]
     x4, x5, x6, x7 = block[j + 4], block[j + 5], block[j + 6], block[j + 7]
@@ -127,7 +123,7 @@ def add_tile(block: Array, j: int, n: int, left: int, partial: Array) -> None:
 
 
 @summing
-def spread_of(distances: Array, n_rows: int) -> float:
+def spread_of(distances: F64, n_rows: int) -> float:
     """The standard deviation of the distances above the diagonal."""
     count = max(1, n_rows * (n_rows - 1) // 2)
     total = squares = 0.0

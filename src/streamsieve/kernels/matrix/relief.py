@@ -1,36 +1,32 @@
-"""The RELIEF family: which rows are neighbours, and what pairs of rows say about features.
+"""ReliefF (Kononenko 1994) and I-RELIEF (Sun 2007): which rows are neighbours, and what pairs say about features.
 
 Blocks of data and matrices of pairs are as in ``pairs``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel, summing
-from ..rows.batch import unsigned
+from ..types import F32, F64, I32, I64, unsigned
 from .pairs import LANE
-
-Array = Any
 
 GROUP = 4  # features whose sums are taken together
 
 
 @kernel
 def mark_nearest(
-    distances: Array, codes: Array, shares: Array, wanted: int, first: int, last: int, forth: Array, back: Array
+    distances: F64, codes: I32, fractions: F64, wanted: int, first: int, last: int, forth: F32, back: F32
 ) -> None:
-    """A[n, i] of ReliefF (Kononenko 1994, section 3), for rows ``first`` to before ``last``.
+    """A[n, i] of ReliefF (section 3), for rows ``first`` to before ``last``.
 
     Problem  of the ``wanted`` nearest hits of n each counts -1 / hits, of the nearest misses of every other class c
-             each share(c) / (1 - share(own class)) / misses of c; of equal distances the first row is the nearer.
-    Given    shares: of rows, by class. ``forth[n, i]`` = A[n, i] and ``back[i, n]`` = A[n, i], above the diagonal.
+             each p(c) / (1 - p(own class)) / misses of c; of equal distances the first row is the nearer.
+    Given    fractions: p, of rows by class. ``forth[n, i]`` = A[n, i] and ``back[i, n]`` = A[n, i], above the diagonal.
     """
     n_rows = codes.size
-    near = np.empty((shares.size, wanted), np.int64)
-    found = np.empty(shares.size, np.int64)
+    near = np.empty((fractions.size, wanted), np.int64)
+    found = np.empty(fractions.size, np.int64)
     line = np.empty(n_rows)
     for n in range(first, last):
         found[:] = 0
@@ -41,10 +37,10 @@ def mark_nearest(
                 insert_nearest(line, i, near[codes[i]], found, codes[i])
         if found[codes[n]] == 0:
             continue
-        for code in range(shares.size):
-            each = -1.0 if code == codes[n] else shares[code] / (1.0 - shares[codes[n]])
-            for place in range(found[code]):
-                i = near[code, place]
+        for code in range(fractions.size):
+            each = -1.0 if code == codes[n] else fractions[code] / (1.0 - fractions[codes[n]])
+            for rank in range(found[code]):
+                i = near[code, rank]
                 if i > n:
                     forth[n, i] = each / found[code]
                 else:
@@ -52,7 +48,7 @@ def mark_nearest(
 
 
 @kernel
-def insert_nearest(line: Array, i: int, near: Array, found: Array, code: int) -> None:
+def insert_nearest(line: F64, i: int, near: I64, found: I64, code: int) -> None:
     """Put a row among the nearest of its class so far, if it is one of them."""
     at = found[code]
     if at == near.size:
@@ -68,8 +64,8 @@ def insert_nearest(line: Array, i: int, near: Array, found: Array, code: int) ->
 
 
 @kernel
-def inlier_shares(distances: Array, codes: Array, sigma: float, first: int, last: int, shares: Array) -> None:
-    """1 - the share of misses in the kernel around a row: how little of an outlier it is (Sun 2007, equation 8)."""
+def weigh_inliers(distances: F64, codes: I32, sigma: float, first: int, last: int, inliers: F64) -> None:
+    """The fraction of hits in the kernel around a row: how little of an outlier it is (Sun 2007, equation 8)."""
     n_rows = codes.size
     for n in range(first, last):
         nearest = np.inf
@@ -82,22 +78,22 @@ def inlier_shares(distances: Array, codes: Array, sigma: float, first: int, last
                 weight = np.exp((nearest - distances[min(n, i), max(n, i)]) / sigma)
                 total += weight
                 hits += weight if codes[i] == codes[n] else 0.0
-        shares[n] = hits / total
+        inliers[n] = hits / total
 
 
 @kernel
-def fold_pairs(forth: Array, back: Array, shares: Array) -> None:
-    """``forth[n, i]`` = shares[n] A[n, i] + shares[i] A[i, n]: what a pair says, whichever row asks."""
-    for n in range(shares.size):
-        for i in range(n + 1, shares.size):
-            forth[n, i] = shares[n] * forth[n, i] + shares[i] * back[n, i]
+def fold_pairs(forth: F32, back: F32, inliers: F64) -> None:
+    """``forth[n, i]`` = inliers[n] A[n, i] + inliers[i] A[i, n]: what a pair says, whichever row asks."""
+    for n in range(inliers.size):
+        for i in range(n + 1, inliers.size):
+            forth[n, i] = inliers[n] * forth[n, i] + inliers[i] * back[n, i]
 
 
 @summing
-def sum_over_pairs(block: Array, pairs: Array, n_features: int, sums: Array) -> None:
+def sum_over_pairs(block: F32, pairs: F32, n_features: int, sums: F64) -> None:
     """``sums[j]`` = sum over pairs n < i of pairs[n, i] |x_n - x_i| in feature j; a row's sum is float32.
 
-    Given    block: lines of zeros behind the last feature, up to a multiple of ``GROUP``.
+    Given    block: lines of zeros after the last feature, up to a multiple of ``GROUP``.
     """
     sums[:n_features] = 0.0
     for j in range(0, n_features, GROUP):
@@ -108,8 +104,8 @@ def sum_over_pairs(block: Array, pairs: Array, n_features: int, sums: Array) -> 
 
 
 @summing
-def sum_group(block: Array, j: int, n: int, pairs: Array) -> Any:
-    """The part of row n and the rows behind it, for four features."""
+def sum_group(block: F32, j: int, n: int, pairs: F32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
+    """The part of row n and later rows, for four features."""
     x0, x1, x2, x3, weights = block[j], block[j + 1], block[j + 2], block[j + 3], pairs[n]
     a0, a1, a2, a3 = x0[n], x1[n], x2[n], x3[n]
     s0 = s1 = s2 = s3 = np.float32(0.0)

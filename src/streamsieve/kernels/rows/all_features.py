@@ -1,35 +1,37 @@
-"""Learners that keep a weight for every feature: online gradient descent, FOBOS with L1, diagonal AROW."""
+"""Learners that keep a weight for every feature: online gradient descent, FOBOS with L1, diagonal AROW.
+
+FOBOS: Duchi, Singer 2009. AROW: Crammer, Kulesza, Dredze 2009.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from .batch import MAX_SCORE, is_mistake, longest_row, set_directions
+from ..types import F64, I64
+from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .first_order import ON_LOSS, sign_of, triggered
 from .members import MISTAKES, UPDATES
 
-Array = Any
-
 
 class GradientState(NamedTuple):
-    weight: Array  # float64, per feature position x C
-    paid: Array  # float64, per feature position: the penalty that was taken off its weights so far
-    owed: Array  # float64: the penalty since the start
-    bias: Array  # float64, C x 1
-    counts: Array  # int64: unused, mistakes, updates
+    weight: F64  # per feature position x C
+    paid: F64  # per feature position: the penalty that was taken off its weights so far
+    owed: F64  # the penalty since the start
+    bias: F64  # C x 1
+    counts: I64  # unused, mistakes, updates
 
 
 class ArowState(NamedTuple):
-    cells: Array  # float64, per feature position x 2 C: 1/S - 1, mu
-    bias: Array  # float64, C x 2
-    counts: Array  # int64: unused, mistakes, updates
+    cells: F64  # per feature position x 2 C: 1/S - 1, mu
+    bias: F64  # C x 2
+    counts: I64  # unused, mistakes, updates
 
 
 @kernel
-def gradient_update(state: Any, rows: Any, eta: float, penalty: float) -> None:
+def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float) -> None:
     """Learn the rows of one block, in order.
 
     Problem  per row, one class against the rest: if 1 - y_c w_c.x > 0: w_c += eta y_c x; then every |w_cj| falls by
@@ -47,7 +49,7 @@ def gradient_update(state: Any, rows: Any, eta: float, penalty: float) -> None:
             scores[c] = state.bias[c, 0] * rows.constants[row]
         for i in range(begin, end):
             position = rows.indices[i]
-            settle_debt(weight[position], state.owed[0] - paid[position])
+            pay_off(weight[position], state.owed[0] - paid[position])
             paid[position] = state.owed[0]
             for c in range(n_classes):
                 scores[c] += weight[position, c] * rows.values[i]
@@ -70,14 +72,14 @@ def gradient_update(state: Any, rows: Any, eta: float, penalty: float) -> None:
 
 
 @kernel
-def settle_debt(weight: Array, debt: float) -> None:
+def pay_off(weight: F64, debt: float) -> None:
     """Bring every weight of a feature nearer to 0 by ``debt``."""
     for c in range(weight.size):
         weight[c] = max(0.0, weight[c] - debt) if weight[c] > 0 else min(0.0, weight[c] + debt)
 
 
 @kernel
-def arow_update(state: Any, rows: Any, gamma: float) -> None:
+def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
     """Learn the rows of one block, in order: diagonal AROW, ``second_order_update`` without a budget.
 
     Back     ``state``, changed in place.

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..jit import kernel
+from ..types import F64, I64, Floats, Ints
 
-Array = Any
-
-unsigned: Any = np.uintp  # makes an index that cannot mean a place counted from the end, and so costs no test
-
-MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of P1 equations 10 and 11
+MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of SOFS (Wu, Hoi, Mei, Yu 2017), equations 10 and 11
 
 
 class Rows(NamedTuple):
     """A block of rows, ready to learn: ``indices`` are positions in ascending order of feature id within a row."""
 
-    indptr: Array
-    indices: Array
-    values: Array
-    codes: Array  # which class a row has
-    weights: Array  # how much it counts
-    constants: Array  # the input of the intercept; 0 without one
+    indptr: I64
+    indices: Ints
+    values: Floats
+    codes: I64  # which class a row has
+    weights: F64  # how much it counts
+    constants: F64  # the input of the intercept; 0 without one
 
 
 @kernel
-def longest_row(indptr: Array) -> int:
+def longest_row(indptr: I64) -> int:
     longest = 0
     for row in range(indptr.size - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
@@ -35,7 +30,7 @@ def longest_row(indptr: Array) -> int:
 
 
 @kernel
-def best_rival(scores: Array, code: int) -> int:
+def best_rival(scores: F64, code: int) -> int:
     """The class of largest score beside the true one; of equal scores the first."""
     rival = 1 if code == 0 else 0
     for c in range(rival + 1, scores.size):
@@ -45,11 +40,11 @@ def best_rival(scores: Array, code: int) -> int:
 
 
 @kernel
-def set_directions(scores: Array, code: int, rule: int, directions: Array) -> float:
+def set_directions(scores: F64, code: int, rule: int, directions: F64) -> float:
     """Fill in by how much each class's score should rise; the margin, by which the true class is ahead.
 
-    One score stands for two classes: +1 for the second, -1 for the first. With more, the true class rises by 1 and the
-    best rival falls by 1 (P1 eq. 10), or all that score no less than it by 1 together (eq. 11; if there is none, the
+    One score serves two classes: +1 for the second, -1 for the first. With more, the true class rises by 1 and the
+    best rival falls by 1 (SOFS eq. 10), or all that score no less than it by 1 together (eq. 11; if there is none, the
     best rival).
     """
     if scores.size == 1:
@@ -76,7 +71,7 @@ def set_directions(scores: Array, code: int, rule: int, directions: Array) -> fl
 
 
 @kernel
-def is_mistake(scores: Array, code: int) -> bool:
+def is_mistake(scores: F64, code: int) -> bool:
     """Whether the true class is not strictly ahead: a score of exactly 0, or a tie, counts as a mistake."""
     if scores.size == 1:
         return bool((scores[0] if code == 1 else -scores[0]) <= 0.0)

@@ -1,18 +1,17 @@
-"""Second-order online feature selection by confidence (P1 algorithms 4 and 6), two classes: four bytes per feature."""
+"""SOFS by confidence (Wu, Hoi, Mei, Yu 2017, algorithms 4 and 6), two classes: four bytes per feature."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..heap import push, refresh_root, sift_down
 from ..jit import kernel, summing
-from .batch import longest_row, unsigned
-from .curve import count_mistakes
+from ..types import F32, F64, I32, I64, Floats, unsigned
+from .batch import Rows, longest_row
+from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, UPDATES
-
-Array = Any
 
 SMALLEST_SCALE = 1e-12
 
@@ -25,20 +24,22 @@ class ConfidenceState(NamedTuple):
     seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
     """
 
-    cells: Array  # int32, per feature position
-    member: Array  # int64, per slot: the position of the feature in ``cells``
-    member_id: Array  # int64, per slot: its id
-    weight: Array  # float64, per slot: mu_j
-    excess: Array  # float32, per slot: (1/S_jj - 1) / scale
-    heap_key: Array  # float32, a lower bound of the excess in ``heap_slot``
-    heap_slot: Array  # int32
-    bias: Array  # float64, 1 x 2: weight and excess of the intercept
-    scale: Array  # float64: what forgetting has left of old precision
-    counts: Array  # int64: kept features, mistakes, updates
+    cells: I32  # per feature position
+    member: I64  # per slot: the position of the feature in ``cells``
+    member_id: I64  # per slot: its id
+    weight: F64  # per slot: mu_j
+    excess: F32  # per slot: (1/S_jj - 1) / scale
+    heap_key: F32  # a lower bound of the excess in ``heap_slot``
+    heap_slot: I32
+    bias: F64  # 1 x 2: weight and excess of the intercept
+    scale: F64  # what forgetting has left of old precision
+    counts: I64  # kept features, mistakes, updates
 
 
 @kernel
-def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float) -> None:
+def confidence_update(
+    state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float
+) -> None:
     """Learn the rows of one block, in order.
 
     Problem  per row, with S the diagonal covariance and loss = max(0, 1 - y mu.x):
@@ -116,13 +117,13 @@ def confidence_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: floa
             for i in range(begin, end):
                 if cells[indices[i]] >= 0:
                     weight_if_kept = step * pull[i - begin]
-                    offer(state, ids, curve, indices[i], weight_if_kept)
+                    insert_if_larger(state, ids, curve, indices[i], weight_if_kept)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
 
 
 @summing
 def learn_precisions(
-    excess: Array, scale: float, growth: float, values: Array, begin: int, count: int, pull: Array, grown: Array
+    excess: F32, scale: float, growth: float, values: Floats, begin: int, count: int, pull: F64, grown: F32
 ) -> float:
     """What a row does to the precisions of its features; apart, so that it can be vectorised.
 
@@ -140,7 +141,7 @@ def learn_precisions(
 
 
 @kernel
-def rescale(state: Any, scale: float) -> None:
+def rescale(state: ConfidenceState, scale: float) -> None:
     """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
     outside = state.cells.view(np.float32)
     for position in range(outside.size):
@@ -152,7 +153,7 @@ def rescale(state: Any, scale: float) -> None:
 
 
 @kernel
-def offer(state: Any, ids: Array, curve: Any, position: int, weight: float) -> None:
+def insert_if_larger(state: ConfidenceState, ids: I64, curve: Curve | None, position: int, weight: float) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
     cells, excess = state.cells, state.excess
     key = cells.view(np.float32)[position]

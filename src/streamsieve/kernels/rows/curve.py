@@ -6,23 +6,22 @@ on. A row's score is summed per bucket; the prefix sums are the scores with the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..jit import kernel
+from ..types import F64, I32, I64
 from .batch import is_mistake
-
-Array = Any
 
 
 class Curve(NamedTuple):
-    grid: Array  # int64, ascending numbers of features
-    bucket: Array  # int32, per slot
-    mistakes: Array  # int64, per number on the grid
-    sums: Array  # float64, per bucket and class: scratch of the row at hand
+    grid: I64  # ascending numbers of features
+    bucket: I32  # per slot
+    mistakes: I64  # per number on the grid
+    sums: F64  # per bucket and class: scratch of the row at hand
 
 
 @kernel
-def count_mistakes(curve: Any, bias: Array, constant: float, code: int, scores: Array) -> None:
+def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: F64) -> None:
     """Judge the row whose bucket sums are in ``curve.sums`` with every number of features, and clear the sums."""
     for c in range(scores.size):
         scores[c] = bias[c, 0] * constant

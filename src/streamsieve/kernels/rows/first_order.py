@@ -1,17 +1,24 @@
-"""First-order selection: the perceptron with truncation, and sparse projection (P1 algorithms 1 to 3 and 5, P4)."""
+"""First-order selection: the perceptron with truncation (PET), and sparse projection (FOFS).
+
+SOFS's paper (Wu, Hoi, Mei, Yu 2017), algorithms 1 to 3 and 5; FOFS is OFS of Wang, Zhao, Hoi, Jin 2014.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..jit import kernel
-from .batch import is_mistake, longest_row, unsigned
-from .curve import count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
+from ..types import F64, I32, I64, Floats, Ints, unsigned
+from .batch import Rows, is_mistake, longest_row
+from .curve import Curve, count_mistakes
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
 
-Array = Any
+if TYPE_CHECKING:
+    from .partial import PartialState
+
+    Weights: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
 SMALLEST_SCALE = 1e-100
@@ -22,17 +29,17 @@ NO_REACH = -1.0  # of a feature that is kept already
 class FirstOrderState(NamedTuple):
     """The weights are ``scale * weight``, so that what multiplies all of them touches none."""
 
-    slots: Array  # int32, per feature position: its slot + 1, 0 for an outsider
-    member: Array  # int64, per slot: the position of the feature
-    member_id: Array  # int64
-    key: Array  # float64: a lower bound of the largest |weight| over the classes, by which the heap is ordered
-    heap: Array  # int32
-    place: Array  # int32
-    weight: Array  # float64, slots x C
-    bias: Array  # float64, C x 1: the intercept, of the same scale
-    scale: Array  # float64
-    squares: Array  # float64: the sum of squares of ``weight`` and ``bias``
-    counts: Array  # int64: kept features, mistakes, updates
+    slots: I32  # per feature position: its slot + 1, 0 for an outsider
+    member: I64  # per slot: the position of the feature
+    member_id: I64
+    key: F64  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    heap: I32
+    heap_position: I32  # per slot: where it is in the heap
+    weight: F64  # slots x C
+    bias: F64  # C x 1: the intercept, of the same scale
+    scale: F64
+    squares: F64  # the sum of squares of ``weight`` and ``bias``
+    counts: I64  # kept features, mistakes, updates
 
 
 @kernel
@@ -45,14 +52,21 @@ def triggered(score: float, sign: float, trigger: int) -> bool:
 
 @kernel
 def sign_of(c: int, code: int, n_scores: int) -> float:
-    """+1 where the class of weight vector c is the row's, -1 otherwise; one vector stands for two classes."""
+    """+1 where the class of weight vector c is the row's, -1 otherwise; one vector serves two classes."""
     positive = code == 1 if n_scores == 1 else code == c
     return 1.0 if positive else -1.0
 
 
 @kernel
 def first_order_update(
-    state: Any, ids: Array, rows: Any, curve: Any, eta: float, shrink: float, radius: float, trigger: int
+    state: FirstOrderState,
+    ids: I64,
+    rows: Rows,
+    curve: Curve | None,
+    eta: float,
+    shrink: float,
+    radius: float,
+    trigger: int,
 ) -> None:
     """Learn the rows of one block, in order.
 
@@ -65,7 +79,7 @@ def first_order_update(
 
     Outside the kept set every weight is exactly 0, so after a step only kept features and those of the row can be
     non-zero: O(m log B). A member whose weight falls moves in the heap at once, one whose weight rises only when it
-    comes to the root and an outsider wants its place. What multiplies all weights goes into ``scale``; the norm is
+    comes to the root and an outsider is compared with it. What multiplies all weights goes into ``scale``; the norm is
     carried along, and summed anew now and then lest rounding errors add up.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
@@ -112,24 +126,25 @@ def first_order_update(
 
 @kernel
 def step(
-    state: Any,
-    ids: Array,
-    curve: Any,
-    indices: Array,
-    values: Array,
+    state: Weights,
+    ids: I64,
+    curve: Curve | None,
+    indices: Ints,
+    values: Floats,
     begin: int,
     end: int,
     constant: float,
-    steps: Array,
+    steps: F64,
     radius: float,
-    reach: Array,
+    reach: F64,
 ) -> None:
     """Add ``steps[c]`` times the row from ``begin`` to ``end`` to the stored weights, project and truncate.
 
     ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider would have.
     """
     weight, slots, counts = state.weight, state.slots, state.counts
-    heap, place, key, member, member_id = state.heap, state.place, state.key, state.member, state.member_id
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member, member_id = state.member, state.member_id
     outside = squares_outside = longest_step = 0.0
     for c in range(steps.size):
         longest_step = max(longest_step, abs(steps[c]))
@@ -152,7 +167,7 @@ def step(
             size = largest(weight, slot)
             if size < key[slot]:
                 key[slot] = size
-                settle(heap, place, key, member_id, counts[KEPT], slot)
+                update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
             reach[i - begin] = NO_REACH
         else:
             reach[i - begin] = abs(x) * longest_step
@@ -167,7 +182,7 @@ def step(
             slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
             while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != largest(weight, slot):
                 key[slot] = largest(weight, slot)
-                settle(heap, place, key, member_id, counts[KEPT], slot)
+                update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
                 slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
             if slot != NO_SLOT:
                 if slot < counts[KEPT]:
@@ -177,14 +192,14 @@ def step(
                     weight[slot, c] = steps[c] * values[i]
                     squares += weight[slot, c] * weight[slot, c]
                 slots[indices[i]] = slot + 1
-                seat(heap, place, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])
+                insert(heap, heap_position, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])
                 if curve is not None:
                     curve.bucket[slot] = curve.grid.size - 1
     state.squares[0] = squares
 
 
 @kernel
-def largest(weight: Array, row: int) -> float:
+def largest(weight: F64, row: int) -> float:
     """The largest |weight| of a row over the classes."""
     top = 0.0
     for c in range(weight.shape[1]):
@@ -193,7 +208,7 @@ def largest(weight: Array, row: int) -> float:
 
 
 @kernel
-def sum_squares(state: Any) -> None:
+def sum_squares(state: Weights) -> None:
     """The sum of squares of all stored weights, from scratch."""
     squares = 0.0
     for slot in range(state.counts[KEPT]):
@@ -205,7 +220,7 @@ def sum_squares(state: Any) -> None:
 
 
 @kernel
-def rescale(state: Any) -> None:
+def rescale(state: Weights) -> None:
     """Put the scale into the stored weights before it becomes too small."""
     scale = state.scale[0]
     for slot in range(state.counts[KEPT]):

@@ -1,7 +1,7 @@
-"""The kept features of a state, in a heap whose root is the one to lose its place next.
+"""The kept features of a state, in a heap whose root is the one to leave next.
 
 For keys that rise and fall. A state that uses this has, per slot: ``member`` (position of the feature),
-``member_id``, ``key``, ``place`` (where the slot stands in ``heap``); the slots in heap order, ``heap``; and
+``member_id``, ``key``, ``heap_position`` (where the slot is in ``heap``); the slots in heap order, ``heap``; and
 ``counts[KEPT]``. Of equal keys the highest id goes first, so ties never depend on the heap's shape.
 
 The functions take the arrays one by one: for a state as a whole Numba would count references at every call.
@@ -9,30 +9,27 @@ The functions take the arrays one by one: for a state as a whole Numba would cou
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..heap import goes_first
 from ..jit import inlined, kernel
-
-Array = Any
+from ..types import F64, I32, I64
 
 KEPT, MISTAKES, UPDATES = 0, 1, 2  # entries of ``counts``
 NO_SLOT = -1
 
 
 @inlined
-def before(key: Array, member_id: Array, slot_a: int, slot_b: int) -> bool:
-    """Whether slot a loses its place before slot b."""
+def before(key: F64, member_id: I64, slot_a: int, slot_b: int) -> bool:
+    """Whether slot a leaves before slot b."""
     return goes_first(key[slot_a], member_id[slot_a], key[slot_b], member_id[slot_b])
 
 
 @kernel
-def settle(heap: Array, place: Array, key: Array, member_id: Array, size: int, slot: int) -> None:
-    """Put a slot whose key has changed where it belongs."""
-    at = int(place[slot])
+def update_heap(heap: I32, heap_position: I32, key: F64, member_id: I64, size: int, slot: int) -> None:
+    """Move a slot whose key has changed to where it belongs."""
+    at = int(heap_position[slot])
     while at > 0 and before(key, member_id, slot, heap[(at - 1) // 2]):
         heap[at] = heap[(at - 1) // 2]
-        place[heap[at]] = at
+        heap_position[heap[at]] = at
         at = (at - 1) // 2
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -41,14 +38,14 @@ def settle(heap: Array, place: Array, key: Array, member_id: Array, size: int, s
         if not before(key, member_id, heap[child], slot):
             break
         heap[at] = heap[child]
-        place[heap[at]] = at
+        heap_position[heap[at]] = at
         at = child
     heap[at] = slot
-    place[slot] = at
+    heap_position[slot] = at
 
 
 @inlined
-def slot_for(heap: Array, key: Array, kept: int, value: float) -> int:
+def slot_for(heap: I32, key: F64, kept: int, value: float) -> int:
     """The slot an outsider of key ``value`` would get: a free one, or the root's if its key is smaller; or NO_SLOT."""
     if kept < key.size:
         return int(kept)
@@ -57,23 +54,23 @@ def slot_for(heap: Array, key: Array, kept: int, value: float) -> int:
 
 
 @kernel
-def seat(
-    heap: Array,
-    place: Array,
-    key: Array,
-    member: Array,
-    member_id: Array,
-    counts: Array,
+def insert(
+    heap: I32,
+    heap_position: I32,
+    key: F64,
+    member: I64,
+    member_id: I64,
+    counts: I64,
     slot: int,
     position: int,
-    ids: Array,
+    ids: I64,
     value: float,
 ) -> None:
     """Give a slot from ``slot_for`` to the feature at ``position``, with key ``value``; ``ids`` as for the update."""
     if slot == counts[KEPT]:
         counts[KEPT] = slot + 1
-        place[slot] = slot
+        heap_position[slot] = slot
     member[slot] = position
     member_id[slot] = ids[position] if ids.size else position
     key[slot] = value
-    settle(heap, place, key, member_id, counts[KEPT], slot)
+    update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)

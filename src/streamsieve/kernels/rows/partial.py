@@ -1,18 +1,20 @@
-"""Learning from rows of which only some attributes are looked at (P4 algorithm 4), and at random (P4 4.1 and 4.3)."""
+"""Learning from rows of which only some attributes are looked at, and on features drawn at random.
+
+OFS with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4), and its random baselines (sections 4.1 and 4.3).
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from .batch import is_mistake, longest_row
+from ..types import F64, I32, I64, Bool
+from .batch import Rows, is_mistake, longest_row
 from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
 from .members import KEPT, MISTAKES, UPDATES
 from .scaling import NORMS, ROWS
-
-Array = Any
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
 NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, standardised, divided by its spread
@@ -21,32 +23,30 @@ NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, 
 class PartialState(NamedTuple):
     """A FirstOrderState and, per feature, what asking and running standardisation need; zero is the start of all."""
 
-    slots: Array
-    member: Array
-    member_id: Array
-    key: Array
-    heap: Array
-    place: Array
-    weight: Array
-    bias: Array
-    scale: Array
-    squares: Array
-    counts: Array
-    shift: Array  # int64, per feature: which feature stands there in the shuffled order, less the position
-    turn: Array  # int64, per feature: when it was last asked for
-    seen: Array  # float64, per feature: how often
-    mean: Array  # float64, per feature
-    deviation: Array  # float64, per feature: sum of squared deviations from the mean
-    value: Array  # float64, per feature: scratch of the row at hand
-    asked: Array  # int64: the features asked for, ascending
-    question: (
-        Array  # int64: whether they were drawn, how many there are, number of the row, whether it is still to come
-    )
-    totals: Array  # float64: sum of norms of what was seen, rows
+    slots: I32
+    member: I64
+    member_id: I64
+    key: F64
+    heap: I32
+    heap_position: I32
+    weight: F64
+    bias: F64
+    scale: F64
+    squares: F64
+    counts: I64
+    shift: I64  # per feature: which feature is there in the shuffled order, less the position
+    turn: I64  # per feature: when it was last asked for
+    seen: F64  # per feature: how often
+    mean: F64  # per feature
+    deviation: F64  # per feature: sum of squared deviations from the mean
+    value: F64  # per feature: scratch of the row at hand
+    asked: I64  # the features asked for, ascending
+    question: I64  # whether they were drawn, how many there are, number of the row, whether it is still to come
+    totals: F64  # sum of norms of what was seen, rows
 
 
 @kernel
-def choose(state: Any, random: Any, epsilon: float, n_features: int) -> None:
+def choose(state: PartialState, random: np.random.Generator, epsilon: float, n_features: int) -> None:
     """Decide what to see of the next row: with probability ``epsilon`` B features drawn from all, else those in use."""
     asked, question = state.asked, state.question
     question[TURN] += 1
@@ -73,10 +73,10 @@ def choose(state: Any, random: Any, epsilon: float, n_features: int) -> None:
 
 @kernel
 def partial_update(
-    state: Any,
-    ids: Array,
-    rows: Any,
-    random: Any,
+    state: PartialState,
+    ids: I64,
+    rows: Rows,
+    random: np.random.Generator,
     epsilon: float,
     eta: float,
     radius: float,
@@ -84,17 +84,15 @@ def partial_update(
     n_features: int,
     scaling: int,
     unit_length: bool,
-    intercept_share: float,
+    intercept_size: float,
 ) -> None:
-    """Learn the rows of one block, in order, looking only at what was asked for (P4 algorithm 4), two classes.
+    """Learn the rows of one block, in order, looking only at what was asked for (OFS algorithm 4), two classes.
 
     Problem  per row: choose what to see; score with it; if y score <= 1: divide every seen value by the probability
-    that
-             it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the ball of ``radius``,
-             keep the B largest weights.
-    Given    scaling, unit_length, intercept_share: what ``normalize`` and ``fit_intercept`` ask for, done with seen
-    values
-             only. A question that is pending is answered by the first row.
+             that it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the ball of
+             ``radius``, keep the B largest weights.
+    Given    scaling, unit_length, intercept_size: what ``normalize`` and ``fit_intercept`` ask for, done with seen
+             values only. A question that is pending is answered by the first row.
     Back     ``state``, changed in place. Values not asked for are never read.
     """
     budget = state.asked.size
@@ -122,7 +120,7 @@ def partial_update(
             norm = 1.0
         state.totals[NORMS] += norm
         state.totals[ROWS] += 1.0
-        constant = intercept_share * state.totals[NORMS] / state.totals[ROWS]
+        constant = intercept_size * state.totals[NORMS] / state.totals[ROWS]
         scores[0] = state.bias[0, 0] * constant
         for i in range(count):
             slot = state.slots[asked[i]] - 1
@@ -151,7 +149,7 @@ def partial_update(
 
 
 @kernel
-def scaled(state: Any, position: int, scaling: int) -> float:
+def scaled(state: PartialState, position: int, scaling: int) -> float:
     """A value just seen, after taking it into the running mean and spread of its feature."""
     x = state.value[position]
     if scaling == NOT_SCALED:
@@ -167,17 +165,19 @@ def scaled(state: Any, position: int, scaling: int) -> float:
 
 
 class RandomState(NamedTuple):
-    slots: Array  # int32, per feature position: its slot + 1, 0 for an outsider
-    member: Array  # int64
-    member_id: Array  # int64
-    weight: Array  # float64, slots x C
-    bias: Array  # float64, C x 1
-    counts: Array  # int64: kept features, mistakes, updates
+    slots: I32  # per feature position: its slot + 1, 0 for an outsider
+    member: I64
+    member_id: I64
+    weight: F64  # slots x C
+    bias: F64  # C x 1
+    counts: I64  # kept features, mistakes, updates
 
 
 @kernel
-def random_update(state: Any, ids: Array, rows: Any, random: Any, eta: float, trigger: int, n_features: int) -> None:
-    """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (P4: RAND).
+def random_update(
+    state: RandomState, ids: I64, rows: Rows, random: np.random.Generator, eta: float, trigger: int, n_features: int
+) -> None:
+    """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (OFS: RAND).
 
     Of the features that have a weight after the step, those in a random B of all ``n_features`` stay. Whether one is in
     it is drawn one after the other, with the chance that what was drawn before leaves: O(B + m) per step.
@@ -237,7 +237,7 @@ def random_update(state: Any, ids: Array, rows: Any, random: Any, eta: float, tr
 
 
 @kernel
-def move_slot(state: Any, old: int, new: int) -> None:
+def move_slot(state: RandomState, old: int, new: int) -> None:
     """Give a kept feature another slot."""
     state.member[new] = state.member[old]
     state.member_id[new] = state.member_id[old]
@@ -247,7 +247,7 @@ def move_slot(state: Any, old: int, new: int) -> None:
 
 
 @kernel
-def thin_rows(indptr: Array, seen: int, n_features: int, random: Any, keep: Array) -> None:
+def thin_rows(indptr: I64, seen: int, n_features: int, random: np.random.Generator, keep: Bool) -> None:
     """Mark the entries of each row that are in a fresh random ``seen`` of all ``n_features`` features."""
     for row in range(indptr.size - 1):
         taken = 0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel, summing
-from .batch import unsigned
-
-Array = Any
+from ..types import F64, I64, Floats, Ints, unsigned
 
 NORMS, ROWS = 0, 1  # entries of ``totals``: the sum of row norms, the number of rows
 
 
 @kernel
-def scale_rows_to_length_one(indptr: Array, values: Array, scaled: Array) -> None:
+def scale_rows_to_length_one(indptr: I64, values: Floats, scaled: Floats) -> None:
     """``scaled`` = ``values`` with every row divided by its Euclidean norm; empty rows stay empty."""
     for row in range(indptr.size - 1):
         squares = 0.0
@@ -27,8 +23,8 @@ def scale_rows_to_length_one(indptr: Array, values: Array, scaled: Array) -> Non
 
 
 @summing
-def intercept_inputs(indptr: Array, values: Array, share: float, totals: Array, constants: Array) -> None:
-    """``constants[r]`` = ``share`` times the mean norm of all rows so far, row r included; ``totals`` goes on."""
+def intercept_inputs(indptr: I64, values: Floats, size: float, totals: F64, constants: F64) -> None:
+    """``constants[r]`` = ``size`` times the mean norm of all rows so far, row r included; ``totals`` goes on."""
     norms, rows = totals[NORMS], totals[ROWS]
     for row in range(indptr.size - 1):
         squares = 0.0
@@ -36,18 +32,18 @@ def intercept_inputs(indptr: Array, values: Array, share: float, totals: Array, 
             squares += np.float64(values[i]) * np.float64(values[i])
         norms += np.sqrt(squares)
         rows += 1.0
-        constants[row] = share * norms / rows
+        constants[row] = size * norms / rows
     totals[NORMS], totals[ROWS] = norms, rows
 
 
 @kernel
 def scale_by_spread(
-    indptr: Array, indices: Array, values: Array, seen: Array, sums: Array, squares: Array, learn: bool, scaled: Array
+    indptr: I64, indices: Ints, values: Floats, seen: F64, sums: F64, squares: F64, learn: bool, scaled: Floats
 ) -> None:
     """Sparse values divided by their feature's standard deviation over all rows so far, zeros included; not centred.
 
     Given    seen: the number of rows so far; sums, squares: of each feature's values. With ``learn`` they go on, row
-    by row. A feature that has not varied yet is left as it is.
+             by row. A feature that has not varied yet is left as it is.
     """
     for row in range(indptr.size - 1):
         if learn:
@@ -63,7 +59,7 @@ def scale_by_spread(
 
 
 @kernel
-def standardize(matrix: Array, seen: Array, means: Array, deviations: Array, learn: bool) -> None:
+def standardize(matrix: F64, seen: F64, means: F64, deviations: F64, learn: bool) -> None:
     """Dense rows centred and divided by the standard deviation of their columns over all rows so far, in place.
 
     Given    means, deviations: of each column, the mean and the sum of squared deviations from it (Welford). With

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..jit import kernel
 from ..table import probe
-
-Array = Any
+from ..types import F64, I32, I64, Floats, Ints
 
 
 @kernel
-def score_rows(
-    table: Array, ids: Array, weights: Array, indptr: Array, indices: Array, values: Array, scores: Array
-) -> None:
+def score_rows(table: I32, ids: I64, weights: F64, indptr: I64, indices: Ints, values: Floats, scores: F64) -> None:
     """Add to ``scores[r, c]`` the sum of ``weights[j, c] * value`` over the features j of row r that have weights."""
     for row in range(scores.shape[0]):
         for i in range(indptr[row], indptr[row + 1]):
@@ -25,14 +20,14 @@ def score_rows(
 
 @kernel
 def keep_selected(
-    table: Array,
-    ids: Array,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    kept_indptr: Array,
-    kept_indices: Array,
-    kept_values: Array,
+    table: I32,
+    ids: I64,
+    indptr: I64,
+    indices: Ints,
+    values: Floats,
+    kept_indptr: I64,
+    kept_indices: Ints,
+    kept_values: Floats,
 ) -> int:
     """Copy the entries of features in the table, numbered by their position in it; how many there are."""
     filled = 0

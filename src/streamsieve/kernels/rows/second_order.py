@@ -1,18 +1,17 @@
-"""Second-order selection for many classes (P1 section 3.6): by signal to noise and by confidence."""
+"""SOFS for many classes (Wu, Hoi, Mei, Yu 2017, section 3.6): by signal to noise and by confidence."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from .batch import is_mistake, longest_row, set_directions
+from ..types import F32, F64, I32, I64
+from .batch import Rows, is_mistake, longest_row, set_directions
 from .confidence import SMALLEST_SCALE
-from .curve import count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
-
-Array = Any
+from .curve import Curve, count_mistakes
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
 
 
 class SecondOrderState(NamedTuple):
@@ -23,41 +22,43 @@ class SecondOrderState(NamedTuple):
     instead, ``-1 - bits``. All zeros is a feature never seen.
     """
 
-    cells: Array  # float32, per feature position: C or 2 C
-    member: Array  # int64, per slot: the position of the feature
-    member_id: Array  # int64
-    key: Array  # float64: a lower bound of ``fresh``, by which the heap is ordered
-    heap: Array  # int32, slots in heap order
-    place: Array  # int32, per slot: where it stands in the heap
-    fresh: Array  # float64, per slot: what it is kept by
-    weight: Array  # float64, slots x C: mu
-    excess: Array  # float32, slots x C: (1/S - 1) / scale
-    bias: Array  # float64, C x 2: weight and excess of the intercept
-    scale: Array  # float64: what forgetting has left of old precision
-    counts: Array  # int64: kept features, mistakes, updates
+    cells: F32  # per feature position: C or 2 C
+    member: I64  # per slot: the position of the feature
+    member_id: I64
+    key: F64  # a lower bound of ``fresh``, by which the heap is ordered
+    heap: I32  # slots in heap order
+    heap_position: I32  # per slot: where it is in the heap
+    fresh: F64  # per slot: what it is kept by
+    weight: F64  # slots x C: mu
+    excess: F32  # slots x C: (1/S - 1) / scale
+    bias: F64  # C x 2: weight and excess of the intercept
+    scale: F64  # what forgetting has left of old precision
+    counts: I64  # kept features, mistakes, updates
 
 
 @kernel
-def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float, rule: int) -> None:
+def second_order_update(
+    state: SecondOrderState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float, rule: int
+) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, with a_c the directions of the classes (P1 eq. 10 and 11), m = sum_c a_c mu_c.x over the kept
+    Problem  per row, with a_c the directions of the classes (eq. 10 and 11), m = sum_c a_c mu_c.x over the kept
              features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss > 0:
                  kept      mu_cj += loss beta a_c S_cj x_j
                  shadows   mu_cj += max(0, 1 - m - sum_c a_c mu_cj x_j) beta a_c S_cj x_j
                  all       1/S_cj += a_c^2 x_j^2 / gamma
              then keep the B features of largest key. Shadow weights take no part in the score: each learns as if it
              were the only one added to the kept ones. With them the key is signal to noise, sqrt(sum_c mu_cj^2 /
-             S_cj); without, confidence, -sum_c S_cj (P1 3.6), and a newcomer starts with the step of its row.
+             S_cj); without, confidence, -sum_c S_cj (section 3.6), and a newcomer starts with the step of its row.
     Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM.
     Back     ``state`` and ``curve``, changed in place.
 
     Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
     falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
-    to the root and an outsider wants its place.
+    to the root and an outsider is compared with it.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
-    heap, place, member_id = state.heap, state.place, state.member_id
+    heap, heap_position, member_id = state.heap, state.heap_position, state.member_id
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
@@ -125,7 +126,7 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                 state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
                 if decays or state.fresh[slot] < state.key[slot]:
                     state.key[slot] = state.fresh[slot]
-                    settle(heap, place, state.key, member_id, counts[KEPT], slot)
+                    update_heap(heap, heap_position, state.key, member_id, counts[KEPT], slot)
                 keys[i - begin] = -np.inf
                 continue
             for c in range(n_classes):
@@ -144,13 +145,13 @@ def second_order_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: fl
                 freshen_root(state, shadows, scale)
                 slot = slot_for(heap, state.key, counts[KEPT], key)
                 if slot != NO_SLOT:
-                    enter(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
+                    insert_outsider(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
                     if curve is not None:
                         curve.bucket[slot] = curve.grid.size - 1
 
 
 @kernel
-def key_of(weights: Array, row: int, precisions: Array, at: int, shadows: bool, scale: float) -> float:
+def key_of(weights: F64, row: int, precisions: F32, at: int, shadows: bool, scale: float) -> float:
     """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
 
     Dividing by the scale keeps keys of different ages comparable when precision decays.
@@ -165,7 +166,7 @@ def key_of(weights: Array, row: int, precisions: Array, at: int, shadows: bool, 
 
 
 @kernel
-def freshen_root(state: Any, shadows: bool, scale: float) -> None:
+def freshen_root(state: SecondOrderState, shadows: bool, scale: float) -> None:
     """Bring bounds up to date until that of the root is, which then has the smallest key of all.
 
     Confidence is brought up to date itself: it may have decayed since its feature was last seen.
@@ -177,12 +178,12 @@ def freshen_root(state: Any, shadows: bool, scale: float) -> None:
         if state.fresh[root] == state.key[root]:
             break
         state.key[root] = state.fresh[root]
-        settle(state.heap, state.place, state.key, state.member_id, state.counts[KEPT], root)
+        update_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT], root)
 
 
 @kernel
-def enter(
-    state: Any, ids: Array, slot: int, position: int, key: float, weights: Array, row: int, shadows: bool
+def insert_outsider(
+    state: SecondOrderState, ids: I64, slot: int, position: int, key: float, weights: F64, row: int, shadows: bool
 ) -> None:
     """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
     cells, n_classes = state.cells, weights.shape[1]
@@ -196,12 +197,12 @@ def enter(
         state.excess[slot, c] = cells[position, c]
     cells.view(np.int32)[position, 0] = -1 - slot
     state.fresh[slot] = key
-    members = state.heap, state.place, state.key, state.member, state.member_id, state.counts
-    seat(*members, slot, position, ids, key)
+    members = state.heap, state.heap_position, state.key, state.member, state.member_id, state.counts
+    insert(*members, slot, position, ids, key)
 
 
 @kernel
-def rescale(state: Any, shadows: bool) -> None:
+def rescale(state: SecondOrderState, shadows: bool) -> None:
     """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
     scale = state.scale[0]
     flags = state.cells.view(np.int32)

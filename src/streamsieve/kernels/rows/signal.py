@@ -1,18 +1,17 @@
-"""Second-order selection by signal to noise, two classes: eight bytes per feature."""
+"""SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017), two classes: eight bytes per feature."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from .batch import longest_row, unsigned
+from ..types import F32, F64, I32, I64, unsigned
+from .batch import Rows, longest_row
 from .confidence import SMALLEST_SCALE, learn_precisions
-from .curve import count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, seat, settle, slot_for
-
-Array = Any
+from .curve import Curve, count_mistakes
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 
@@ -25,22 +24,22 @@ class SignalState(NamedTuple):
     a feature never seen.
     """
 
-    cells: Array  # float32, per feature position: excess, weight
-    member: Array  # int64, per slot: the position of the feature
-    member_id: Array  # int64
-    key: Array  # float64: a lower bound of ``fresh``, by which the heap is ordered
-    heap: Array  # int32, slots in heap order
-    place: Array  # int32, per slot: where it stands in the heap
-    fresh: Array  # float64, per slot: mu^2 / S / scale, what it is kept by
-    weight: Array  # float64: mu
-    excess: Array  # float32
-    bias: Array  # float64, 1 x 2: weight and excess of the intercept
-    scale: Array  # float64: what forgetting has left of old precision
-    counts: Array  # int64: kept features, mistakes, updates
+    cells: F32  # per feature position: excess, weight
+    member: I64  # per slot: the position of the feature
+    member_id: I64
+    key: F64  # a lower bound of ``fresh``, by which the heap is ordered
+    heap: I32  # slots in heap order
+    heap_position: I32  # per slot: where it is in the heap
+    fresh: F64  # per slot: mu^2 / S / scale, what it is kept by
+    weight: F64  # mu
+    excess: F32
+    bias: F64  # 1 x 2: weight and excess of the intercept
+    scale: F64  # what forgetting has left of old precision
+    counts: I64  # kept features, mistakes, updates
 
 
 @kernel
-def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, decay: float) -> None:
+def signal_update(state: SignalState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float) -> None:
     """Learn the rows of one block, in order.
 
     Problem  per row, with S the diagonal covariance, m = y mu.x over the kept features, loss = max(0, 1 - m) and
@@ -55,11 +54,12 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
 
     Only the features of the row change their keys and only they compete: O(m log B) per row. A member whose key
     falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
-    to the root and an outsider wants its place. Keys are squared, and divided by the scale so that those of different
-    ages compare.
+    to the root and an outsider is compared with it. Keys are squared, and divided by the scale so that those of
+    different ages compare.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
-    heap, place, key, member_id, fresh = state.heap, state.place, state.key, state.member_id, state.fresh
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member_id, fresh = state.member_id, state.fresh
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     longest = longest_row(indptr)
@@ -119,7 +119,7 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
                 fresh[slot] = weight[slot] * weight[slot] * (start + excess[slot])
                 if fresh[slot] < key[slot]:
                     key[slot] = fresh[slot]
-                    settle(heap, place, key, member_id, counts[KEPT], slot)
+                    update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
             else:
                 shadow = np.float64(cells[position, WEIGHT])
                 cells[position, WEIGHT] = shadow + max(0.0, 1.0 - margin - sign * shadow * x) * step
@@ -130,26 +130,27 @@ def signal_update(state: Any, ids: Array, rows: Any, curve: Any, gamma: float, d
                 if flags[indices[i], EXCESS] >= 0:
                     value = key_of(cells, indices[i], start)
                     if slot_for(heap, key, counts[KEPT], value) != NO_SLOT:
-                        offer(state, ids, curve, indices[i], value)
+                        insert_if_larger(state, ids, curve, indices[i], value)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
 
 
 @kernel
-def key_of(cells: Array, position: int, start: float) -> float:
+def key_of(cells: F32, position: int, start: float) -> float:
     """The squared signal to noise of an outsider, over the scale, of which ``start`` is the inverse."""
     shadow = np.float64(cells[position, WEIGHT])
     return float(shadow * shadow * (start + cells[position, EXCESS]))
 
 
 @kernel
-def offer(state: Any, ids: Array, curve: Any, position: int, value: float) -> None:
+def insert_if_larger(state: SignalState, ids: I64, curve: Curve | None, position: int, value: float) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its own key, ``value``, is larger."""
     cells, counts, fresh = state.cells, state.counts, state.fresh
-    heap, place, key, member, member_id = state.heap, state.place, state.key, state.member, state.member_id
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member, member_id = state.member, state.member_id
     slot = slot_for(heap, key, counts[KEPT], value)
     while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != fresh[slot]:
         key[slot] = fresh[slot]
-        settle(heap, place, key, member_id, counts[KEPT], slot)
+        update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
         slot = slot_for(heap, key, counts[KEPT], value)
     if slot == NO_SLOT:
         return
@@ -160,13 +161,13 @@ def offer(state: Any, ids: Array, curve: Any, position: int, value: float) -> No
     state.excess[slot] = cells[position, EXCESS]
     cells.view(np.int32)[position, EXCESS] = -1 - slot
     fresh[slot] = value
-    seat(heap, place, key, member, member_id, counts, slot, position, ids, value)
+    insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)
     if curve is not None:
         curve.bucket[slot] = curve.grid.size - 1
 
 
 @kernel
-def rescale(state: Any, scale: float) -> None:
+def rescale(state: SignalState, scale: float) -> None:
     """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):

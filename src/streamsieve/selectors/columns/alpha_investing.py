@@ -1,4 +1,4 @@
-"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006), a rival of SAOLA in P3."""
+"""Alpha-investing (Zhou, Foster, Stine, Ungar 2006), a rival of SAOLA."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
+from ...model import Field, Schema
+from ...targets import BOTH, Kind, Target
 from ..base import is_number, require
 from .base import ColumnLearner, with_more_slots
-from .targets import Target
 
 FIRST_SLOTS = 16
 
 
-class AlphaInvestingLearner(ColumnLearner):
-    """Streamwise regression: a feature is kept if it improves a linear model by more than chance would.
+class AlphaInvestingLearner(ColumnLearner[InvestingState]):
+    """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
 
     Every test spends some wealth, every feature that is kept earns some: so tests can go on for as long as features
     come, and few are kept that mean nothing. What is kept stays. Labels count as numbers.
@@ -28,15 +29,20 @@ class AlphaInvestingLearner(ColumnLearner):
         What there is to spend at the start.
     payout : float, default=0.5
         What a kept feature earns.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in SAOLA; labels count as numbers in any case.
     """
 
     method: ClassVar[str] = "alpha-investing"
+    targets: ClassVar[frozenset[Kind]] = BOTH
 
-    def __init__(self, *, wealth: float = 0.5, payout: float = 0.5) -> None:
+    def __init__(self, *, wealth: float = 0.5, payout: float = 0.5, task: str = "auto") -> None:
         self.wealth = wealth
         self.payout = payout
+        self.task = task
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         require(is_number(self.wealth) and 0 < self.wealth <= 1, "wealth", self.wealth, "above 0, and 1 at most")
         require(is_number(self.payout) and 0 < self.payout <= 1, "payout", self.payout, "above 0, and 1 at most")
 
@@ -63,3 +69,18 @@ class AlphaInvestingLearner(ColumnLearner):
     def _kept(self, state: InvestingState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
         return state.ids[:kept], state.scores[:kept]
+
+    def _schema(self, target: Target) -> Schema:
+        return {
+            "ids": Field(np.int64, ("slots",), 0),
+            "scores": Field(np.float64, ("slots",)),
+            "basis": Field(np.float64, ("slots", "rows")),
+            "residual": Field(np.float64, ("rows",)),
+            "wealth": Field(np.float64, (1,)),
+            "error": Field(np.float64, (1,)),
+            "counts": Field(np.int64, (2,), 0),
+        }
+
+    def _check_state(self, state: InvestingState, sizes: dict[str, int]) -> None:
+        if state.counts[KEPT] > sizes["slots"]:
+            raise ValueError("it keeps more features than it has slots")

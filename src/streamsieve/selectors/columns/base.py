@@ -2,95 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
-from ...errors import DataError, UsageError
-from ...kernels.columns.dependence import count_constant
+from ...errors import DataError, UsageError, prefix
+from ...kernels.columns.contents import count_constant
+from ...model import NAMES, Arrays, Field, Schema, check_arrays, texts_of_arrays, texts_to_arrays
+from ...parallel import cut
+from ...parallel import in_parts as on_threads
 from ...selection import Selection
-from ...sources.base import DataSource
-from ...sources.columns import by_columns
-from ..base import Learner, is_number, is_whole
-from ..rows.labels import place
-from .targets import Target, target_of
+from ...targets import TASK_OF_KIND, TASKS, Target, read_target
+from ..base import Findings, Learner, Reads, is_integer, is_number, require_one_of
+from ..state import State, changed
 
-THREADS = 2
-WORTH_A_THREAD = 1 << 15  # non-zeros
-STATE = "state."  # before the names of its arrays in a saved model
+WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
+STATE, TARGET = "state.", "target."  # before the names of their arrays in a model
 
 
-class ColumnLearner(Learner):
+C = TypeVar("C", bound=State)
+
+
+@dataclass(slots=True, eq=False)
+class ColumnMemory(Generic[C]):
+    """All that a learner of columns has learned."""
+
+    target: Target
+    state: C
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))  # features, non-zeros, constants
+    names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
+    settled: C | None = None  # the state as if no feature were to come, once somebody asked
+
+
+class ColumnLearner(Learner[ColumnBlock], Generic[C]):
     """Sees features one by one, for rows and a target that are known from the start.
 
-    An author writes ``_start``, ``_offer``, ``_finish`` if something is left to do behind the last feature, and
-    ``_kept``. What is remembered is as large as the kept columns, whatever the number that went by.
+    An author writes ``_start``, ``_offer``, ``_finish`` if something is left to do after the last feature, ``_kept``,
+    and what a state from a file must be (``_schema``, ``_check_state``). What is remembered is as large as the kept
+    columns, whatever the number that went by.
     """
 
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
-    exempt_from_checks: ClassVar[dict[str, str]] = {}
+    reads: ClassVar[Reads] = "columns"
 
-    knows_groups: ClassVar[bool] = False
-
-    n_features_to_select: int | None
     class_weight: Any = None
     missing: str = "error"
+    task: str = "auto"
+
+    _memory: ColumnMemory[C] | None = None
+
+    def check_parameters(self) -> None:
+        require_one_of("task", self.task, TASKS)
 
     # ---- what an author writes
 
-    def _start(self, target: Target) -> Any:
+    def _start(self, target: Target) -> C:
         """A fresh state, a NamedTuple of arrays."""
         raise NotImplementedError
 
-    def _offer(self, state: Any, block: ColumnBlock) -> Any:
-        """The state after some more columns, which are measured against ``self._target``."""
+    def _offer(self, state: C, block: ColumnBlock) -> C:
+        """The state after some more columns, which are measured against ``self.memory.target``."""
         raise NotImplementedError
 
-    def _finish(self, state: Any) -> Any:
-        """The state after the last column."""
+    def _finish(self, state: C) -> C:
+        """The state after the last column; the one that is given stays as it is."""
         return state
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _kept(self, state: C) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Ids and scores of the kept features, in any order."""
         raise NotImplementedError
 
-    def _remembered(self, state: Any) -> NDArray[np.int64]:
+    def _groups(self, state: C) -> NDArray[np.int64] | None:
+        """The groups of the kept features, in the same order; None where there are no groups."""
+        return None
+
+    def _remembered(self, state: C) -> NDArray[np.int64]:
         """Ids of the features that are kept or may yet be."""
         return self._kept(state)[0]
 
+    def _schema(self, target: Target) -> Schema:
+        """What the arrays of a state must be; sizes: rows."""
+        raise NotImplementedError
+
+    def _check_state(self, state: C, sizes: dict[str, int]) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+
     # ---- learning
 
-    def start(self, y: Any, origin: str = "") -> Self:
-        """Forget everything and be ready for the first feature; ``y`` has the target of every row."""
+    @property
+    def memory(self) -> ColumnMemory[C]:
+        """All that was learned."""
+        if self._memory is None:
+            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
+        return self._memory
+
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+        origin: str = "",
+    ) -> Self:
+        """Forget everything and be ready for the first feature; ``y`` has the target of every row.
+
+        Its classes are those of ``y``; features bring their names with them.
+        """
         self.check_parameters()
-        self._target, self._classes = target_of(y, self.class_weight, origin)
-        self._counts = np.zeros(3, np.int64)  # features, non-zeros, features that never vary
-        self._kept_names: dict[int, Any] = {}
-        self._state = self._start(self._target)
-        self.n_features_in_ = 0
+        if y is None:
+            raise UsageError(f"{self.method} measures columns against a target; start with y=...")
+        if classes is not None:
+            raise UsageError(f"{self.method} takes the classes from the target; omit classes")
+        target = self._read_target(y, origin)
+        self._memory = ColumnMemory(target, self._start(target))
+        self.n_features_in_ = n_features or 0
         return self
+
+    def _read_target(self, y: Any, origin: str = "") -> Target:
+        return read_target(y, self.task, self.targets, self.class_weight, origin)
 
     def refuse_other_target(self, y: Any) -> None:
         """Refuse a target that is not the one that learning started with."""
-        if not np.array_equal(target_of(y, self.class_weight)[0].numbers, self._target.numbers):
+        if not np.array_equal(self._read_target(y).numbers, self.memory.target.numbers):
             raise DataError("the target differs from that of the first columns; start anew for another target")
 
     def partial_fit_block(self, block: ColumnBlock) -> Self:
         """Take some more features; ``start`` comes before the first."""
-        n_rows = self._target.weights.size
+        memory = self.memory
+        n_rows = memory.target.n_rows
         if block.n_rows != n_rows:
-            raise DataError(f"{place(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
+            raise DataError(f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
         if not block.n_columns:
             return self
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
         self._refuse_not_finite(block)
-        self._state = self._offer(self._state, block)
-        self._counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
+        memory.settled = None
+        memory.state = self._offer(memory.state, block)
+        memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
         self._note_names(block)
         return self
@@ -104,120 +157,169 @@ class ColumnLearner(Learner):
             return
         at = int(np.flatnonzero(~fine)[0])
         column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-        skips = ", or let missing='skip' leave such rows out" if "missing" in self.parameter_names() else ""
+        skips = ", or let missing='skip' omit such rows" if "missing" in self.parameter_names() else ""
         title = f"feature {int(block.ids[column])}" if block.names is None else f"column {block.names[column]!r}"
         what = "is missing" if np.isnan(block.values[at]) else "is infinite"
-        cure = f"fill it in{skips} or leave the feature out" if np.isnan(block.values[at]) else "replace it"
-        raise DataError(f"{place(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
+        cure = f"fill it in{skips} or omit the feature" if np.isnan(block.values[at]) else "replace it"
+        raise DataError(f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
 
     def _note_names(self, block: ColumnBlock) -> None:
         """Remember the names of features that are or may be kept, and of no others."""
-        kept = self._remembered(self._state)
-        here = {} if block.names is None else dict(zip(block.ids.tolist(), block.names.tolist(), strict=True))
-        known = self._kept_names
-        self._kept_names = {
-            feature: here.get(feature, known.get(feature))
-            for feature in kept.tolist()
-            if feature in here or feature in known
-        }
+        memory = self.memory
+        kept = self._remembered(memory.state)
+        here = {} if block.names is None else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
+        known = {**memory.names, **here} if memory.names or here else {}
+        memory.names = {feature: known[feature] for feature in kept.tolist() if feature in known}
 
     def finish(self, origin: str = "") -> Self:
-        """The end of the features."""
-        self._state = self._finish(self._state)
+        """The end of the features: choose now what there is to choose, not when somebody asks."""
+        self._settled()
         return self
-
-    def fit_source(self, source: DataSource | Iterable[ColumnBlock], y: Any | None = None) -> Self:
-        """Take all features of a source, from scratch; rows are turned around in memory.
-
-        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
-        """
-        if not isinstance(source, DataSource):
-            if y is None:
-                raise UsageError("blocks of columns come without a target; give it as y")
-            return self.fit_blocks(source, y)
-        columns = by_columns(source)
-        self.fit_blocks(columns.column_blocks(), columns.targets() if y is None else y, columns.name)
-        self.n_features_in_ = max(self.n_features_in_, columns.n_features or 0)
-        return self
-
-    def fit_blocks(self, blocks: Iterable[ColumnBlock], y: Any, origin: str = "") -> Self:
-        """Take all features of an iterable of blocks, from scratch."""
-        self.start(y, origin)
-        for block in blocks:
-            self.partial_fit_block(block)
-        return self.finish(origin)
 
     # ---- what was learned
 
     @property
     def started(self) -> bool:
-        """Whether there is a state to go on with."""
-        return hasattr(self, "_state")
+        return self._memory is not None
+
+    @property
+    def n_learned(self) -> int:
+        return self.n_features_seen_
 
     @property
     def n_features_seen_(self) -> int:
         """Features that were offered."""
-        return int(self._counts[0])
+        return int(self.memory.counts[0])
 
     @property
     def n_nonzero_(self) -> int:
         """Non-zeros in them."""
-        return int(self._counts[1])
+        return int(self.memory.counts[1])
 
     @property
     def n_constant_(self) -> int:
         """Features that never vary, or have no value at all: none of them is ever selected."""
-        return int(self._counts[2])
+        return int(self.memory.counts[2])
 
     @property
     def n_rows_(self) -> int:
         """Rows of every column."""
-        return int(self._target.weights.size)
+        return self.memory.target.n_rows
+
+    def _settled(self) -> C:
+        """The state as if no feature were to come."""
+        memory = self.memory
+        if memory.settled is None:
+            memory.settled = self._finish(memory.state)
+        return memory.settled
 
     def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        ids, scores = self._kept(self._state)
+        ids, scores = self._kept(self._settled())
         order = np.argsort(ids)
         return ids[order], scores[order]
 
     def selection(self) -> Selection:
-        """The selected features, with scores and names; its size is that of the selection."""
+        """The selected features, with scores, names and groups; its size is that of the selection."""
         indices, scores = self._selected()
-        names = None
-        if self._kept_names:
-            names = np.array([self._kept_names.get(feature, f"x{feature}") for feature in indices.tolist()], object)
-        return Selection(indices, scores, names)
+        known, state = self.memory.names, self._settled()
+        names = np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object) if known else None
+        groups = self._groups(state)
+        return Selection(indices, scores, names, None if groups is None else groups[np.argsort(self._kept(state)[0])])
+
+    def findings(self) -> Findings:
+        return Findings(details=self._details())
+
+    def _details(self) -> dict[str, Any]:
+        """What a run reports of this method alone."""
+        groups = self.selection().groups
+        details = {} if groups is None else {"groups": groups.tolist()}
+        return {"task": TASK_OF_KIND[self.memory.target.kind], "constant": self.n_constant_, **details}
 
     # ---- saving
 
     def _header(self) -> dict[str, Any]:
-        return {"regression": self._classes is None, "names": [[k, str(v)] for k, v in self._kept_names.items()]}
+        target = self.memory.target
+        return {"kind": target.kind, "centre": target.centre, "scale": target.scale}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        classes = {} if self._classes is None else {"classes": self._classes}
-        target = {f"target.{name}": array for name, array in self._target._asdict().items()}
-        state = {STATE + name: array for name, array in self._state._asdict().items()}
-        return {**state, **target, **classes, "counts": self._counts}
+    def _arrays(self) -> Arrays:
+        memory = self.memory
+        target = memory.target
+        arrays: Arrays = {STATE + name: array for name, array in memory.state._asdict().items()}
+        arrays |= {TARGET + name: getattr(target, name) for name in ("numbers", "codes", "class_counts", "weights")}
+        arrays |= {"classes": np.array(target.classes.tolist()), "counts": memory.counts}
+        if memory.names:
+            arrays["named_ids"] = np.array(list(memory.names), np.int64)
+            arrays |= texts_to_arrays(NAMES, memory.names.values())
+        return arrays
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self._target = Target(*(arrays[f"target.{name}"] for name in Target._fields))
-        self._classes = None if header["regression"] else arrays["classes"]
-        self._counts = arrays["counts"]
-        self._kept_names = {int(feature): name for feature, name in header["names"]}
-        fresh = self._start(self._target)
-        self._state = type(fresh)(*(arrays[STATE + name] for name in fresh._fields))
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        target = target_of_model(header, arrays)
+        names = texts_of_arrays(NAMES, arrays)
+        named = arrays.pop("named_ids", np.empty(0, np.int64))
+        for name in (f"{NAMES}.text", f"{NAMES}.offsets", "classes"):
+            arrays.pop(name, None)
+        if named.dtype != np.int64 or named.shape != (0 if names is None else names.size,):
+            raise ValueError("its names do not fit their features")
+        if named.size and not 0 <= named.min() <= named.max() < self.n_features_in_:
+            raise ValueError("it has names of features that there are not")
+        schema = {**{STATE + name: wanted for name, wanted in self._schema(target).items()}, **TARGET_SCHEMA}
+        sizes = {"rows": target.n_rows, "classes": target.n_classes, "coded_rows": target.codes.size}
+        sizes = check_arrays(arrays, schema, sizes)
+        fresh = self._start(target)
+        state = changed(fresh, **{name: arrays[STATE + name] for name in fresh._asdict()})
+        self._memory = ColumnMemory(target, state, arrays["counts"])
+        self._check_state(state, sizes)
+        if names is not None:
+            self._memory.names = dict(zip(named.tolist(), names.tolist(), strict=True))
+
+
+TARGET_SCHEMA: Schema = {
+    TARGET + "numbers": Field(np.float64, ("rows",)),
+    TARGET + "codes": Field(np.int32, ("coded_rows",), 0, "classes"),
+    TARGET + "class_counts": Field(np.float64, ("classes",), 0),
+    TARGET + "weights": Field(np.float64, ("rows",), 0),
+    "counts": Field(np.int64, (3,), 0),
+}
+
+
+def target_of_model(header: dict[str, Any], arrays: Arrays) -> Target:
+    """The target that a model was learned against."""
+    kind, centre, scale = header["kind"], header["centre"], header["scale"]
+    numbers, codes, counts, weights = (
+        arrays[TARGET + name] for name in ("numbers", "codes", "class_counts", "weights")
+    )
+    classes = arrays["classes"]
+    of_classes = kind == "classes"
+    if (not of_classes and (kind != "numbers" or codes.size)) or not is_number(centre) or not is_number(scale):
+        raise ValueError("its target is neither classes nor numbers")
+    if classes.shape != counts.shape or (of_classes and not classes.size >= 2) or codes.size not in (0, weights.size):
+        raise ValueError("its classes do not fit its target")
+    if not weights.size or of_classes != bool(codes.size):
+        raise ValueError("its target has no rows")
+    return Target("classes" if of_classes else "numbers", numbers, codes, counts, weights, classes, centre, scale)
+
+
+def check_slots(order: NDArray[np.int32], kept: int) -> None:
+    """Refuse, with a ValueError, an order that does not have every slot once, or has more kept than slots."""
+    if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= kept <= order.size:
+        raise ValueError("a slot is not in the order, or twice")
+
+
+def check_codes(codes: NDArray[np.int32], n_levels: NDArray[np.int64], slots: NDArray[np.int32]) -> None:
+    """Refuse, with a ValueError, codes of slots beyond their number of levels."""
+    if codes.shape[1] and slots.size and (codes[slots].max(axis=1) >= np.maximum(n_levels[slots], 1)).any():
+        raise ValueError("a code is beyond the levels of its column")
 
 
 def as_groups(groups: Any, n_columns: int) -> NDArray[np.int64]:
-    """The group of every column: whole numbers of 0 or more."""
+    """The group of every column: integers of 0 or more."""
     known = np.asarray(groups)
     if known.shape != (n_columns,):
         raise DataError(f"groups has shape {known.shape}, but there are {n_columns:,} columns: one group for each")
-    wrong = np.array([not (is_whole(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
+    wrong = np.array([not (is_integer(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
     if wrong.any():
         column = int(np.flatnonzero(wrong)[0])
-        raise DataError(
-            f"the group of column {column} is {known.tolist()[column]!r}; groups are whole numbers of 0 or more"
-        )
+        raise DataError(f"the group of column {column} is {known.tolist()[column]!r}; groups are integers of 0 or more")
     return known.astype(np.int64)
 
 
@@ -231,19 +333,16 @@ def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterato
 
 
 def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on two threads if there is enough of it; their order does not matter."""
-    if block.n_nonzero < WORTH_A_THREAD:
-        work(0, block.n_columns)
-        return
-    cut = int(np.searchsorted(block.indptr, block.indptr[-1] // THREADS))
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, (0, cut), (cut, block.n_columns)))
+    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
+    before = block.indptr + np.arange(block.n_columns + 1)
+    on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
 
 
-def with_more_slots(state: Any, *per_slot: str) -> Any:
+def with_more_slots(state: C, *per_slot: str) -> C:
     """The same state with twice the slots in the arrays named; an ``order`` of slots goes on with the new ones."""
-    grown = {name: np.concatenate([part := getattr(state, name), np.zeros_like(part)]) for name in per_slot}
-    if "order" in state._fields:
-        slots = state.order.size
-        grown["order"] = np.concatenate([state.order, np.arange(slots, 2 * slots, dtype=np.int32)])
-    return state._replace(**grown)
+    arrays = state._asdict()
+    grown = {name: np.concatenate([arrays[name], np.zeros_like(arrays[name])]) for name in per_slot}
+    if "order" in arrays:
+        slots = arrays["order"].size
+        grown["order"] = np.concatenate([arrays["order"], np.arange(slots, 2 * slots, dtype=np.int32)])
+    return changed(state, **grown)

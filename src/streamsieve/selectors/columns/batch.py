@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from .base import ColumnLearner
+from ...model import Arrays, Field, Schema
+from ...targets import Target
+from ..state import State, changed
+from .base import STATE, ColumnLearner
 
 
-class BatchLearner(ColumnLearner):
-    """Gathers columns, CSC, and chooses from them when the last is there.
+class GatheredColumns(State, Protocol):
+    """The columns of some use, CSC, and what was chosen of them."""
+
+    @property
+    def ids(self) -> NDArray[np.int64]: ...
+
+    @property
+    def indptr(self) -> NDArray[np.int64]: ...
+
+    @property
+    def used(self) -> NDArray[np.int64]: ...  # columns, non-zeros: arrays may have room for more
+
+    @property
+    def chosen(self) -> NDArray[np.int64]: ...  # columns, by number; none until somebody asks
+
+    @property
+    def scores(self) -> NDArray[np.float64]: ...
+
+
+G = TypeVar("G", bound=GatheredColumns)
+
+
+class BatchLearner(ColumnLearner[G]):
+    """Gathers columns and chooses from them when somebody asks for the selection.
 
     An author writes ``_start``, ``_worth`` and ``_choose``, and names the arrays of the state with an entry for every
-    column, ``per_column``, or non-zero, ``per_nonzero``. The others are ``indptr``; ``used``, how many columns and
-    non-zeros there are, for while columns come the arrays have room for more; at last ``chosen``, places, with
-    ``scores``.
+    column, ``per_column``, or non-zero, ``per_nonzero``.
     """
 
     per_column: ClassVar[tuple[str, ...]]
@@ -31,49 +54,95 @@ class BatchLearner(ColumnLearner):
         """Which columns to hold, and what of a block to remember, by its name in the state."""
         raise NotImplementedError
 
-    def _choose(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places and scores of the chosen columns."""
+    def _choose(self, state: G) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The chosen columns, by number, and their scores."""
         raise NotImplementedError
 
-    def _offer(self, state: Any, block: ColumnBlock) -> Any:
+    def _offer(self, state: G, block: ColumnBlock) -> G:
         worth, arrays = self._worth(block)
         lengths = np.diff(block.indptr)
         mine = np.repeat(worth, lengths)
+        held = state._asdict()
         n_columns, n_nonzeros = state.used.tolist()
-        more = {name: extended(getattr(state, name), n_columns, arrays[name][worth]) for name in self.per_column}
-        more |= {name: extended(getattr(state, name), n_nonzeros, arrays[name][mine]) for name in self.per_nonzero}
+        more = {name: extended(held[name], n_columns, arrays[name][worth]) for name in self.per_column}
+        more |= {name: extended(held[name], n_nonzeros, arrays[name][mine]) for name in self.per_nonzero}
         more["indptr"] = extended(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[worth]))
-        return state._replace(**more, used=np.array([n_columns + worth.sum(), n_nonzeros + mine.sum()]))
+        used = np.array([n_columns + worth.sum(), n_nonzeros + mine.sum()])
+        return changed(state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0))
 
-    def _finish(self, state: Any) -> Any:
-        n_columns, n_nonzeros = state.used.tolist()
-        if not n_columns:
+    def _finish(self, state: G) -> G:
+        if not state.used[0]:
             return state
-        state = state._replace(
-            **{name: getattr(state, name)[:n_columns] for name in self.per_column},
-            **{name: getattr(state, name)[:n_nonzeros] for name in self.per_nonzero},
-            indptr=state.indptr[: n_columns + 1],
-        )
-        chosen, scores = self._choose(state)
-        return state._replace(chosen=chosen, scores=scores)
+        state = changed(state, **self._trimmed(state))
+        if not state.chosen.size:
+            chosen, scores = self._choose(state)
+            state = changed(state, chosen=chosen, scores=scores)
+        return state
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _trimmed(self, state: G) -> Arrays:
+        """The arrays of all columns without the room that they have for more."""
+        held = state._asdict()
+        n_columns, n_nonzeros = state.used.tolist()
+        arrays = {name: held[name][:n_columns] for name in self.per_column}
+        arrays |= {name: held[name][:n_nonzeros] for name in self.per_nonzero}
+        return {**arrays, "indptr": state.indptr[: n_columns + 1]}
+
+    def _kept(self, state: G) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return state.ids[state.chosen], state.scores
 
-    def _remembered(self, state: Any) -> NDArray[np.int64]:
-        ids: NDArray[np.int64] = state.ids[: state.used[0]]
-        return ids
+    def _remembered(self, state: G) -> NDArray[np.int64]:
+        return state.ids[: state.used[0]]
 
     def _note_names(self, block: ColumnBlock) -> None:
         """Remember the names of columns that are held; what was held before still is."""
         if block.names is not None:
-            held = set(self._remembered(self._state)[-block.n_columns :].tolist())
+            held = set(self._remembered(self.memory.state)[-block.n_columns :].tolist())
             named = zip(block.ids.tolist(), block.names.tolist(), strict=True)
-            self._kept_names |= {feature: name for feature, name in named if feature in held}
+            self.memory.names |= {feature: str(name) for feature, name in named if feature in held}
+
+    # ---- saving
+
+    def _arrays(self) -> Arrays:
+        """Everything, with what was chosen if somebody has asked: it need not be chosen again."""
+        memory = self.memory
+        known = memory.state if memory.settled is None else memory.settled
+        return {
+            **super()._arrays(),
+            **{STATE + name: array for name, array in known._asdict().items()},
+            **{STATE + name: array for name, array in self._trimmed(known).items()},
+        }
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        used = arrays[STATE + "used"]
+        if used.shape != (2,) or used.dtype != np.int64 or used.min() < 0:
+            raise ValueError("it does not say how many columns it has")
+        n_columns, n_nonzeros = used.tolist()
+        for names, size in ((self.per_column, n_columns), (self.per_nonzero, n_nonzeros), (("indptr",), n_columns + 1)):
+            arrays |= {STATE + name: arrays[STATE + name][:size] for name in names}
+        super()._restore(header, arrays)
+
+    def _schema(self, target: Target) -> Schema:
+        return {
+            "ids": Field(np.int64, ("columns",), 0),
+            "indptr": Field(np.int64, ("ends",), 0),
+            "indices": Field(np.int32, ("nonzeros",), 0, "rows"),
+            "used": Field(np.int64, (2,), 0),
+            "chosen": Field(np.int64, ("chosen",), 0, "columns"),
+            "scores": Field(np.float64, ("chosen",)),
+        }
+
+    def _check_state(self, state: G, sizes: dict[str, int]) -> None:
+        indptr = state.indptr
+        if state.used.tolist() != [sizes["columns"], sizes["nonzeros"]] or indptr.size != sizes["columns"] + 1:
+            raise ValueError("it does not have the columns it says")
+        if indptr[0] != 0 or indptr[-1] != sizes["nonzeros"] or (np.diff(indptr) < 0).any():
+            raise ValueError("its columns are cut in the wrong places")
+        if np.unique(state.chosen).size != state.chosen.size:
+            raise ValueError("a column is chosen twice")
 
 
 def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
-    """The array with more behind what is used of it; where there is no room, one of twice the size."""
+    """The array with more after what is used of it; where there is no room, one of twice the size."""
     if used + more.size > array.size:
         array = np.concatenate([array[:used], np.zeros(max(used, more.size), array.dtype)])
     array[used : used + more.size] = more

@@ -1,4 +1,4 @@
-"""Markov blankets of the target, rivals of SAOLA in P3: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
+"""Markov blankets of the target, rivals of SAOLA: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from ...kernels.columns.blankets import (
 )
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
+from ...model import Field, Schema
+from ...targets import BOTH, Kind, Target
 from .base import in_parts
 from .batch import BatchLearner
-from .targets import Target
-from .testing import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 
-ROWS_EACH = 5  # rows that a test needs for each degree of freedom, or each variable: P3 section 5.4
+ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
 
 class GatheredState(NamedTuple):
@@ -33,15 +34,16 @@ class GatheredState(NamedTuple):
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     used: NDArray[np.int64]  # columns, non-zeros
-    chosen: NDArray[np.int64]  # places
+    chosen: NDArray[np.int64]  # columns, by number
     scores: NDArray[np.float64]
 
 
-class BlanketLearner(BatchLearner):
+class BlanketLearner(BatchLearner[GatheredState]):
     """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
 
     per_column: ClassVar[tuple[str, ...]] = ("ids",)
     per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "values")
+    targets: ClassVar[frozenset[Kind]] = BOTH
 
     measure: str
     alpha: float
@@ -52,10 +54,16 @@ class BlanketLearner(BatchLearner):
         used = np.zeros(2, np.int64)
         return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), used, none, np.zeros(0))
 
+    def _schema(self, target: Target) -> Schema:
+        return {**super()._schema(target), "values": Field(np.float64, ("nonzeros",))}
+
     def _norms(self, block: ColumnBlock) -> NDArray[np.float64]:
         """Lengths of the centred columns, 0 for constant ones."""
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        columns, known = (block.indptr, block.indices, block.values), (self._target.weights, self._target.numbers)
+        columns, known = (
+            (block.indptr, block.indices, block.values),
+            (self.memory.target.weights, self.memory.target.numbers),
+        )
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         return norms
 
@@ -63,7 +71,7 @@ class BlanketLearner(BatchLearner):
         return self._norms(block) > 0, {"ids": block.ids, "indices": block.indices, "values": block.values}
 
     def _columns(self, state: GatheredState) -> Columns:
-        target = self._target
+        target = self.memory.target
         n_rows, n_classes = self.n_rows_, levels_of_target(target, self.measure)
         block = ColumnBlock(state.indptr, state.indices, state.values, state.ids, n_rows)
         codes, n_levels = coded_for(self.measure, block, target)
@@ -100,6 +108,8 @@ class IAMBLearner(BlanketLearner):
         variable by correlation, is not taken: then nothing joins, and nothing goes.
     alpha : float, default=0.01
         The level of the tests.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in SAOLA.
     """
 
     method: ClassVar[str] = "iamb"
@@ -108,16 +118,18 @@ class IAMBLearner(BlanketLearner):
         {"measure": "chi2", "alpha": 0.05},
     )
 
-    def __init__(self, *, measure: str = "auto", alpha: float = 0.01) -> None:
+    def __init__(self, *, measure: str = "auto", alpha: float = 0.01, task: str = "auto") -> None:
         self.measure = measure
         self.alpha = alpha
+        self.task = task
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         require_test(self.measure, self.alpha)
 
     def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         tests = self._tests(2)
-        joined, strengths, variables = grow_blanket(self._columns(state), tests, self._target.weights)
+        joined, strengths, variables = grow_blanket(self._columns(state), tests, self.memory.target.weights)
         stays = shrink_blanket(variables, tests, joined.size)
         return joined[stays], strengths[stays]
 
@@ -139,6 +151,8 @@ class MMMBLearner(BlanketLearner):
         The level of the tests.
     max_condition : int, default=3
         The largest set of features to condition on, but for the child; time grows with what is found to that power.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in SAOLA.
     """
 
     method: ClassVar[str] = "mmmb"
@@ -147,17 +161,21 @@ class MMMBLearner(BlanketLearner):
         {"measure": "chi2", "alpha": 0.05},
     )
 
-    def __init__(self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3) -> None:
+    def __init__(
+        self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3, task: str = "auto"
+    ) -> None:
         self.measure = measure
         self.alpha = alpha
         self.max_condition = max_condition
+        self.task = task
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         require_test(self.measure, self.alpha)
         require_condition(self.max_condition)
 
     def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        columns, weights = self._columns(state), self._target.weights
+        columns, weights = self._columns(state), self.memory.target.weights
         tests = self._tests(self.max_condition + 3)
         target = state.ids.size
         near, least, separators, n_separators = parents_and_children(

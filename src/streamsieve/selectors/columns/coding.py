@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.binning import MDL, bin_columns
-from ...kernels.columns.dependence import code_columns, find_discrete
-from ..base import is_whole, require
+from ...kernels.columns.contents import code_columns, find_discrete
+from ...targets import Target
+from ..base import is_integer, require
 from .base import in_parts
-from .targets import Target
 
-DISCRETE_LEVELS = 32  # a column of whole numbers with no more different values is discrete
+MOST_BINS = 1 << 16
+DISCRETE_LEVELS = 32  # a column of integers with no more different values is discrete
 
 
 def require_bins(bins: Any) -> None:
-    fits = bins in (None, "mdl") or (is_whole(bins) and int(bins) >= 2)
-    require(fits, "bins", bins, "None, 'mdl' or a whole number of 2 or more")
+    fits = bins is None or (isinstance(bins, str) and bins == "mdl") or (is_integer(bins) and 2 <= bins <= MOST_BINS)
+    require(fits, "bins", bins, f"None, 'mdl' or an integer from 2 to {MOST_BINS:,}")
 
 
 def coded(
@@ -42,7 +43,7 @@ def coded(
 
 
 def are_discrete(block: ColumnBlock) -> NDArray[np.bool_]:
-    """Which columns hold whole numbers alone, and few different ones."""
+    """Which columns hold integers alone, and few different ones."""
     discrete = np.zeros(block.n_columns, bool)
     in_parts(block, lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete))
     return discrete

@@ -1,4 +1,7 @@
-"""Batch filters that P1 and P3 compare with: FCBF and mRMR. They hold every relevant column until the last is there."""
+"""Batch filters that the papers of SOFS and SAOLA compare with: FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005).
+
+They hold every relevant column until the last is there. SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError
 from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
-from ..base import is_number, is_whole, require
+from ...model import Field, Schema
+from ...targets import Target
+from ..base import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
 from .base import in_parts
 from .batch import BatchLearner
 from .coding import coded, require_bins
-from .targets import Target
 
 CRITERIA = ("difference", "quotient")
 
@@ -30,11 +33,11 @@ class CodedState(NamedTuple):
     codes: NDArray[np.int32]
     n_levels: NDArray[np.int64]
     used: NDArray[np.int64]  # columns, non-zeros
-    chosen: NDArray[np.int64]  # places
+    chosen: NDArray[np.int64]  # columns, by number
     scores: NDArray[np.float64]
 
 
-class BatchFilter(BatchLearner):
+class BatchFilter(BatchLearner[CodedState]):
     """What the filters share: the relevant columns, as codes."""
 
     per_column: ClassVar[tuple[str, ...]] = ("ids", "relevance", "n_levels")
@@ -49,8 +52,6 @@ class BatchFilter(BatchLearner):
         raise NotImplementedError
 
     def _start(self, target: Target) -> CodedState:
-        if not target.codes.size:
-            raise DataError(f"{self.method} counts classes, and this target is a regression's")
         none = np.zeros(0, np.int64)
         return CodedState(
             none,
@@ -65,10 +66,23 @@ class BatchFilter(BatchLearner):
         )
 
     def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        codes, n_levels = coded(block, self._target, self.bins)
+        codes, n_levels = coded(block, self.memory.target, self.bins)
         relevance = self._relevance(block, codes, n_levels)
         arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
         return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
+
+    def _schema(self, target: Target) -> Schema:
+        return {
+            **super()._schema(target),
+            "relevance": Field(np.float64, ("columns",), 0),
+            "n_levels": Field(np.int64, ("columns",), 0, target.n_rows + 2),
+            "codes": Field(np.int32, ("nonzeros",), 0),
+        }
+
+    def _check_state(self, state: CodedState, sizes: dict[str, int]) -> None:
+        super()._check_state(state, sizes)
+        if (state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))).any():
+            raise ValueError("a code is beyond the levels of its column")
 
 
 class FCBFLearner(BatchFilter):
@@ -106,26 +120,26 @@ class FCBFLearner(BatchFilter):
         self.class_weight = class_weight
 
     def check_parameters(self) -> None:
-        wanted: Any = self.n_features_to_select
-        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
-        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
+        super().check_parameters()
+        require_budget(self.n_features_to_select)
         require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
         require_bins(self.bins)
-        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+        require_one_of("class_weight", self.class_weight, (None, "balanced"))
 
     def _relevance(
         self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        relevance, target = np.zeros(block.n_columns), self._target
-        columns, known = (block.indptr, block.indices), (target.weights, target.codes, target.class_counts)
-        in_parts(block, lambda a, b: uncertainties_of_target(*columns, codes, n_levels, *known, a, b, relevance))
+        relevance, target = np.zeros(block.n_columns), self.memory.target
+        columns = block.indptr, block.indices, codes, n_levels
+        known = target.weights, target.codes, target.class_counts
+        in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
         relevance[relevance <= self.delta + EQUAL] = 0.0
         return relevance
 
     def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))
         columns = state.indptr, state.indices, state.codes, state.n_levels
-        stays = filter_by_correlation(*columns, state.relevance, order, self._target.weights)
+        stays = filter_by_correlation(*columns, state.relevance, order, self.memory.target.weights)
         chosen = order[stays[order]][: self.n_features_to_select]
         return chosen, state.relevance[chosen]
 
@@ -168,16 +182,18 @@ class MRMRLearner(BatchFilter):
         self.class_weight = class_weight
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         wanted: Any = self.n_features_to_select
-        require(is_whole(wanted) and wanted >= 1, "n_features_to_select", wanted, "a whole number of 1 or more")
-        require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
+        fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
+        require(fits, "n_features_to_select", wanted, f"an integer of 1 or more, below {MOST_FEATURES:,}")
+        require_one_of("criterion", self.criterion, CRITERIA)
         require_bins(self.bins)
-        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
+        require_one_of("class_weight", self.class_weight, (None, "balanced"))
 
     def _relevance(
         self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        relevance, target = np.zeros(block.n_columns), self._target
+        relevance, target = np.zeros(block.n_columns), self.memory.target
         classes = target.codes, target.class_counts, target.class_counts.size
         wanted = np.ones(block.n_columns, bool)
         informations(block.indptr, block.indices, codes, n_levels, target.weights, *classes, wanted, relevance)
@@ -189,6 +205,6 @@ class MRMRLearner(BatchFilter):
         columns = state.indptr, state.indices, state.codes, state.n_levels
         by_quotient = self.criterion == "quotient"
         chosen: NDArray[np.int64] = choose_relevant_and_new(
-            *columns, state.relevance, self._target.weights, budget, by_quotient, scores
+            *columns, state.relevance, self.memory.target.weights, budget, by_quotient, scores
         )
         return chosen, scores

@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...selection import Selection
+from ..state import State, changed
 from .base import ColumnLearner
 
 NO_GROUP = -1
 
 
-class GroupLearner(ColumnLearner):
-    """A learner whose state has the ``group`` of every slot; what is kept stands first in its ``order``."""
+class GroupedColumns(State, Protocol):
+    """Kept columns, a slot each; those kept come first in the order of slots."""
+
+    @property
+    def order(self) -> NDArray[np.int32]: ...
+
+    @property
+    def group(self) -> NDArray[np.int64]: ...
+
+    @property
+    def current(self) -> NDArray[np.int64]: ...  # the group that is open
+
+
+D = TypeVar("D", bound=GroupedColumns)
+
+
+class GroupLearner(ColumnLearner[D]):
+    """Decides about a group when it is complete, that is when the next one begins: an author writes ``_close``."""
 
     knows_groups: ClassVar[bool] = True
 
-    def selection(self) -> Selection:
-        """The selected features, with scores, names and groups; its size is that of the selection."""
-        state: Any = self._state
-        slots = state.order[: self._kept(state)[0].size]
-        order = np.argsort(state.ids[slots])
-        return replace(super().selection(), groups=state.group[slots][order])
+    def _close(self, state: D) -> None:
+        """Decide about the group that is open, in place."""
+        raise NotImplementedError
+
+    def _close_open(self, state: D) -> None:
+        self._close(state)
+        state.current[0] = NO_GROUP
+
+    def _finish(self, state: D) -> D:
+        copy = changed(state, **{name: array.copy() for name, array in state._asdict().items()})
+        self._close_open(copy)
+        return copy
+
+    def _groups(self, state: D) -> NDArray[np.int64]:
+        return state.group[state.order[: self._kept(state)[0].size]]
 
 
 def groups_of(block: ColumnBlock) -> NDArray[np.int64]:
     """The group of every column; columns that come without groups are a group each."""
     groups = block.ids if block.groups is None else np.asarray(block.groups, np.int64)
     if groups.min() < 0:
-        raise DataError(f"group {int(groups.min())} is negative; groups are whole numbers of 0 or more")
+        raise DataError(f"group {int(groups.min())} is negative; groups are integers of 0 or more")
     return groups
 
 

@@ -1,4 +1,4 @@
-"""OGFS: online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013), a rival of group-SAOLA in P3."""
+"""OGFS: online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013), a rival of group-SAOLA."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ...blocks import ColumnBlock
-from ...errors import DataError
 from ...kernels.columns.group_selection import (
+    CLOSED,
     KEPT,
     GroupRule,
     GroupState,
+    NewColumns,
     close_group,
-    offer_in_groups,
     scatter_of_classes,
+    select_in_groups,
 )
-from ..base import is_number, is_whole, require
-from .base import in_parts, with_more_slots
+from ...model import Field, Schema
+from ...targets import Target
+from ..base import is_number, require, require_budget
+from .base import check_slots, in_parts, with_more_slots
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
-from .targets import Target
 
 NO_BUDGET = 2**31 - 1
 MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
@@ -30,7 +32,7 @@ FIRST_SLOTS = 16
 PER_SLOT = ("ids", "group", "between", "columns", "classes", "weights")
 
 
-class OGFSLearner(GroupLearner):
+class OGFSLearner(GroupLearner[GroupState]):
     """Online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): class scatter, then sparse regression.
 
     Within a group a feature stays if it raises the ratio of scatter between and within classes, taken over all kept
@@ -74,9 +76,7 @@ class OGFSLearner(GroupLearner):
         self.regularization = regularization
 
     def check_parameters(self) -> None:
-        wanted: Any = self.n_features_to_select
-        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
-        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
+        require_budget(self.n_features_to_select)
         require(is_number(self.epsilon) and self.epsilon >= 0, "epsilon", self.epsilon, "a number of 0 or more")
         require(is_number(self.alpha) and 0 < self.alpha < 1, "alpha", self.alpha, "a number between 0 and 1")
         penalty: Any = self.regularization
@@ -84,8 +84,6 @@ class OGFSLearner(GroupLearner):
         require(fits, "regularization", penalty, "None or a number between 0 and 1")
 
     def _start(self, target: Target) -> GroupState:
-        if not target.codes.size:
-            raise DataError("ogfs tells classes apart, and this target is a regression's")
         n_rows, n_classes = target.weights.size, target.class_counts.size
         n_regressions = 1 if n_classes == 2 else n_classes
         return GroupState(
@@ -107,36 +105,24 @@ class OGFSLearner(GroupLearner):
         return GroupRule(float(self.epsilon), limits_of_t(float(self.alpha)), penalty, budget)
 
     def _offer(self, state: GroupState, block: ColumnBlock) -> GroupState:
-        target, columns = self._target, (block.indptr, block.indices, block.values)
+        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
         groups = groups_of(block)
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
         in_parts(block, lambda a, b: scatter_of_classes(*columns, *known, a, b, between, norms))
+        new = NewColumns(*columns, block.ids, groups, between, norms)
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
-            done = offer_in_groups(
-                state,
-                self._rule(),
-                *columns,
-                block.ids,
-                groups,
-                between,
-                norms,
-                *known,
-                target.weights,
-                done,
-            )
+            done = select_in_groups(state, self._rule(), new, *known, target.weights, done)
             if done < 0:
                 raise in_two_parts(int(groups[-1 - done]))
         return state
 
-    def _finish(self, state: GroupState) -> GroupState:
+    def _close(self, state: GroupState) -> None:
         close_group(state, self._rule(), self.n_rows_)
-        state.current[0] = NO_GROUP
-        return state
 
     def _kept(self, state: GroupState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         slots = state.order[: state.counts[KEPT]]
@@ -145,8 +131,32 @@ class OGFSLearner(GroupLearner):
     @property
     def counts_(self) -> dict[str, int]:
         """What became of the features: kept, irrelevant within their group, redundant by the regressions or copies."""
-        kept, _, irrelevant, redundant, _ = self._state.counts.tolist()
+        kept, _, irrelevant, redundant, _ = self._settled().counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}
+
+    def _details(self) -> dict[str, Any]:
+        return {**super()._details(), "counts": self.counts_}
+
+    def _schema(self, target: Target) -> Schema:
+        n_regressions = 1 if target.n_classes == 2 else target.n_classes
+        return {
+            "order": Field(np.int32, ("slots",), 0, "slots"),
+            "ids": Field(np.int64, ("slots",), 0),
+            "group": Field(np.int64, ("slots",), 0),
+            "between": Field(np.float64, ("slots",)),
+            "columns": Field(np.float64, ("slots", "rows")),
+            "correlations": Field(np.float64, ("slots", "slots")),
+            "classes": Field(np.float64, ("slots", n_regressions)),
+            "weights": Field(np.float64, ("slots", n_regressions)),
+            "counts": Field(np.int64, (5,), 0),
+            "current": Field(np.int64, (1,), NO_GROUP),
+        }
+
+    def _check_state(self, state: GroupState, sizes: dict[str, int]) -> None:
+        kept = int(state.counts[KEPT])
+        check_slots(state.order, kept)
+        if state.counts[CLOSED] > kept:
+            raise ValueError("what it has counted does not fit what it keeps")
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""OSFS and Fast-OSFS: online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013), rivals of SAOLA in P3."""
+"""OSFS and Fast-OSFS: online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013), rivals of SAOLA."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from ...kernels.columns.osfs import (
     KEPT,
     TARGET,
     IndependenceState,
-    offer_to_blanket,
-    test_columns_by_counts,
+    NewColumns,
+    relate_by_counts,
+    update_blanket,
 )
-from .base import ColumnLearner, in_parts, pieces, with_more_slots
-from .targets import Target, least_correlation
-from .testing import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from ...model import Field, Schema
+from ...targets import BOTH, Kind, Target
+from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
+from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .statistics import least_correlation
 
 MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 FIRST_SLOTS = 16
@@ -28,8 +31,8 @@ PER_SLOT = ("ids", "columns", "codes", "n_levels")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
-class OSFSLearner(ColumnLearner):
-    """Online streaming feature selection: relevance, then redundancy given sets of kept features.
+class OSFSLearner(ColumnLearner[IndependenceState]):
+    """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
     A feature that a test finds independent of the target is dropped. The others join; then every kept feature that is
     independent of the target given some of the others, ``max_condition`` at most, is dropped.
@@ -38,15 +41,18 @@ class OSFSLearner(ColumnLearner):
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
         The test: partial correlation with Fisher's Z, where labels count as numbers, or from counts G2 or Pearson's
-        chi squared. "auto" takes G2 where all features of a test are discrete, whole numbers with at most 32 different
+        chi squared. "auto" takes G2 where all features of a test are discrete, integers with at most 32 different
         values, and the target has classes.
     alpha : float, default=0.01
         The level of the tests.
     max_condition : int, default=3
         The largest set of features to condition on; time grows with the number of kept features to that power.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in SAOLA.
     """
 
     method: ClassVar[str] = "osfs"
+    targets: ClassVar[frozenset[Kind]] = BOTH
     fast: ClassVar[bool] = False
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
         {"measure": "fisher_z"},
@@ -54,12 +60,16 @@ class OSFSLearner(ColumnLearner):
         {"measure": "chi2", "max_condition": 2},
     )
 
-    def __init__(self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3) -> None:
+    def __init__(
+        self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3, task: str = "auto"
+    ) -> None:
         self.measure = measure
         self.alpha = alpha
         self.max_condition = max_condition
+        self.task = task
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         require_test(self.measure, self.alpha)
         require_condition(self.max_condition)
 
@@ -80,7 +90,7 @@ class OSFSLearner(ColumnLearner):
 
     def _tests(self, most_levels: int) -> Tests:
         """The tests, for columns of no more levels than that."""
-        n_classes = max(1, self._target.class_counts.size)
+        n_classes = max(1, self.memory.target.class_counts.size)
         cells = min(MOST_CELLS, n_classes * most_levels ** (self.max_condition + 1))
         return prepared_tests(self.alpha, self.measure, self.n_rows_, self.max_condition + 2, cells)
 
@@ -90,7 +100,7 @@ class OSFSLearner(ColumnLearner):
         return state
 
     def _offer_piece(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
-        target, columns = self._target, (block.indptr, block.indices, block.values)
+        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.weights, target.numbers
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
@@ -99,29 +109,16 @@ class OSFSLearner(ColumnLearner):
         tests = self._tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
-            in_parts(block, lambda a, b: test_columns_by_counts(state, tests, *columns_coded, a, b, related))
+            in_parts(block, lambda a, b: relate_by_counts(state, tests, *columns_coded, a, b, related))
         candidates = np.flatnonzero(related & (norms > 0))
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
+        new = NewColumns(*columns, block.ids, codes, n_levels, relevance, norms)
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
-            done = offer_to_blanket(
-                state,
-                tests,
-                self.fast,
-                self.max_condition,
-                *columns,
-                block.ids,
-                codes,
-                n_levels,
-                relevance,
-                norms,
-                target.weights,
-                candidates,
-                done,
-            )
+            done = update_blanket(state, tests, self.fast, self.max_condition, new, target.weights, candidates, done)
         return state
 
     def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -131,8 +128,30 @@ class OSFSLearner(ColumnLearner):
     @property
     def counts_(self) -> dict[str, int]:
         """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
-        kept, irrelevant, redundant, replaced = self._state.counts.tolist()
+        kept, irrelevant, redundant, replaced = self.memory.state.counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
+
+    def _details(self) -> dict[str, Any]:
+        return {**super()._details(), "counts": self.counts_}
+
+    def _schema(self, target: Target) -> Schema:
+        counted = levels_of_target(target, self.measure) > 0
+        return {
+            "order": Field(np.int32, ("slots",), 0, "slots"),
+            "ids": Field(np.int64, ("slots",), 0),
+            "columns": Field(np.float64, ("slots", "rows")),
+            "correlations": Field(np.float64, ("slots", "slots")),
+            "codes": Field(np.int32, ("slots", target.n_rows if counted else 0), 0),
+            "n_levels": Field(np.int64, ("slots",), 0, target.n_rows + 2),
+            "counts": Field(np.int64, (4,), 0),
+        }
+
+    def _check_state(self, state: IndependenceState, sizes: dict[str, int]) -> None:
+        kept = int(state.counts[KEPT])
+        check_slots(state.order, kept + 1)
+        if state.order[0] != TARGET:
+            raise ValueError("its first slot is not the target's")
+        check_codes(state.codes, state.n_levels, state.order[: kept + 1])
 
 
 class FastOSFSLearner(OSFSLearner):
@@ -140,7 +159,7 @@ class FastOSFSLearner(OSFSLearner):
 
     Parameters
     ----------
-    measure, alpha, max_condition
+    measure, alpha, max_condition, task
         As in OSFS.
     """
 

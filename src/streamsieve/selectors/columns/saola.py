@@ -1,32 +1,36 @@
-"""SAOLA: scalable and accurate online feature selection (P3: Yu, Wu, Ding, Pei 2016)."""
+"""SAOLA: scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016)."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ...kernels.columns.dependence import EQUAL, correlate_with_target, find_gaps, uncertainties_of_target
+from ...kernels.columns.contents import find_missing
+from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
 from ...kernels.columns.saola import (
     CLOSED,
     CORRELATION,
     IRRELEVANT,
     KEPT,
     UNCERTAINTY,
+    NewColumns,
     Rule,
     SaolaState,
     close_group,
+    compare_with_kept,
     measure_present,
-    offer_columns,
 )
-from ..base import is_number, is_whole, require
-from .base import ColumnLearner, in_parts, pieces, with_more_slots
+from ...model import Field, Schema
+from ...targets import BOTH, Kind, Target
+from ..base import Findings, is_number, require, require_budget, require_one_of
+from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
 from .coding import are_discrete, coded, require_bins
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
-from .targets import Target, effective_rows, least_correlation
+from .statistics import effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
@@ -34,24 +38,12 @@ VARIANTS = ("paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "measure", "relevance", "gaps", "columns", "codes", "n_levels", "level_counts")
+PER_SLOT = ("ids", "group", "measure", "relevance", "has_missing", "columns", "codes", "n_levels", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
-class Measured(NamedTuple):
-    """What the columns of a block say about the target, by column but for the codes, and which of them are relevant."""
-
-    codes: NDArray[np.int32]  # per non-zero
-    n_levels: NDArray[np.int64]
-    measure: NDArray[np.int8]
-    relevance: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    gaps: NDArray[np.bool_]
-    candidates: NDArray[np.int64]
-
-
-class SAOLALearner(ColumnLearner):
-    """Scalable and accurate online feature selection (P3 section 3, algorithm 1).
+class SAOLALearner(ColumnLearner[SaolaState]):
+    """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
 
     Features arrive one by one. One that says nothing about the target is dropped. One that says less about the target
     than a kept feature does, and no more about the target than about that feature, is redundant and dropped; kept
@@ -64,7 +56,7 @@ class SAOLALearner(ColumnLearner):
         None keeps what the rule keeps; a number keeps that many of the most relevant at most.
     measure : {"auto", "su", "fisher_z"}, default="auto"
         Symmetrical uncertainty, for discrete features and classes; correlation with Fisher's Z test, for numbers.
-        "auto" decides for each feature: one of whole numbers with at most 32 different values is discrete. Two features
+        "auto" decides for each feature: one of integers with at most 32 different values is discrete. Two features
         are compared by uncertainty if both are discrete, otherwise by correlation. ``measures_`` counts what was used.
     alpha : float, default=0.01
         The level of Fisher's Z test.
@@ -82,11 +74,14 @@ class SAOLALearner(ColumnLearner):
         "balanced" lets all classes count alike in every measure. Fisher's Z then tests with the number of rows of equal
         weight that say as much.
     missing : {"error", "skip"}, default="error"
-        What to do with values that are missing (NaN): refuse them, or leave out, from each comparison of two variables,
-        the rows where one of the two is missing. Not with ``variant="lofs"``.
+        What to do with values that are missing (NaN): refuse them, or omit, from each comparison of two variables, the
+        rows where one of the two is missing. Not with ``variant="lofs"``.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether the target holds classes or numbers. "auto" takes numbers with a fraction for a regression's.
     """
 
     method: ClassVar[str] = "saola"
+    targets: ClassVar[frozenset[Kind]] = BOTH
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
         {"measure": "fisher_z", "class_weight": "balanced"},
         {"measure": "su", "bound": "max"},
@@ -108,6 +103,7 @@ class SAOLALearner(ColumnLearner):
         bins: int | str | None = None,
         class_weight: Any = None,
         missing: str = "error",
+        task: str = "auto",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.measure = measure
@@ -118,20 +114,20 @@ class SAOLALearner(ColumnLearner):
         self.bins = bins
         self.class_weight = class_weight
         self.missing = missing
+        self.task = task
 
     def check_parameters(self) -> None:
-        wanted: Any = self.n_features_to_select
-        fits = wanted is None or (is_whole(wanted) and wanted >= 1)
-        require(fits, "n_features_to_select", wanted, "None or a whole number of 1 or more")
-        require(self.measure in MEASURES, "measure", self.measure, " or ".join(map(repr, MEASURES)))
+        super().check_parameters()
+        require_budget(self.n_features_to_select)
+        require_one_of("measure", self.measure, MEASURES)
         require(is_number(self.alpha) and 0 < self.alpha < 1, "alpha", self.alpha, "a number between 0 and 1")
         require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
-        require(self.bound in BOUNDS, "bound", self.bound, " or ".join(map(repr, BOUNDS)))
-        require(self.variant in VARIANTS, "variant", self.variant, " or ".join(map(repr, VARIANTS)))
+        require_one_of("bound", self.bound, BOUNDS)
+        require_one_of("variant", self.variant, VARIANTS)
         require_bins(self.bins)
         require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
-        require(self.class_weight in (None, "balanced"), "class_weight", self.class_weight, "None or 'balanced'")
-        require(self.missing in MISSING, "missing", self.missing, " or ".join(map(repr, MISSING)))
+        require_one_of("class_weight", self.class_weight, (None, "balanced"))
+        require_one_of("missing", self.missing, MISSING)
         fits = self.missing == "error" or self.variant == "paper"
         require(fits, "missing", self.missing, "'error' where variant='lofs'")
 
@@ -139,26 +135,26 @@ class SAOLALearner(ColumnLearner):
         if self.measure == "su" and not target.codes.size:
             raise DataError("measure='su' needs classes, and this target is a regression's; use 'fisher_z'")
         n_rows = target.weights.size
-        self._measured = np.zeros(2, np.int64)  # relevant features, by measure
         return SaolaState(
             order=np.arange(FIRST_SLOTS, dtype=np.int32),
             ids=np.zeros(FIRST_SLOTS, np.int64),
             group=np.zeros(FIRST_SLOTS, np.int64),
             measure=np.zeros(FIRST_SLOTS, np.int8),
             relevance=np.zeros((FIRST_SLOTS, 2)),
-            gaps=np.zeros(FIRST_SLOTS, bool),
+            has_missing=np.zeros(FIRST_SLOTS, bool),
             columns=np.zeros((FIRST_SLOTS, 0 if self.measure == "su" else n_rows)),
             codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
             n_levels=np.zeros(FIRST_SLOTS, np.int64),
             level_counts=np.zeros((FIRST_SLOTS, 1)),
             counts=np.zeros(5, np.int64),
             current=np.full(1, NO_GROUP),
+            measured=np.zeros(2, np.int64),
         )
 
     def _rule(self) -> Rule:
         lofs = self.variant == "lofs"
         least = (
-            (float(least_correlation(self.alpha, effective_rows(self._target.weights))), self.delta + 2 * EQUAL)
+            (float(least_correlation(self.alpha, effective_rows(self.memory.target.weights))), self.delta + 2 * EQUAL)
             if lofs
             else (-1.0, -1.0)
         )
@@ -166,16 +162,20 @@ class SAOLALearner(ColumnLearner):
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
         for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
-            found = self._measure(piece)
-            state.counts[IRRELEVANT] += piece.n_columns - found.candidates.size
-            if found.codes.size and found.candidates.size:
-                state = with_levels(state, int(found.n_levels[found.candidates].max()))
-            state = self._walk_in(state, piece, found)
+            new, candidates = self._measure(piece)
+            state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
+            state.counts[IRRELEVANT] += piece.n_columns - candidates.size
+            if new.codes.size and candidates.size:
+                state = with_levels(state, int(new.n_levels[candidates].max()))
+            state = self._compare(state, piece, new, candidates)
         return state
 
-    def _measure(self, block: ColumnBlock) -> Measured:
-        """What columns say about the target, on two threads: their order does not matter here."""
-        target, columns = self._target, (block.indptr, block.indices, block.values)
+    def _measure(self, block: ColumnBlock) -> tuple[NewColumns, NDArray[np.int64]]:
+        """What columns say about the target, on threads: their order does not matter here; which of them are relevant.
+
+        A pair of columns may need the correlation of one that is measured by uncertainty, so that both are taken.
+        """
+        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
         codes, n_levels = np.zeros(0, np.int32), np.ones(n_columns, np.int64)
@@ -190,23 +190,23 @@ class SAOLALearner(ColumnLearner):
         if self.measure != "fisher_z" and target.codes.size:
             discrete = self._discrete(block)
             codes, n_levels = coded(block, target, self.bins, discrete)
-            shares = np.zeros(n_columns)
+            uncertainties = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
             in_parts(
                 block,
                 lambda a, b: uncertainties_of_target(
-                    block.indptr, block.indices, codes, n_levels, *known, a, b, shares
+                    block.indptr, block.indices, codes, n_levels, *known, a, b, uncertainties
                 ),
             )
-            relevance[:, UNCERTAINTY] = shares
+            relevance[:, UNCERTAINTY] = uncertainties
             measure[discrete] = UNCERTAINTY
-        gaps, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        has_missing, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        new = NewColumns(*columns, block.ids, codes, n_levels, measure, relevance, norms, has_missing)
         if self.missing == "skip":
-            in_parts(block, lambda a, b: find_gaps(block.indptr, block.values, a, b, gaps))
-        if gaps.any():
-            coded_columns = *columns, codes, n_levels, gaps
+            in_parts(block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing))
+        if has_missing.any():
             against = target.weights, target.numbers, target.codes, target.class_counts.size
-            in_parts(block, lambda a, b: measure_present(*coded_columns, *against, a, b, relevance, norms, present))
+            in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
         by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, present) - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
         if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
@@ -215,38 +215,22 @@ class SAOLALearner(ColumnLearner):
             sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
             relevant &= sums != 0
         candidates = np.flatnonzero(relevant)
-        self._measured += np.bincount(measure[candidates], minlength=2)
-        return Measured(codes, n_levels, measure, relevance, norms, gaps, candidates)
+        return new, candidates
 
-    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
-        """The state after the candidates of a block have met what is kept, one by one."""
-        return self._walk(state, block, found, found.candidates, self._budget())
+    def _compare(
+        self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
+    ) -> SaolaState:
+        """The state after the candidates of a block were compared with what is kept, one by one."""
+        return self._compare_within(state, new, candidates, self._budget())
 
-    def _walk(
-        self,
-        state: SaolaState,
-        block: ColumnBlock,
-        found: Measured,
-        candidates: NDArray[np.int64],
-        budget: int,
+    def _compare_within(
+        self, state: SaolaState, new: NewColumns, candidates: NDArray[np.int64], budget: int
     ) -> SaolaState:
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
                 state = with_more_slots(state, *PER_SLOT)
-            done = offer_columns(
-                state,
-                self._rule(),
-                budget,
-                block.indptr,
-                block.indices,
-                block.values,
-                block.ids,
-                *found[:-1],
-                self._target.weights,
-                candidates,
-                done,
-            )
+            done = compare_with_kept(state, self._rule(), budget, new, self.memory.target.weights, candidates, done)
         return state
 
     def _budget(self) -> int:
@@ -264,25 +248,55 @@ class SAOLALearner(ColumnLearner):
 
     @property
     def counts_(self) -> dict[str, int]:
-        """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
-        kept, irrelevant, redundant, replaced, _ = self._state.counts.tolist()
+        """What became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
+
+        With ``n_features_to_select`` a newcomer that is less relevant than all of a full selection counts as redundant.
+        """
+        kept, irrelevant, redundant, replaced, _ = self._settled().counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
 
     @property
     def measures_(self) -> dict[str, int]:
         """How many relevant features were measured by what."""
-        return {"fisher_z": int(self._measured[CORRELATION]), "su": int(self._measured[UNCERTAINTY])}
+        measured = self.memory.state.measured
+        return {"fisher_z": int(measured[CORRELATION]), "su": int(measured[UNCERTAINTY])}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._arrays(), "measured": self._measured}
+    def findings(self) -> Findings:
+        return Findings(measures=self.measures_, details=self._details())
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(header, arrays)
-        self._measured = arrays["measured"]
+    def _details(self) -> dict[str, Any]:
+        return {**super()._details(), "counts": self.counts_}
+
+    def _schema(self, target: Target) -> Schema:
+        n_rows = target.n_rows
+        by_code = n_rows if self.measure != "fisher_z" else 0
+        return {
+            "order": Field(np.int32, ("slots",), 0, "slots"),
+            "ids": Field(np.int64, ("slots",), 0),
+            "group": Field(np.int64, ("slots",), NO_GROUP),
+            "measure": Field(np.int8, ("slots",), 0, 2),
+            "relevance": Field(np.float64, ("slots", 2)),
+            "has_missing": Field(np.bool_, ("slots",)),
+            "columns": Field(np.float64, ("slots", 0 if self.measure == "su" else n_rows), finite=False),
+            "codes": Field(np.int32, ("slots", by_code), -1),
+            "n_levels": Field(np.int64, ("slots",), 0),
+            "level_counts": Field(np.float64, ("slots", "levels"), 0),
+            "counts": Field(np.int64, (5,), 0),
+            "current": Field(np.int64, (1,), NO_GROUP),
+            "measured": Field(np.int64, (2,), 0),
+        }
+
+    def _check_state(self, state: SaolaState, sizes: dict[str, int]) -> None:
+        kept = int(state.counts[KEPT])
+        check_slots(state.order, kept)
+        slots = state.order[:kept]
+        if state.counts[CLOSED] > kept or (state.n_levels[slots] > sizes["levels"]).any():
+            raise ValueError("what it has counted does not fit what it keeps")
+        check_codes(state.codes, state.n_levels, slots)
 
 
-class GroupSAOLALearner(GroupLearner, SAOLALearner):
-    """SAOLA for features that arrive in groups (P3 section 4, algorithm 2).
+class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
+    """SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, section 4, algorithm 2).
 
     A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
     group in both directions; a group that is left without features goes. So few features remain, of few groups:
@@ -293,7 +307,7 @@ class GroupSAOLALearner(GroupLearner, SAOLALearner):
     ----------
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
-    measure, alpha, delta, bound, bins, class_weight, missing
+    measure, alpha, delta, bound, bins, class_weight, missing, task
         As in SAOLA.
     variant : {"paper", "lofs"}, default="paper"
         How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
@@ -302,14 +316,16 @@ class GroupSAOLALearner(GroupLearner, SAOLALearner):
 
     method: ClassVar[str] = "group-saola"
 
-    def _walk_in(self, state: SaolaState, block: ColumnBlock, found: Measured) -> SaolaState:
+    def _compare(
+        self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
+    ) -> SaolaState:
         groups = groups_of(block)
         starts = np.append(0, np.flatnonzero(np.diff(groups)) + 1)
-        runs, cuts = np.unique(np.searchsorted(starts, found.candidates, side="right") - 1, return_index=True)
+        runs, cuts = np.unique(np.searchsorted(starts, candidates, side="right") - 1, return_index=True)
         seen = 0
-        for run, candidates in zip(runs.tolist(), np.split(found.candidates, cuts[1:]), strict=False):
+        for run, members in zip(runs.tolist(), np.split(candidates, cuts[1:]), strict=False):
             self._open_last(state, groups[starts[seen : run + 1]])
-            state = self._walk(state, block, found, candidates, NO_BUDGET)
+            state = self._compare_within(state, new, members, NO_BUDGET)
             seen = run + 1
         self._open_last(state, groups[starts[seen:]])
         return state
@@ -320,17 +336,15 @@ class GroupSAOLALearner(GroupLearner, SAOLALearner):
             groups = groups[1:]
         if not groups.size:
             return
-        self._finish(state)
+        self._close_open(state)
         twice = np.isin(groups, state.group[state.order[: state.counts[KEPT]]])
         if twice.any():
             raise in_two_parts(int(groups[twice][0]))
         state.current[0] = groups[-1]
 
-    def _finish(self, state: SaolaState) -> SaolaState:
+    def _close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:
-            close_group(state, self._rule(), self._budget(), self._target.weights)
-        state.current[0] = NO_GROUP
-        return state
+            close_group(state, self._rule(), self._budget(), self.memory.target.weights)
 
 
 def with_levels(state: SaolaState, levels: int) -> SaolaState:

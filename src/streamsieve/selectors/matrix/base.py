@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError
+from ...errors import DataError, UsageError, prefix
+from ...model import Arrays, Field, Schema, check_arrays
 from ...selection import Selection
-from ...sources.base import DataSource
-from ..base import Learner, is_whole, require
-from ..columns.targets import target_of
-from ..rows.labels import place
-from .data import Matrix, Pairs, matrix_of
+from ...targets import Target, read_target
+from ..base import Findings, Learner, Reads
+from .data import Matrix, Pairs
+
+SCHEMA: Schema = {
+    "ids": Field(np.int64, ("heavy",), 0, "features"),
+    "weights": Field(np.float64, ("heavy",)),
+    "counts": Field(np.int64, (2,), 0),
+}
 
 
-class MatrixLearner(Learner):
+@dataclass(slots=True, eq=False)
+class MatrixMemory:
+    """The weights that are not 0."""
+
+    ids: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.int64]  # rows, non-zeros
+
+
+class MatrixLearner(Learner[Matrix]):
     """Gives every feature a weight, from all rows and all features together.
 
     An author writes ``_solve``. The features of weight above 0 are selected, or the ``n_features_to_select`` heaviest
     of them. Only weights that are not 0 are remembered.
     """
 
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
-    exempt_from_checks: ClassVar[dict[str, str]] = {}
+    reads: ClassVar[Reads] = "matrix"
+    fitted: ClassVar[tuple[str, ...]] = ()  # attributes that ``_solve`` sets, which JSON can hold
 
     n_features_to_select: int | None
     scale: str
+
+    _target: Target | None = None
+    _memory: MatrixMemory | None = None
 
     # ---- what an author writes
 
@@ -35,83 +53,107 @@ class MatrixLearner(Learner):
         """The weight of every feature that varies, in the order of ``pairs.varying``; ``codes`` are rows' classes."""
         raise NotImplementedError
 
-    def _told(self) -> dict[str, Any]:
-        """What else is to be saved in a model, as JSON; attributes by name."""
-        return {}
-
     # ---- learning
 
-    def fit_source(self, source: DataSource) -> Self:
-        """Weigh all features of a source, from scratch; rows are turned around in memory."""
-        matrix, y = matrix_of(source)
-        return self.fit_matrix(matrix, y)
+    @property
+    def memory(self) -> MatrixMemory:
+        """All that was learned."""
+        if self._memory is None:
+            raise UsageError(f"{self.method} has not learned anything yet; call fit first")
+        return self._memory
 
-    def fit_matrix(self, matrix: Matrix, y: Any) -> Self:
-        """Weigh all features of a matrix, from scratch; ``y`` has the class of every row."""
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+        origin: str = "",
+    ) -> Self:
+        """Forget everything and be ready for the matrix; ``y`` has the class of every row."""
         self.check_parameters()
-        target, classes = target_of(y, None, matrix.origin)
-        if target.codes.size != matrix.n_rows:
-            what = "this target is a regression's" if classes is None else f"the target has {target.codes.size:,} rows"
+        if y is None:
+            raise UsageError(f"{self.method} needs the class of every row; start with y=...")
+        if classes is not None:
+            raise UsageError(f"{self.method} takes the classes from the target; omit classes")
+        self._target = read_target(y, kinds=self.targets, origin=origin)
+        self._memory = None
+        self.n_features_in_ = n_features or 0
+        self._set_names(feature_names)
+        return self
+
+    def partial_fit_block(self, block: Matrix) -> Self:
+        """Weigh all features of a matrix; ``start`` comes before."""
+        if self._target is None:
+            raise UsageError(f"{self.method} has not been started")
+        codes = self._target.codes
+        if codes.size != block.n_rows:
             raise DataError(
-                f"{place(matrix.origin)}{self.method} needs a class for each of {matrix.n_rows:,} rows; {what}"
+                f"{prefix(block.origin)}{self.method} needs a class for each of {block.n_rows:,} rows, and the target "
+                f"has {codes.size:,}"
             )
-        with Pairs(matrix, self.scale) as pairs:
-            weights = self._solve(pairs, target.codes)
-            self._counts = np.array([matrix.n_rows, pairs.n_nonzero])
+        with Pairs(block, self.scale) as pairs:
+            weights = self._solve(pairs, codes)
+            counts = np.array([block.n_rows, pairs.n_nonzero])
+        self._target = None
         present = np.flatnonzero(weights)
-        self._ids, self._weights = matrix.ids[pairs.varying[present]], weights[present]
-        self.n_features_in_ = matrix.n_features
-        if matrix.names is not None:
-            self.feature_names_in_ = np.asarray(matrix.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._memory = MatrixMemory(block.ids[pairs.varying[present]], weights[present], counts)
+        self.n_features_in_ = block.n_features
         return self
 
     # ---- what was learned
 
     @property
     def started(self) -> bool:
-        """Whether there are weights."""
-        return hasattr(self, "_weights")
+        return self._memory is not None
+
+    @property
+    def n_learned(self) -> int:
+        return 0 if self._memory is None else self.n_features_in_
 
     @property
     def n_rows_(self) -> int:
-        return int(self._counts[0])
+        return int(self.memory.counts[0])
 
     @property
     def n_nonzero_(self) -> int:
         """Values of the data that are not 0."""
-        return int(self._counts[1])
+        return int(self.memory.counts[1])
 
     @property
     def feature_weights_(self) -> NDArray[np.float64]:
         """The weight of every feature, most of them 0."""
         weights = np.zeros(self.n_features_in_)
-        weights[self._ids] = self._weights
+        weights[self.memory.ids] = self.memory.weights
         return weights
 
     def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        heavy = self._weights > 0
-        found = Selection(self._ids[heavy], self._weights[heavy])
+        heavy = self.memory.weights > 0
+        found = Selection(self.memory.ids[heavy], self.memory.weights[heavy])
         if self.n_features_to_select is not None:
             found = found.top(int(self.n_features_to_select))
         return found.indices, found.scores
 
+    def findings(self) -> Findings:
+        return Findings(details={name.rstrip("_"): value for name, value in self._fitted_values().items()})
+
+    def _fitted_values(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.fitted}
+
     # ---- saving
 
     def _header(self) -> dict[str, Any]:
-        return {"told": self._told()}
+        return {"fitted": self._fitted_values()}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"ids": self._ids, "weights": self._weights, "counts": self._counts}
+    def _arrays(self) -> Arrays:
+        memory = self.memory
+        return {"ids": memory.ids, "weights": memory.weights, "counts": memory.counts}
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self._ids, self._weights, self._counts = arrays["ids"], arrays["weights"], arrays["counts"]
-        for name, value in header["told"].items():
-            setattr(self, name, value)
-
-
-def require_budget(value: Any) -> None:
-    """``n_features_to_select`` is None or a number of features."""
-    fits = value is None or (is_whole(value) and value >= 1)
-    require(fits, "n_features_to_select", value, "None or a whole number of 1 or more")
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        check_arrays(arrays, SCHEMA, {"features": self.n_features_in_})
+        if (np.diff(arrays["ids"]) <= 0).any():
+            raise ValueError("its features are not in order")
+        for name in self.fitted:
+            self.__dict__[name] = header["fitted"][name]
+        self._memory = MatrixMemory(**arrays)

@@ -1,17 +1,16 @@
-"""The whole matrix, handed out in blocks of columns, and what two threads do with pairs of its rows."""
+"""The whole matrix, handed out in blocks of columns, and what threads do with pairs of its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial as bound
+from threading import local
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError
+from ...errors import DataError, prefix
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
     LANE,
@@ -27,17 +26,19 @@ from ...kernels.matrix.pairs import (
     scale_block,
 )
 from ...machine import available_memory
-from ...sources.base import DataSource
+from ...parallel import PARTS, Threads, cut
+from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
-from ..base import is_number, is_whole, require
-from ..rows.labels import place
+from ..base import is_integer, is_number, require
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
-PARTS = 2  # of every work, each on a thread; always as many, so that sums are the same on any machine
-BLOCK = 256  # features
-BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
+R = TypeVar("R")
 
-Part = Callable[[int, int, int], Any]  # from where, to where, which part
+BLOCK = 256  # features: the most that a thread takes at a time
+SLICE = 4 * BLOCK  # features whose distances are added up together
+LEAST_LINES = 32  # of a thread's block
+WORTH_A_PART = 1 << 14  # numbers: less work is not shared out
+BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
 
 
 class Matrix:
@@ -83,10 +84,21 @@ class Matrix:
         self._gather(*self._arrays, features, block)
 
 
-def matrix_of(source: DataSource) -> tuple[Matrix, NDArray[Any]]:
+def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
-    whole = whole_matrix(source)
+    whole = whole_matrix(source, report)
     return Matrix(whole.values, source.name, source.feature_names, whole.ids, whole.n_features), whole.y
+
+
+def nothing() -> None:
+    """What is done after a slice, if nobody wants to know."""
+
+
+class Own(local):
+    """What every thread has for itself: made when a thread first asks."""
+
+    def __init__(self, width: int) -> None:
+        self.raw = np.zeros((BLOCK, width))
 
 
 class Pairs:
@@ -99,17 +111,18 @@ class Pairs:
         n_rows = matrix.n_rows
         if BYTES_PER_PAIR * n_rows**2 > available_memory():
             raise DataError(
-                f"{place(matrix.origin)}all pairs of {n_rows:,} rows need {BYTES_PER_PAIR * n_rows**2 / 1e9:.1f} GB, "
+                f"{prefix(matrix.origin)}all pairs of {n_rows:,} rows need {BYTES_PER_PAIR * n_rows**2 / 1e9:.1f} GB, "
                 "more than there is; take fewer rows"
             )
         self.matrix, self.n_rows = matrix, n_rows
         self.lines = -(-n_rows // STEP) * STEP
         self.width = -(-self.lines // LANE) * LANE
-        self.pool = ThreadPoolExecutor(PARTS)
+        self.threads = Threads()
+        self._own = Own(self.width)
         self.shift, self.factor = np.empty(matrix.n_columns), np.empty(matrix.n_columns)
-        self.raw = np.zeros((PARTS, BLOCK, self.width))
+        kind = SCALES[scale]
         self.n_nonzero = sum(
-            self.in_parts(matrix.n_columns, lambda first, last, part: self._measure(first, last, part, SCALES[scale]))
+            self.in_parts(matrix.n_columns, lambda first, last, part: self._measure(first, last, kind))
         )
         self.varying: NDArray[np.int64] = np.flatnonzero(self.factor)
 
@@ -119,80 +132,113 @@ class Pairs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.pool.shutdown()
+        self.threads.__exit__(kind, error, trace)
 
-    def in_parts(self, size: int, work: Part) -> list[Any]:
-        """Do work on ranges of what counts ``size``, a thread each."""
-        cuts = [size * part // PARTS for part in range(PARTS + 1)]
-        return list(self.pool.map(work, cuts[:-1], cuts[1:], range(PARTS)))
+    def in_parts(self, size: int, work: Callable[[int, int, int], R]) -> list[R]:
+        """``work`` of ranges of rows or features, with where each begins and ends and its number, below ``PARTS``."""
+        cuts = cut(size, -(-WORTH_A_PART // self.width))
+        return self.threads.each(len(cuts) - 1, lambda part: work(cuts[part], cuts[part + 1], part))
 
-    def _measure(self, first: int, last: int, part: int, kind: int) -> int:
+    def _measure(self, first: int, last: int, kind: int) -> int:
         """Find shifts and factors; the number of values that are not 0."""
-        present = 0
+        raw, present = self._own.raw, 0
         for start in range(first, last, BLOCK):
             stop = min(last, start + BLOCK)
-            self.matrix.gather(np.arange(start, stop), self.raw[part])
+            self.matrix.gather(np.arange(start, stop), raw)
             wrong, nonzeros = measure_block(
-                self.raw[part], stop - start, self.n_rows, kind, self.shift[start:stop], self.factor[start:stop]
+                raw, stop - start, self.n_rows, kind, self.shift[start:stop], self.factor[start:stop]
             )
             if wrong >= 0:
-                row = int(np.flatnonzero(~np.isfinite(self.raw[part, wrong, : self.n_rows]))[0])
-                what = "missing" if np.isnan(self.raw[part, wrong, row]) else "infinite"
+                row = int(np.flatnonzero(~np.isfinite(raw[wrong, : self.n_rows]))[0])
+                what = "missing" if np.isnan(raw[wrong, row]) else "infinite"
                 raise DataError(
-                    f"{place(self.matrix.origin)}{self.matrix.title(start + wrong)} is {what} in row {row + 1}; fill "
-                    "it in or leave the feature out"
+                    f"{prefix(self.matrix.origin)}{self.matrix.title(start + wrong)} is {what} in row {row + 1}; fill "
+                    "it in or omit the feature"
                 )
             present += nonzeros
         return present
 
-    def scaled(self, features: NDArray[np.int64], part: int, out: NDArray[np.float32], weights: Any = 1.0) -> None:
+    def scaled(self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0) -> None:
         """Write features, scaled and times their weights, as the first lines of a block, and zeros below."""
-        self.matrix.gather(features, self.raw[part])
-        scale_block(self.raw[part], self.n_rows, self.shift[features], self.factor[features] * weights, out)
+        raw = self._own.raw
+        self.matrix.gather(features, raw)
+        scale_block(raw, self.n_rows, self.shift[features], self.factor[features] * weights, out)
         out[features.size :] = 0.0
 
-    def distances(self, features: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(
+        self, features: NDArray[np.int64], weights: NDArray[np.float64], after_slice: Callable[[], None] = nothing
+    ) -> NDArray[np.float64]:
         """The weighted L1 distances between all rows, above the diagonal."""
         found = np.zeros((self.n_rows, self.width))
-        block = np.zeros((PARTS, BLOCK, self.width), np.float32)
-        partial = np.zeros((PARTS, self.width), np.float32)
-        together = block.reshape(-1, self.width)
-
-        def fill(start: int, first: int, last: int, part: int) -> None:
-            chosen = slice(start + part * BLOCK, start + (part + 1) * BLOCK)
-            self.scaled(features[chosen], part, block[part], weights[chosen])
-
-        def add(size: int, first: int, last: int, part: int) -> None:
-            add_distances(together[:size], halves[part], halves[part + 1], partial[part], found)
-
-        halves = 0, int(self.n_rows * (1.0 - np.sqrt(0.5))), self.n_rows  # as many pairs in one as in the other
-        for start in range(0, features.size, PARTS * BLOCK):
-            self.in_parts(PARTS, bound(fill, start))
-            size = -(-min(PARTS * BLOCK, features.size - start) // TILE) * TILE
-            self.in_parts(PARTS, bound(add, size))
+        block = np.zeros((SLICE, self.width), np.float32)
+        cuts = triangle_cuts(self.n_rows)
+        partial = np.zeros((len(cuts) - 1, self.width), np.float32)
+        for part in slices(features.size):
+            self._add_slice(features[part], weights[part], block, cuts, partial, found)
+            after_slice()
         return found
+
+    def _add_slice(
+        self,
+        features: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        block: NDArray[np.float32],
+        cuts: list[int],
+        partial: NDArray[np.float32],
+        found: NDArray[np.float64],
+    ) -> None:
+        """Add the distances in some features: first all threads write their lines, then each takes some rows."""
+        size = -(-features.size // TILE) * TILE
+        block[features.size : size] = 0.0
+        starts = block_starts(features.size)
+
+        def fill(part: int) -> None:
+            lines = slice(starts[part], starts[part + 1])
+            self.scaled(features[lines], block[lines], weights[lines])
+
+        def add(part: int) -> None:
+            add_distances(block[:size], cuts[part], cuts[part + 1], partial[part], found)
+
+        self.threads.each(len(starts) - 1, fill)
+        self.threads.each(len(cuts) - 1, add)
 
     def over_blocks(self, features: NDArray[np.int64], work: Callable[[int, NDArray[np.float32], int], None]) -> None:
         """Call ``work`` with where every block begins, its scaled lines, and how many of them hold features."""
+        starts = block_starts(features.size)
 
-        def go(first: int, last: int, part: int) -> None:
-            block = np.zeros((BLOCK, self.width), np.float32)
-            for start in range(first, last, BLOCK):
-                chosen = features[start : min(last, start + BLOCK)]
-                self.scaled(chosen, part, block)
-                work(start, block, chosen.size)
+        def go(part: int) -> None:
+            chosen = features[starts[part] : starts[part + 1]]
+            block = np.zeros((-(-chosen.size // TILE) * TILE, self.width), np.float32)
+            self.scaled(chosen, block)
+            work(starts[part], block, chosen.size)
 
-        self.in_parts(features.size, go)
+        self.threads.each(len(starts) - 1, go)
 
     def pair_matrix(self) -> NDArray[np.float32]:
         """Zeros for all pairs, with lines enough for the kernels."""
         return np.zeros((self.lines, self.width), np.float32)
 
 
+def slices(n_features: int) -> list[slice]:
+    """Features in parts that all threads work on together."""
+    return [slice(start, start + SLICE) for start in range(0, n_features, SLICE)]
+
+
+def block_starts(n_features: int) -> list[int]:
+    """Where blocks of features begin, and the last one ends."""
+    size = min(BLOCK, max(LEAST_LINES, -(-n_features // PARTS)))
+    return [*range(0, n_features, size), n_features]
+
+
+def triangle_cuts(n_rows: int) -> list[int]:
+    """Where ranges of rows begin, and the last one ends, that have as many pairs with later rows each."""
+    return [int(n_rows * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]
+
+
 def require_rounds(tol: Any, most: Any) -> None:
     """When rounds end: ``tol`` and ``max_iter``."""
     require(is_number(tol) and tol >= 0, "tol", tol, "a number of 0 or more")
-    require(is_whole(most) and most >= 1, "max_iter", most, "a whole number of 1 or more")
+    require(is_integer(most) and most >= 1, "max_iter", most, "an integer of 1 or more")
 
 
 def require_sigma(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Local-learning feature weighting (LOGO)."""
+"""Local-learning feature weighting, LOGO (Sun, Todorovic, Goodison 2008)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from ...kernels.matrix.local_learning import (
     weigh_neighbours,
 )
 from ...kernels.matrix.pairs import spread_of
-from ..base import is_number, require
-from .base import MatrixLearner, require_budget
-from .data import PARTS, SCALES, Pairs, require_rounds, require_sigma
+from ...parallel import PARTS
+from ..base import is_number, require, require_budget, require_one_of
+from .base import MatrixLearner
+from .data import SCALES, Pairs, require_rounds, require_sigma
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
-SETTLED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
-NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can tell apart: on its way to 0
+CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
+NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can distinguish: on its way to 0
 MOST_STEPS = 10_000  # of a round
 AUTO = (2.0, 0.5, 0.03)  # standard deviations of the distances: the widths that sigma="auto" tries
 TINY = float(np.finfo(np.float64).tiny)
@@ -38,7 +39,7 @@ class Descent(NamedTuple):
     steps: int
 
 
-class Settled(NamedTuple):
+class Trial(NamedTuple):
     """What the rounds with one width of the kernel came to."""
 
     weights: NDArray[np.float64]
@@ -52,7 +53,7 @@ class Settled(NamedTuple):
 
 
 class LocalLearningLearner(MatrixLearner):
-    """Local-learning feature weighting (P5 section 2; many classes: 2.3): relevance that is not linear.
+    """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
     Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,
     takes the expected margins of all features, and finds the weights that make the margins large: logistic loss with an
@@ -62,7 +63,7 @@ class LocalLearningLearner(MatrixLearner):
     ----------
     sigma : float or "auto", default=2
         Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5 and 0.03 standard
-        deviations of the distances between rows, measured anew in every round, and keeps of the weights that settle
+        deviations of the distances between rows, measured anew in every round, and keeps of the weights that converge
         those with the least objective.
     regularization : float, default=1
         Weight of the L1 penalty; more leaves fewer features.
@@ -77,6 +78,7 @@ class LocalLearningLearner(MatrixLearner):
     """
 
     method: ClassVar[str] = "local-learning"
+    fitted: ClassVar[tuple[str, ...]] = ("rounds_", "converged_")
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
 
     _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
@@ -103,34 +105,41 @@ class LocalLearningLearner(MatrixLearner):
         require(is_number(penalty) and penalty > 0, "regularization", penalty, "a number above 0")
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
         v = np.full(n_features, self._start_size / np.sqrt(max(1, n_features)))
         distances = pairs.distances(pairs.varying, v)
         widths = AUTO if self.sigma == "auto" else (float(self.sigma),)
-        tries = [self._settle(pairs, codes, width, v, distances) for width in widths]
-        best = min(tries, key=lambda settled: (not settled.converged, settled.objective))
+        tries: list[Trial] = []
+        for width in widths:
+            before = sum(len(trial.rounds) for trial in tries)
+            tries.append(self._run_rounds(pairs, codes, width, v, distances, before))
+        best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
         self.rounds_, self.converged_ = best.rounds, best.converged
         if not best.converged:
             warnings.warn(
-                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma settles sooner",
+                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma converges sooner",
                 stacklevel=2,
             )
         return best.weights
 
-    def _settle(
+    def _run_rounds(
         self,
         pairs: Pairs,
         codes: NDArray[np.int32],
         width: float,
         v: NDArray[np.float64],
         distances: NDArray[np.float64],
-    ) -> Settled:
-        """Rounds with a width of the kernel, from a start and the distances under it, until the weights settle."""
+        before: int,
+    ) -> Trial:
+        """Rounds with a width of the kernel, from a start and the distances under it, until the weights converge.
+
+        ``before``: rounds with other widths.
+        """
         n_features = v.size
-        live, before = np.arange(n_features), np.ones(n_features)
+        live, last = np.arange(n_features), np.ones(n_features)
         rounds: list[dict[str, Any]] = []
         change = np.inf
         while live.size and change > self.tol and len(rounds) < self.max_iter:
@@ -141,15 +150,16 @@ class LocalLearningLearner(MatrixLearner):
             ended = self._round(pairs, codes, live, sigma, v, distances)
             v = ended.v
             now = v / max(v.max(), LEAVES)
-            change = float(np.linalg.norm(now - before))
+            change = float(np.linalg.norm(now - last))
             stay = v > LEAVES
-            live, v, before = live[stay], v[stay], now[stay]
-            told = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
-            rounds.append({**told, "objective": ended.objective, "change": change})
+            live, v, last = live[stay], v[stay], now[stay]
+            details = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
+            rounds.append({**details, "objective": ended.objective, "change": change})
+            self.report("rounds", before + len(rounds), None)
         found = np.zeros(n_features)
-        heavy = before > NEGLIGIBLE
+        heavy = last > NEGLIGIBLE
         found[live[heavy]] = v[heavy] ** 2
-        return Settled(found, rounds, bool(change <= self.tol or not live.size))
+        return Trial(found, rounds, bool(change <= self.tol or not live.size))
 
     def _round(
         self,
@@ -176,9 +186,6 @@ class LocalLearningLearner(MatrixLearner):
         pairs.over_blocks(features, expect)
         return minimise(Margins(pairs, margins, float(self.regularization)), v)
 
-    def _told(self) -> dict[str, Any]:
-        return {"rounds_": self.rounds_, "converged_": self.converged_}
-
     @property
     def n_iter_(self) -> int:
         """Rounds that were needed."""
@@ -186,7 +193,7 @@ class LocalLearningLearner(MatrixLearner):
 
 
 class Margins:
-    """The expected margins of a round, a line per feature, and the objective over them (P5 2.8)."""
+    """The expected margins of a round, a line per feature, and the objective over them (equation 2.8)."""
 
     def __init__(self, pairs: Pairs, z: NDArray[np.float32], regularization: float) -> None:
         self.pairs, self.z, self.regularization = pairs, z, regularization
@@ -233,20 +240,20 @@ class Margins:
 
 
 def minimise(margins: Margins, start: NDArray[np.float64]) -> Descent:
-    """Steepest descent in v with line search (P5 2.9), the objective falling at every step.
+    """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
 
     A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are
-    as good as gone and still shrinking are left aside; when the others have settled, all are looked at
-    again, and those that the objective wants back come back. The problem is convex in v^2: what settles so is
+    as good as gone and still shrinking are put aside; when the others have converged, all are looked at
+    again, and those that the objective wants back come back. The problem is convex in v^2: what is found so is
     the minimum over all features.
     """
     v, at, active = start.copy(), margins.under(start), np.arange(start.size)
     value, length, shrinking = np.inf, 1.0, True
     for steps in range(1, MOST_STEPS + 1):
         length, reached, d = margins.step(v, at, active, length or 1.0)
-        settled = length == 0.0 or (steps > 1 and value - reached <= SETTLED * value)
+        converged = length == 0.0 or (steps > 1 and value - reached <= CONVERGED * value)
         value = reached
-        if settled:
+        if converged:
             aside = np.ones(v.size, bool)
             aside[active] = False
             wanted = np.flatnonzero(aside & (margins.gains(at) > margins.regularization))

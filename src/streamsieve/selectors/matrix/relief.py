@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
-from ...kernels.matrix.relief import fold_pairs, inlier_shares, mark_nearest, sum_over_pairs
-from ..base import is_whole, require
-from .base import MatrixLearner, require_budget
-from .data import SCALES, Pairs, require_rounds, require_sigma
+from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
+from ..base import is_integer, require, require_budget, require_one_of
+from .base import MatrixLearner
+from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
 
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
@@ -43,21 +46,27 @@ class ReliefFLearner(MatrixLearner):
 
     def check_parameters(self) -> None:
         wanted = self.n_neighbors
-        require(is_whole(wanted) and wanted >= 1, "n_neighbors", wanted, "a whole number of 1 or more")
+        require(is_integer(wanted) and wanted >= 1, "n_neighbors", wanted, "an integer of 1 or more")
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        distances = pairs.distances(pairs.varying, np.ones(pairs.varying.size))
-        shares = np.bincount(codes) / codes.size
+        n_features = pairs.varying.size
+        total, done = 2 * len(slices(n_features)), count(1)
+
+        def report() -> None:
+            self.report("blocks", next(done), total)
+
+        distances = pairs.distances(pairs.varying, np.ones(n_features), report)
+        fractions = np.bincount(codes) / codes.size
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
 
         def mark(first: int, last: int, part: int) -> None:
-            mark_nearest(distances, codes, shares, int(self.n_neighbors), first, last, forth, back)
+            mark_nearest(distances, codes, fractions, int(self.n_neighbors), first, last, forth, back)
 
         pairs.in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
-        return sums_over_pairs(pairs, forth) / pairs.n_rows
+        return sums_over_pairs(pairs, forth, report) / pairs.n_rows
 
 
 class IReliefLearner(MatrixLearner):
@@ -82,6 +91,7 @@ class IReliefLearner(MatrixLearner):
     """
 
     method: ClassVar[str] = "irelief"
+    fitted: ClassVar[tuple[str, ...]] = ("n_iter_",)
 
     def __init__(
         self,
@@ -101,7 +111,7 @@ class IReliefLearner(MatrixLearner):
         require_sigma(self.sigma)
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
-        require(self.scale in SCALES, "scale", self.scale, " or ".join(map(repr, SCALES)))
+        require_one_of("scale", self.scale, SCALES)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
@@ -113,6 +123,7 @@ class IReliefLearner(MatrixLearner):
             now = gain / length if length else gain
             change, weights = float(np.linalg.norm(now - weights)), now
             self.n_iter_ += 1
+            self.report("rounds", self.n_iter_, None)
         if change > self.tol and n_features:
             warnings.warn(f"the weights still change after max_iter={self.max_iter} rounds", stacklevel=2)
         return weights
@@ -124,24 +135,27 @@ class IReliefLearner(MatrixLearner):
         width = AUTO * spread_of(distances, pairs.n_rows) if self.sigma == "auto" else float(self.sigma)
         width = max(width, float(np.finfo(np.float64).tiny))
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
-        shares = np.empty(pairs.n_rows)
+        inliers = np.empty(pairs.n_rows)
 
         def weigh(first: int, last: int, part: int) -> None:
             weigh_neighbours(distances, codes, width, first, last, forth, back)
-            inlier_shares(distances, codes, width, first, last, shares)
+            weigh_inliers(distances, codes, width, first, last, inliers)
 
         pairs.in_parts(pairs.n_rows, weigh)
-        fold_pairs(forth, back, shares)
+        fold_pairs(forth, back, inliers)
         return sums_over_pairs(pairs, forth)
 
-    def _told(self) -> dict[str, Any]:
-        return {"n_iter_": self.n_iter_}
 
-
-def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32]) -> NDArray[np.float64]:
+def sums_over_pairs(
+    pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing
+) -> NDArray[np.float64]:
     """For every feature that varies, the weighted sum of its differences over all pairs of rows."""
     sums = np.empty(pairs.varying.size)
-    pairs.over_blocks(
-        pairs.varying, lambda first, block, size: sum_over_pairs(block, folded, size, sums[first : first + size])
-    )
+
+    def add(target: NDArray[np.float64], first: int, block: NDArray[np.float32], size: int) -> None:
+        sum_over_pairs(block, folded, size, target[first : first + size])
+
+    for part in slices(sums.size):
+        pairs.over_blocks(pairs.varying[part], partial(add, sums[part]))
+        after_slice()
     return sums

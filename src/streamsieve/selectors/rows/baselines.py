@@ -1,4 +1,6 @@
-"""What the papers compare with: OGD, FOBOS and AROW on all features (P1 table II, P4 4.2), and a random choice (P4)."""
+"""What the papers compare with: OGD, FOBOS and AROW on all features (Wu, Hoi, Mei, Yu 2017, table II;
+Wang, Zhao, Hoi, Jin 2014, section 4.2), and a random choice (there too).
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,25 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
-from ..base import is_number, require
+from ...model import Field, Schema
+from ..base import is_number, require, require_one_of
 from .base import RowLearner
 from .first_order import RandomAttributes
+from .integrity import check_members, kept_count
+from .memory import S
 
 
-class AllFeatures(RowLearner):
+class AllFeatures(RowLearner[S]):
     """A weight for every feature: the budget limits the selection, not what is learned or predicted with."""
 
     keeps_all_weights: ClassVar[bool] = True
 
     def _ids(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        return positions if self._addresses.direct else self._addresses.ids[positions]
+        addresses = self.memory.addresses
+        return positions if addresses.direct else addresses.ids[positions]
 
 
-class GradientLearner(AllFeatures):
+class GradientLearner(AllFeatures[GradientState]):
     """What OGD and FOBOS share."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("weight", "paid")
@@ -51,18 +57,27 @@ class GradientLearner(AllFeatures):
             counts=np.zeros(3, np.int64),
         )
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: GradientState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         gradient_update(state, rows, float(self.eta), float(self.regularization))
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: GradientState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         debt = (state.owed[0] - state.paid)[:, None]
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
         positions = np.flatnonzero(weights.any(axis=1))
         return self._ids(positions), weights[positions], np.abs(weights[positions]).max(axis=1, initial=0.0)
 
+    def _schema(self) -> Schema:
+        return {
+            "weight": Field(np.float64, ("features", "vectors")),
+            "paid": Field(np.float64, ("features",), 0),
+            "owed": Field(np.float64, (1,), 0),
+            "bias": Field(np.float64, ("vectors", 1)),
+            "counts": Field(np.int64, (3,), 0),
+        }
+
 
 class OGDLearner(GradientLearner):
-    """Online gradient descent on the hinge loss, with all features (P1 table II).
+    """Online gradient descent on the hinge loss, with all features (Wu et al. 2017, table II).
 
     Parameters
     ----------
@@ -95,7 +110,7 @@ class OGDLearner(GradientLearner):
 
 
 class FOBOSLearner(GradientLearner):
-    """Forward-backward splitting with an L1 penalty, with all features (P4 section 4.2).
+    """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
 
     Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
     regularization``.
@@ -134,8 +149,8 @@ class FOBOSLearner(GradientLearner):
         self.n_epochs = n_epochs
 
 
-class AROWLearner(AllFeatures):
-    """Adaptive regularisation of weights, diagonal, with all features (P1 table II): SOFS without a budget.
+class AROWLearner(AllFeatures[ArowState]):
+    """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
     ----------
@@ -175,22 +190,29 @@ class AROWLearner(AllFeatures):
         n_vectors = 1 if n_classes == 2 else n_classes
         return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: ArowState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         arow_update(state, rows, float(self.gamma))
 
-    def _negate(self, state: Any) -> None:
+    def _negate(self, state: ArowState) -> None:
         for part in (state.cells[:, 1:], state.bias[:, 0]):
             np.negative(part, out=part)
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: ArowState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         n_vectors = state.bias.shape[0]
         positions = np.flatnonzero(state.cells.any(axis=1))
         excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
         return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
 
+    def _schema(self) -> Schema:
+        return {
+            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0])),
+            "bias": Field(np.float64, ("vectors", 2)),
+            "counts": Field(np.int64, (3,), 0),
+        }
 
-class RandomSelectionLearner(RandomAttributes):
-    """The perceptron on features drawn at random, afresh after every step (RAND of P4): what selection must beat.
+
+class RandomSelectionLearner(RandomAttributes[RandomState]):
+    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
 
     Parameters
     ----------
@@ -246,7 +268,7 @@ class RandomSelectionLearner(RandomAttributes):
     def check_parameters(self) -> None:
         super().check_parameters()
         require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
-        require(self.trigger in self.triggers, "trigger", self.trigger, " or ".join(map(repr, self.triggers)))
+        require_one_of("trigger", self.trigger, self.triggers)
 
     @property
     def needs_width(self) -> bool:
@@ -263,10 +285,25 @@ class RandomSelectionLearner(RandomAttributes):
             counts=np.zeros(3, np.int64),
         )
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: RandomState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         trigger = self.triggers[self.trigger]
-        random_update(state, ids, rows, self._random, float(self.eta), trigger, self._declared_width)
+        memory = self.memory
+        random_update(state, ids, rows, memory.random, float(self.eta), trigger, memory.declared_width)
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: RandomState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         weights = state.weight[: state.counts[KEPT]]
         return state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0)
+
+    def _schema(self) -> Schema:
+        return {
+            "slots": Field(np.int32, ("features",), 0),
+            "member": Field(np.int64, ("budget",), 0),
+            "member_id": Field(np.int64, ("budget",), 0),
+            "weight": Field(np.float64, ("budget", "vectors")),
+            "bias": Field(np.float64, ("vectors", 1)),
+            "counts": Field(np.int64, (3,), 0),
+        }
+
+    def _check_state(self, state: RandomState, sizes: dict[str, int]) -> None:
+        kept = kept_count(state.counts, sizes["budget"])
+        check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], self.memory.addresses.ids)

@@ -45,7 +45,7 @@ def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]
 
 
 def next_ranking(rows: int) -> int:
-    """The first number of rows behind ``rows`` at which slots are ranked anew."""
+    """The first number of rows after ``rows`` at which slots are ranked anew."""
     if rows >= RANKED_EVERY:
         return (rows // RANKED_EVERY + 1) * RANKED_EVERY
     return 1 << rows.bit_length()

@@ -1,4 +1,4 @@
-"""First-order selection: PET and FOFS (P1: Wu et al. 2017; P4: Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
+"""First-order selection: PET and FOFS (Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
 from ...kernels.rows.members import KEPT
-from ...kernels.rows.partial import thin_rows
-from ..base import is_number, require
+from ...kernels.rows.partial import PartialState, thin_rows
+from ...model import Field, Schema
+from ..base import is_number, require, require_one_of
 from .base import RowLearner
+from .integrity import check_heap, check_members, check_positions, kept_count
+from .memory import S
 
 ATTRIBUTES = ("all", "random")
 
 
-class RandomAttributes(RowLearner):
+class RandomAttributes(RowLearner[S]):
     """``attributes="random"``: of each row only as many attributes as the budget allows are seen, drawn afresh."""
 
     attributes: str = "all"
-    random_state: Any
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(self.attributes in ATTRIBUTES, "attributes", self.attributes, " or ".join(map(repr, ATTRIBUTES)))
+        require_one_of("attributes", self.attributes, ATTRIBUTES)
 
     def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
         if self.attributes == "random":
             keep = np.empty(block.n_nonzero, np.bool_)
-            thin_rows(block.indptr, self._budget, self._declared_width, self._attribute_random, keep)
+            memory = self.memory
+            thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
             indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
             block = replace(block, indptr=indptr, indices=block.indices[keep], values=block.values[keep])
         return super()._inputs(block)
@@ -43,7 +46,7 @@ class RandomAttributes(RowLearner):
         return self.attributes == "random"
 
 
-class FirstOrderLearner(RandomAttributes):
+class FirstOrderLearner(RandomAttributes[FirstOrderState]):
     """What PET and FOFS share: weights for kept features alone, in a heap by their size."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("slots",)
@@ -60,30 +63,60 @@ class FirstOrderLearner(RandomAttributes):
     def check_parameters(self) -> None:
         super().check_parameters()
         require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
-        require(self.trigger in self.triggers, "trigger", self.trigger, " or ".join(map(repr, self.triggers)))
+        require_one_of("trigger", self.trigger, self.triggers)
 
-    def _start(self, budget: int, n_classes: int) -> Any:
+    def _start(self, budget: int, n_classes: int) -> FirstOrderState:
         return start_first_order(budget, 1 if n_classes == 2 else n_classes)
 
     def _shrinkage(self) -> tuple[float, float]:
         """What all weights are multiplied by before every row, and the radius they are kept in."""
         return 1.0, np.inf
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: FirstOrderState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         shrink, radius = self._shrinkage()
         if self.forget is not None:
             shrink *= 2.0 ** (-1.0 / self.forget)
         trigger = self.triggers[self.trigger]
         first_order_update(state, ids, rows, curve, float(self.eta), shrink, radius, trigger)
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: FirstOrderState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept, scale = state.counts[KEPT], state.scale[0]
         weights = scale * state.weight[:kept]
         return state.member_id[:kept], weights, np.abs(weights).max(axis=1)
 
-    def _bias(self, state: Any) -> NDArray[np.float64]:
+    def _bias(self, state: FirstOrderState) -> NDArray[np.float64]:
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
         return bias
+
+    def _schema(self) -> Schema:
+        return FIRST_ORDER
+
+    def _check_state(self, state: FirstOrderState, sizes: dict[str, int]) -> None:
+        check_first_order(state, sizes["budget"], self.memory.addresses.ids)
+
+
+FIRST_ORDER: Schema = {
+    "slots": Field(np.int32, ("features",), 0),
+    "member": Field(np.int64, ("budget",), 0),
+    "member_id": Field(np.int64, ("budget",), 0),
+    "key": Field(np.float64, ("budget",)),
+    "heap": Field(np.int32, ("budget",), 0, "budget"),
+    "heap_position": Field(np.int32, ("budget",), 0, "budget"),
+    "weight": Field(np.float64, ("budget", "vectors")),
+    "bias": Field(np.float64, ("vectors", 1)),
+    "scale": Field(np.float64, (1,), 0),
+    "squares": Field(np.float64, (1,)),
+    "counts": Field(np.int64, (3,), 0),
+}
+
+
+def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: NDArray[np.int64]) -> None:
+    """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+    kept = kept_count(state.counts, budget)
+    heap, member_id = state.heap[:kept], state.member_id[:kept]
+    check_members(state.slots, 1, state.member[:kept], member_id, ids)
+    check_heap(state.key[heap], heap, member_id)
+    check_positions(heap, state.heap_position)
 
 
 def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
@@ -93,7 +126,7 @@ def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
         member_id=np.zeros(budget, np.int64),
         key=np.zeros(budget),
         heap=np.zeros(budget, np.int32),
-        place=np.zeros(budget, np.int32),
+        heap_position=np.zeros(budget, np.int32),
         weight=np.zeros((budget, n_vectors)),
         bias=np.zeros((n_vectors, 1)),
         scale=np.ones(1),
@@ -103,7 +136,7 @@ def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
 
 
 class PETLearner(FirstOrderLearner):
-    """The perceptron with truncation (P1 algorithms 1 and 2, P4 algorithm 1).
+    """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
     largest weights stay and the others become 0. Exactly that, but in O(non-zeros x log budget) per row, not
@@ -114,13 +147,13 @@ class PETLearner(FirstOrderLearner):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        How many features to keep; a share of a known width; or chosen from the curve.
+        How many features to keep; a fraction of a known width; or chosen from the curve.
     eta : float, default=1.0
         The step.
     trigger : {"mistake", "margin"}, default="mistake"
-        Learn from rows predicted wrongly (P4), or from all with a hinge loss above 0 (P1).
+        Learn from rows predicted wrongly (Wang et al. 2014), or from all with a hinge loss above 0 (Wu et al. 2017).
     attributes : {"all", "random"}, default="all"
-        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of P4).
+        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None
@@ -159,7 +192,7 @@ class PETLearner(FirstOrderLearner):
 
 
 class FOFSLearner(FirstOrderLearner):
-    """First-order online feature selection by sparse projection (P1 algorithms 3 and 5; OFS of P4, algorithm 3).
+    """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
     margin is added, the weights are projected to a ball, and the ``n_features_to_select`` largest stay. O(non-zeros x
@@ -169,7 +202,7 @@ class FOFSLearner(FirstOrderLearner):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        How many features to keep; a share of a known width; or chosen from the curve.
+        How many features to keep; a fraction of a known width; or chosen from the curve.
     eta : float, default=0.2
         The step.
     regularization : float, default=0.01
@@ -179,7 +212,8 @@ class FOFSLearner(FirstOrderLearner):
     trigger : {"margin", "mistake"}, default="margin"
         Learn from rows inside the margin, or only from those predicted wrongly.
     attributes : {"all", "random"}, default="all"
-        "random" sees only as many attributes of each row as the budget, drawn afresh (OFS_rand of P4).
+        "random" sees only as many attributes of each row as the budget, drawn afresh (OFS_rand of
+        Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None

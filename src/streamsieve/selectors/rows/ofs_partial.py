@@ -1,4 +1,4 @@
-"""OFS_P: online feature selection with partial inputs (P4: Wang, Zhao, Hoi, Jin 2014, algorithm 4)."""
+"""OFS_P: online feature selection with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4)."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from ...kernels.rows.partial import (
 )
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
-from ..base import is_number, require
+from ...model import Field, Schema
+from ..base import is_number, require, require_one_of
 from .addresses import table_addresses
-from .base import RowLearner
-from .first_order import start_first_order
+from .base import RowLearner, Scorer
+from .first_order import FIRST_ORDER, check_first_order, start_first_order
 from .inputs import INTERCEPT_SHARE
 
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
 
-class OFSPartialLearner(RowLearner):
-    """Online feature selection that looks at no more attributes of a row than the budget (P4 algorithm 4), two classes.
+class OFSPartialLearner(RowLearner[PartialState]):
+    """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
-    With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from all. Otherwise
-    those in use are looked at. Values are divided by the probability that they are seen, so that what is learned is
-    right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the next
-    row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what would
-    have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
+    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
+    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is
+    learned is right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the
+    next row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what
+    would have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=100
         The budget: how many attributes to see of each row, and to keep.
     epsilon : float, default=0.2
-        The share of rows to explore.
+        The fraction of rows to explore.
     eta : float, default=0.2
         The step.
     radius : float, default=10.0
@@ -106,7 +107,7 @@ class OFSPartialLearner(RowLearner):
         require(is_number(self.epsilon) and 0 < self.epsilon <= 1, "epsilon", self.epsilon, "above 0 and at most 1")
         require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
         require(is_number(self.radius) and self.radius > 0, "radius", self.radius, "a number above 0")
-        require(self.trigger in TRIGGERS, "trigger", self.trigger, " or ".join(map(repr, TRIGGERS)))
+        require_one_of("trigger", self.trigger, TRIGGERS)
 
     @property
     def needs_width(self) -> bool:
@@ -116,12 +117,12 @@ class OFSPartialLearner(RowLearner):
         """The ids of the attributes to acquire for the next row, ascending; the same again until ``tell``."""
         if not self.started:
             raise UsageError("call start(n_features=..., classes=[...]) before the first ask")
-        state = self._state
-        if self._room() < self._declared_width:
-            self._grow(self._declared_width)
-            state = self._state
+        memory = self.memory
+        if memory.room() < memory.declared_width:
+            memory.grow(memory.declared_width)
+        state = memory.state
         if not state.question[PENDING]:
-            choose(state, self._random, float(self.epsilon), self._declared_width)
+            choose(state, memory.random, float(self.epsilon), memory.declared_width)
             state.question[PENDING] = 1
         asked: NDArray[np.int64] = state.asked[: state.question[ASKED]].copy()
         return asked
@@ -131,13 +132,13 @@ class OFSPartialLearner(RowLearner):
         asked = self.ask()
         seen = np.asarray(values, np.float32).ravel()
         if seen.size != asked.size:
-            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values told")
+            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
         if not np.isfinite(seen).all():
             missing = asked[~np.isfinite(seen)][0]
             raise ValueError(f"the value of attribute {missing} is missing; tell what was asked for")
         present = seen != 0
         indptr = np.array([0, np.count_nonzero(present)])
-        row = RowBlock(indptr, asked[present], seen[present], np.asarray([y]), self._declared_width, dense=True)
+        row = RowBlock(indptr, asked[present], seen[present], np.asarray([y]), self.memory.declared_width, dense=True)
         return self.partial_fit_block(row)
 
     def _start(self, budget: int, n_classes: int) -> PartialState:
@@ -155,13 +156,13 @@ class OFSPartialLearner(RowLearner):
         )
 
     def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
-        self._moments.dense[0] = block.dense
+        self.memory.moments.dense[0] = block.dense
         return block, np.zeros(block.n_rows)
 
     def _scaling(self) -> int:
         if not self._standardizes:
             return NOT_SCALED
-        return CENTRED if self._moments.dense[0] else SPREAD
+        return CENTRED if self.memory.moments.dense[0] else SPREAD
 
     def _intercept_share(self) -> float:
         return INTERCEPT_SHARE if self.fit_intercept else 0.0
@@ -169,50 +170,79 @@ class OFSPartialLearner(RowLearner):
     def _unit_length(self) -> bool:
         return self.normalize in ("l2", "standard+l2")
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: PartialState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         partial_update(
             state,
             ids,
             rows,
-            self._random,
+            self.memory.random,
             float(self.epsilon),
             float(self.eta),
             float(self.radius),
             TRIGGERS[self.trigger],
-            self._declared_width,
+            self.memory.declared_width,
             self._scaling(),
             self._unit_length(),
             self._intercept_share(),
         )
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: PartialState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         used = np.flatnonzero(state.weight[: state.counts[KEPT], 0])
         scale = state.scale[0]
         weights = scale * state.weight[used]
         return state.member_id[used], weights, np.abs(weights[:, 0])
 
-    def _bias(self, state: Any) -> NDArray[np.float64]:
+    def _bias(self, state: PartialState) -> NDArray[np.float64]:
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
         return bias
 
-    def decision_function_block(self, block: RowBlock) -> NDArray[np.float64]:
-        """The scores of the rows of a block, from the kept attributes alone; no other is read."""
+    def scorer(self) -> Scorer:
+        """What gives the scores of the rows of a block, from the kept attributes alone; no other is read."""
+        state, scaling = self.memory.state, self._scaling()
         ids, weights, _ = self._weights()
         lookup = table_addresses(ids)
-        indptr = np.zeros(block.n_rows + 1, np.int64)
-        indices, values = np.empty(block.n_nonzero, np.int32), np.empty(block.n_nonzero, np.float32)
-        kept = keep_selected(
-            lookup.table, lookup.ids, block.indptr, block.indices, block.values, indptr, indices, values
-        )
-        matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
-        state, scaling = self._state, self._scaling()
-        if scaling != NOT_SCALED:
-            spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
-            spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
-            matrix = (matrix - (state.mean[ids] if scaling == CENTRED else 0.0)) / spread
-        if self._unit_length():
-            norms = np.sqrt((matrix**2).sum(axis=1))
-            matrix /= np.where(norms > 0, norms, 1.0)[:, None]
+        spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
+        spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
+        centre = state.mean[ids] if scaling == CENTRED else 0.0
         constant = self._intercept_share() * state.totals[NORMS] / max(1.0, state.totals[ROWS])
-        scores: NDArray[np.float64] = matrix @ weights[:, 0] + self._bias(state)[0] * constant
-        return scores
+        start = self._bias(state)[0] * constant
+
+        def score(block: RowBlock) -> NDArray[np.float64]:
+            indptr = np.zeros(block.n_rows + 1, np.int64)
+            indices, values = np.empty(block.n_nonzero, np.int32), np.empty(block.n_nonzero, np.float32)
+            rows = block.indptr, block.indices, block.values
+            kept = keep_selected(lookup.table, lookup.ids, *rows, indptr, indices, values)
+            matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
+            if scaling != NOT_SCALED:
+                matrix = (matrix - centre) / spread
+            if self._unit_length():
+                norms = np.sqrt((matrix**2).sum(axis=1))
+                matrix /= np.where(norms > 0, norms, 1.0)[:, None]
+            scores: NDArray[np.float64] = matrix @ weights[:, 0] + start
+            return scores
+
+        return score
+
+    def _schema(self) -> Schema:
+        per_feature = Field(np.float64, ("features",))
+        return {
+            **FIRST_ORDER,
+            "shift": Field(np.int64, ("features",)),
+            "turn": Field(np.int64, ("features",), 0),
+            "seen": Field(np.float64, ("features",), 0),
+            "mean": per_feature,
+            "deviation": Field(np.float64, ("features",), 0),
+            "value": per_feature,
+            "asked": Field(np.int64, ("budget",), 0),
+            "question": Field(np.int64, (4,), 0),
+            "totals": Field(np.float64, (2,), 0),
+        }
+
+    def _check_state(self, state: PartialState, sizes: dict[str, int]) -> None:
+        check_first_order(state, sizes["budget"], self.memory.addresses.ids)
+        features = np.arange(sizes["features"])
+        if not np.array_equal(np.sort(state.shift + features), features):
+            raise ValueError("the order of its features does not have each of them once")
+        asked = state.question[ASKED]
+        if asked > sizes["budget"] or (state.asked[:asked] >= max(1, features.size)).any():
+            raise ValueError("it asks for features that there are not")

@@ -1,4 +1,4 @@
-"""SOFS: second-order online feature selection (P1: Wu, Hoi, Mei, Yu 2017)."""
+"""SOFS: second-order online feature selection (Wu, Hoi, Mei, Yu 2017)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,25 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
-from ..base import is_number, require
+from ...model import Field, Schema
+from ..base import is_number, require, require_one_of
 from .base import RowLearner
+from .integrity import check_heap, check_members, check_positions, kept_count
 
 CRITERIA = ("snr", "confidence")
-MANY_ROWS, LONG_ROWS, STILL_INSIDE = 10_000, 100.0, 0.99  # when a gamma looks too small: rows, length^2 / gamma, share
+MANY_ROWS, LONG_ROWS, STILL_INSIDE = (
+    10_000,
+    100.0,
+    0.99,
+)  # a gamma that looks too small: rows, length^2 / gamma, fraction
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
 
-class SOFSLearner(RowLearner):
-    """Second-order online feature selection (P1 section 3.3, algorithms 4 and 6; many classes: section 3.6).
+SofsState = ConfidenceState | SignalState | SecondOrderState
+
+
+class SOFSLearner(RowLearner[SofsState]):
+    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
     features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
@@ -35,15 +44,15 @@ class SOFSLearner(RowLearner):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
-        The budget: how many features to keep. A float is a share of the width, where that is known beforehand. "auto"
-        learns with the largest number of the curve's grid and settles for the smallest that is within one standard
+        The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
+        "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
         error of the best.
     gamma : float, default=1.0
         AROW's regularisation: larger learns more slowly. It is a squared length: 1 is for rows of about length 1.
     criterion : {"snr", "confidence"}, default="snr"
         The selection rule.
     update : {"max_score", "uniform"}, default="max_score"
-        With more than two classes: which rivals of the true class step back, the best (P1 eq. 10) or all that score
+        With more than two classes: which rivals of the true class step back, the best (eq. 10) or all that score
         no less than it (eq. 11).
     normalize : {False, "l2", "standard", "standard+l2"}, default=False
         "l2" divides every row by its Euclidean norm; good for text. "standard" divides features by their standard
@@ -71,7 +80,7 @@ class SOFSLearner(RowLearner):
     curve_ : dict
         ``n_features`` and ``accuracy``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" settled for.
+        The budget, or what "auto" took.
     """
 
     method: ClassVar[str] = "sofs"
@@ -112,25 +121,25 @@ class SOFSLearner(RowLearner):
     def check_parameters(self) -> None:
         super().check_parameters()
         require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
-        require(self.criterion in CRITERIA, "criterion", self.criterion, " or ".join(map(repr, CRITERIA)))
-        require(self.update in UPDATES, "update", self.update, " or ".join(map(repr, UPDATES)))
+        require_one_of("criterion", self.criterion, CRITERIA)
+        require_one_of("update", self.update, UPDATES)
 
     def finish(self, origin: str = "") -> Self:
         super().finish(origin)
-        norms, rows = self._moments.totals
+        norms, rows = self.memory.moments.totals
         squares = (norms / max(1.0, rows)) ** 2
         if rows >= MANY_ROWS and squares > LONG_ROWS * self.gamma and self.updates_ > STILL_INSIDE * self.n_rows_:
             warnings.warn(
                 f"nearly every row was still inside the margin: gamma={self.gamma} is small for rows of squared length "
-                f"{squares:,.0f}, and weights settle too early; try normalize='l2', or gamma={squares:.0f}",
+                f"{squares:,.0f}, and weights stop moving too early; try normalize='l2', or gamma={squares:.0f}",
                 UserWarning,
                 stacklevel=3,
             )
         return self
 
-    def _start(self, budget: int, n_classes: int) -> Any:
+    def _start(self, budget: int, n_classes: int) -> SofsState:
         n_vectors = 1 if n_classes == 2 else n_classes
-        common = {
+        common: dict[str, NDArray[Any]] = {
             "member": np.zeros(budget, np.int64),
             "member_id": np.zeros(budget, np.int64),
             "bias": np.zeros((n_vectors, 2)),
@@ -153,13 +162,13 @@ class SOFSLearner(RowLearner):
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
-            place=np.zeros(budget, np.int32),
+            heap_position=np.zeros(budget, np.int32),
             weight=np.zeros(shape),
             excess=np.zeros(shape, np.float32),
             **common,
         )
 
-    def _update(self, state: Any, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         gamma, decay = float(self.gamma), 1.0 if self.forget is None else 2.0 ** (-1.0 / self.forget)
         if isinstance(state, ConfidenceState):
             confidence_update(state, ids, rows, curve, gamma, decay)
@@ -174,7 +183,7 @@ class SOFSLearner(RowLearner):
             shadows = state.cells[:, 1:]
             np.negative(shadows, out=shadows)
 
-    def _kept(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _kept(self, state: SofsState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
         weights = state.weight[:kept]
         if weights.ndim == 1:
@@ -188,3 +197,48 @@ class SOFSLearner(RowLearner):
         else:
             scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
         return state.member_id[:kept], weights, scores
+
+    def _schema(self) -> Schema:
+        n_vectors = self.memory.state.bias.shape[0]
+        one = n_vectors == 1
+        per_slot: tuple[str, ...] = ("budget",) if one else ("budget", "vectors")
+        common = {
+            "member": Field(np.int64, ("budget",), 0),
+            "member_id": Field(np.int64, ("budget",), 0),
+            "weight": Field(np.float64, per_slot),
+            "excess": Field(np.float32, per_slot, 0, finite=False),
+            "bias": Field(np.float64, ("vectors", 2)),
+            "scale": Field(np.float64, (1,), 0),
+            "counts": Field(np.int64, (3,), 0),
+        }
+        if one and self.criterion == "confidence":
+            return {
+                "cells": Field(np.int32, ("features",)),
+                "heap_key": Field(np.float32, ("budget",), 0, finite=False),
+                "heap_slot": Field(np.int32, ("budget",), 0, "budget"),
+                **common,
+            }
+        return {
+            "cells": Field(np.float32, ("features", n_vectors * (2 if self.criterion == "snr" else 1)), finite=False),
+            "key": Field(np.float64, ("budget",), finite=False),
+            "fresh": Field(np.float64, ("budget",), finite=False),
+            "heap": Field(np.int32, ("budget",), 0, "budget"),
+            "heap_position": Field(np.int32, ("budget",), 0, "budget"),
+            **common,
+        }
+
+    def _check_state(self, state: SofsState, sizes: dict[str, int]) -> None:
+        kept = kept_count(state.counts, sizes["budget"])
+        member, member_id = state.member[:kept], state.member_id[:kept]
+        cells = state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
+        check_members(cells, -1, member, member_id, self.memory.addresses.ids)
+        if isinstance(state, ConfidenceState):
+            check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
+            if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
+                raise ValueError("a key in the heap is larger than that of its slot")
+            return
+        heap = state.heap[:kept]
+        check_heap(state.key[heap], heap, member_id)
+        check_positions(heap, state.heap_position)
+        if not (state.key[:kept] <= state.fresh[:kept]).all():
+            raise ValueError("a key in the heap is larger than that of its slot")

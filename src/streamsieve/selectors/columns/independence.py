@@ -12,22 +12,22 @@ from scipy.special import gammainccinv, ndtri
 from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...kernels.columns.independence import Tests
-from ..base import is_number, is_whole, require
+from ...targets import Target
+from ..base import is_integer, is_number, require, require_one_of
 from .coding import are_discrete, coded
-from .targets import Target
 
 MEASURES = ("auto", "fisher_z", "g2", "chi2")
 MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
 
 
 def require_test(measure: Any, alpha: Any) -> None:
-    require(measure in MEASURES, "measure", measure, " or ".join(map(repr, MEASURES)))
+    require_one_of("measure", measure, MEASURES)
     require(is_number(alpha) and 0 < alpha < 1, "alpha", alpha, "a number between 0 and 1")
 
 
 def require_condition(most: Any) -> None:
-    fits = is_whole(most) and 1 <= most <= 10
-    require(fits, "max_condition", most, "a whole number from 1 to 10")
+    fits = is_integer(most) and 1 <= most <= 10
+    require(fits, "max_condition", most, "an integer from 1 to 10")
 
 
 def levels_of_target(target: Target, measure: str) -> int:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import hashlib
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError, UsageError
-from .files import clear_partial, replacing
-from .selection import RunRecord, Selection
+from ..errors import DataError, UsageError
+from ..files import clear_partial, replacing
+from ..selection import Selection
+from ..selectors.base import Learner
+from .record import RunRecord
+from .request import RunRequest
 
 REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = "run.json", "checkpoint", "model", "selection.csv", "result.json"
-HEAD_BYTES = 1 << 20
 
 
 class RunDirectory:
@@ -33,7 +34,7 @@ class RunDirectory:
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
-    def begin(self, request: dict[str, Any]) -> None:
+    def begin(self, request: RunRequest) -> None:
         """Take an empty or new folder for a run and note what was asked."""
         self.created = not self.path.exists()
         if self.path.is_dir() or self.created:
@@ -46,7 +47,7 @@ class RunDirectory:
             )
         self.begun = True
         try:
-            _write_json(self / REQUEST, request)
+            _write_json(self / REQUEST, request.to_dict())
         except BaseException:
             self.discard()
             self.release()
@@ -69,12 +70,14 @@ class RunDirectory:
             os.close(self._lock)
             self._lock = None
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> RunRequest:
         """What was asked."""
+        path = self / REQUEST
         try:
-            return _read_json(self / REQUEST, "put it back from a copy, or start a new run")
+            content = _read_json(path, "put it back from a copy, or start a new run")
         except FileNotFoundError:
             raise UsageError(f"{self.path}: there is no run in this folder") from None
+        return RunRequest.from_dict(content, str(path))
 
     def _clear_partial(self) -> None:
         for name in (REQUEST, CHECKPOINT, MODEL, TABLE, RESULT):
@@ -86,26 +89,27 @@ class RunDirectory:
         path = self / CHECKPOINT
         return path if path.exists() else None
 
-    def finish(self, record: RunRecord, selector: Any) -> None:
+    def finish(self, record: RunRecord, learner: Learner[Any]) -> None:
         """Keep the model and the result; the run is finished when the result is there."""
-        selector.save(self / MODEL)
+        learner.save(self / MODEL)
         _write_table(self / TABLE, record.selection)
         _write_json(self / RESULT, record.to_dict())
+        self.drop_checkpoint()
+
+    def drop_checkpoint(self) -> None:
+        """Remove the last checkpoint, which is of no use once the run is finished."""
         (self / CHECKPOINT).unlink(missing_ok=True)
 
     def result(self) -> RunRecord | None:
-        """The record of a finished run, whose last checkpoint is of no use any more."""
+        """The record of a finished run; None while it is not finished."""
         if not (self / RESULT).exists():
             return None
         cure = "remove it to finish the run again"
         content = _read_json(self / RESULT, cure)
         try:
-            record = RunRecord.from_dict(content)
-        except (KeyError, TypeError, ValueError) as error:
+            return RunRecord.from_dict(content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
-        if self.checkpoint:
-            (self / CHECKPOINT).unlink(missing_ok=True)
-        return record
 
     def model(self) -> Path:
         """The model of a finished run."""
@@ -128,24 +132,6 @@ class RunDirectory:
             self.path.rmdir()
 
 
-def fingerprint(path: Path) -> dict[str, Any]:
-    """What tells whether a file is still the same: its size and a hash of how it begins."""
-    with path.open("rb") as file:
-        head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
-    return {"path": str(path.absolute()), "bytes": path.stat().st_size, "sha256_of_first_mib": head}
-
-
-def refuse_changed(before: dict[str, Any]) -> None:
-    """Refuse to go on with a file that is not the one the run began with."""
-    if "path" not in before:
-        return
-    path = Path(before["path"])
-    if not path.exists():
-        raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
-    if fingerprint(path) != before:
-        raise DataError(f"{path}: the file has changed since the run began; start a new run")
-
-
 def _read_json(path: Path, cure: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -163,7 +149,9 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _write_table(path: Path, selection: Selection) -> None:
     """The selection as a table, best first."""
+    ranked = selection.ranked()
+    titles = list(ranked[0]) if ranked else ["feature", "score"]
     with replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["feature", "score"] if selection.names is None else ["feature", "score", "name"])
-        writer.writerows(selection.ranked())
+        writer = csv.DictWriter(file, titles)
+        writer.writeheader()
+        writer.writerows(ranked)

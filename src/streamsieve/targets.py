@@ -1,19 +1,117 @@
-"""Classes out of a stream of labels, known beforehand or met on the way."""
+"""What is learned, classes or numbers: how a target is read and checked, whatever form the features come in.
+
+``Target`` is a target known from the start, for methods that see all rows at once; ``Labels`` are classes met row by
+row.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError
+from .errors import DataError, prefix
+
+Kind = Literal["classes", "numbers"]
+TASKS = ("auto", "classification", "regression")
+TASK_OF_KIND: dict[Kind, str] = {"classes": "classification", "numbers": "regression"}
+KIND_OF_TASK: dict[str, Kind] = {task: kind for kind, task in TASK_OF_KIND.items()}
+BOTH: frozenset[Kind] = frozenset({"classes", "numbers"})
+ONLY_CLASSES: frozenset[Kind] = frozenset({"classes"})
+MANY_CLASSES = 50  # integers with more different values may as well be numbers: nobody should guess in silence
 
 ADVICE = "rows sorted by class teach little; shuffle them"
 EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
 LEAST_ROWS = 50  # to judge the order of the labels by
 FEW_SWITCHES = 0.1  # of those that a random order has
 NONE_YET = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A target ready for measuring; ``codes``, ``class_counts`` and ``classes`` are empty where it holds numbers."""
+
+    kind: Kind
+    numbers: NDArray[np.float64]  # weights (y - centre) / scale: of length 1 if all weights are 1
+    codes: NDArray[np.int32]  # the class of every row
+    class_counts: NDArray[np.float64]  # the weights of their rows, added up
+    weights: NDArray[np.float64]  # of rows; they sum to the number of rows
+    classes: NDArray[Any]  # sorted
+    centre: float
+    scale: float
+
+    @property
+    def n_rows(self) -> int:
+        return self.weights.size
+
+    @property
+    def n_classes(self) -> int:
+        return self.class_counts.size
+
+
+def read_target(
+    y: Any, task: str = "auto", kinds: frozenset[Kind] = BOTH, class_weight: str | None = None, origin: str = ""
+) -> Target:
+    """The target of rows that are all known, of a kind that a method can learn.
+
+    Numbers are used as they are, those of classes too; text counts as 0, 1, ... in sorted order.
+    """
+    y = np.asarray(y)
+    if y.ndim != 1 or not y.size:
+        raise DataError(f"{prefix(origin)}the target must be one value per row, not an array of shape {y.shape}")
+    is_number = y.dtype.kind in "biuf"
+    if is_number and not np.isfinite(y).all():
+        row = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise DataError(f"{prefix(origin)}the target of row {row + 1} is {y[row]}; drop such rows")
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise DataError(f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend on it")
+    kind = kind_of(y, classes, task, kinds, origin)
+    weights = np.ones(y.size)
+    if class_weight is not None:
+        if kind == "numbers":
+            raise DataError(f"{prefix(origin)}class_weight is for classes, and this target is a regression's")
+        weights = (y.size / (classes.size * np.bincount(codes)))[codes]
+    numbers = y.astype(np.float64) if is_number else codes.astype(np.float64)
+    centre = float(np.average(numbers, weights=weights))
+    scale = float(np.sqrt((weights * (numbers - centre) ** 2).sum()))
+    numbers = weights * (numbers - centre) / scale
+    if kind == "numbers":
+        return Target(kind, numbers, np.empty(0, np.int32), np.empty(0), weights, np.empty(0), centre, scale)
+    counts = np.bincount(codes, weights).astype(np.float64)
+    return Target(kind, numbers, codes.astype(np.int32), counts, weights, classes, centre, scale)
+
+
+def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[Kind], origin: str = "") -> Kind:
+    """Whether a target with these different ``values`` holds classes or numbers, for a method that learns ``kinds``.
+
+    As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all else are classes. A
+    method that knows classes alone takes any two values as such.
+    """
+    continuous = y.dtype.kind == "f" and bool((values != np.floor(values)).any())
+    if task != "auto":
+        kind = KIND_OF_TASK[task]
+        if kind == "numbers" and y.dtype.kind not in "biuf":
+            raise DataError(f"{prefix(origin)}task='regression' needs a target of numbers, not {show(y[0])}")
+        return kind
+    if kinds == ONLY_CLASSES:
+        if continuous and values.size > 2:
+            raise DataError(
+                f"{prefix(origin)}this method learns classes, and the target is a regression's: numbers with "
+                f"fractions, {values.size:,} different ones; make classes of them, or take a method for numbers"
+            )
+        return "classes"
+    if not continuous and y.dtype.kind in "iuf" and values.size > MANY_CLASSES:
+        warnings.warn(
+            f"{prefix(origin)}the target has {values.size:,} different integers, taken as classes; if they are numbers "
+            "to predict, set task='regression', otherwise task='classification'",
+            UserWarning,
+            stacklevel=2,
+        )
+    return "numbers" if continuous else "classes"
 
 
 def show(label: Any) -> str:
@@ -25,7 +123,7 @@ class Labels:
     """The classes, sorted, and what the order of the labels has been so far.
 
     Without ``classes`` the first two labels met are the classes. While only one is known it counts as the second, the
-    positive one; ``encode`` says when another, larger than it, turns that around.
+    positive one; ``encode`` says when another, larger than it, swaps them.
     """
 
     def __init__(self, classes: Any | None = None) -> None:
@@ -47,7 +145,7 @@ class Labels:
     def encode(self, y: NDArray[Any] | None, origin: str) -> tuple[NDArray[np.int64], bool]:
         """The number of each row's class; and whether the two classes so far must be swapped."""
         if y is None:
-            raise DataError(f"{place(origin)}the rows have no labels, and learning needs them")
+            raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")
         if not len(y):
             return np.empty(0, np.int64), False
         if self.given and self.classes.dtype.kind == "U" and y.dtype.kind in "biuf":
@@ -87,16 +185,16 @@ class Labels:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
         else:
             cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
-        return DataError(f"{place(origin)}row {row}: label {show(label)} {cure}")
+        return DataError(f"{prefix(origin)}row {row}: label {show(label)} {cure}")
 
     def refuse_one_class(self, origin: str) -> None:
         """At the end of the data: at least two classes must have been there."""
         if np.count_nonzero(self.counts) >= 2:
             return
         if not self.n_rows:
-            raise DataError(f"{place(origin)}there are no rows to learn from")
+            raise DataError(f"{prefix(origin)}there are no rows to learn from")
         raise DataError(
-            f"{place(origin)}all {self.n_rows:,} rows are of one class, {show(self._only())}; "
+            f"{prefix(origin)}all {self.n_rows:,} rows are of one class, {show(self._only())}; "
             "learning needs rows of two classes"
         )
 
@@ -127,7 +225,3 @@ def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:
     except (KeyError, ValueError):
         return texts
     return classes if classes.size == texts.size else texts
-
-
-def place(origin: str) -> str:
-    return f"{origin}: " if origin else ""

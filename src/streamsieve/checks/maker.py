@@ -7,19 +7,19 @@ from typing import Any
 
 from ..errors import DataError
 from ..estimators import estimator_class
-from ..registry import learner_class
+from ..targets import Kind
 
 
 class Maker:
-    """Makes selectors of a method."""
+    """Makes estimators of a method, for a kind of target."""
 
-    def __init__(self, method: str, params: dict[str, Any]) -> None:
-        self.face = estimator_class(method)
-        self.learner = learner_class(method)
+    def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
+        self.method, self.kind = method, kind
+        self.estimator = estimator_class(method)
         self.params = params
 
     def __call__(self, **params: Any) -> Any:
-        return self.face(**{**self.params, **params})
+        return self.estimator(**{**self.params, **params})
 
 
 def refuses(call: Callable[[], Any], message: str) -> None:

@@ -1,0 +1,34 @@
+from .blocks import ColumnBlock as ColumnBlock
+from .blocks import RowBlock as RowBlock
+from .errors import DataError as DataError
+from .errors import UsageError as UsageError
+from .estimators import AROW as AROW
+from .estimators import FCBF as FCBF
+from .estimators import FOBOS as FOBOS
+from .estimators import FOFS as FOFS
+from .estimators import IAMB as IAMB
+from .estimators import MMMB as MMMB
+from .estimators import MRMR as MRMR
+from .estimators import OGD as OGD
+from .estimators import OGFS as OGFS
+from .estimators import OSFS as OSFS
+from .estimators import PET as PET
+from .estimators import SAOLA as SAOLA
+from .estimators import SOFS as SOFS
+from .estimators import AlphaInvesting as AlphaInvesting
+from .estimators import FastOSFS as FastOSFS
+from .estimators import GroupSAOLA as GroupSAOLA
+from .estimators import IRelief as IRelief
+from .estimators import LocalLearning as LocalLearning
+from .estimators import OFSPartial as OFSPartial
+from .estimators import RandomSelection as RandomSelection
+from .estimators import ReliefF as ReliefF
+from .estimators import load as load
+from .runs import RunRecord as RunRecord
+from .selection import Selection as Selection
+from .sources import open_source as open_source
+from .sources.base import ColumnSource as ColumnSource
+from .sources.base import Source as Source
+from .workflow import select as select
+
+__version__: str

@@ -1,0 +1,74 @@
+"""The algorithms as scikit-learn estimators: all the glue, once.
+
+Each public class is an interface mixed over a learner: ``SOFS`` over ``selectors.rows.sofs.SOFSLearner``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..model import Model, refusing_damage
+from ..registry import learner_class
+from ..selectors.base import Learner
+from .base import Estimator
+from .columns import FCBF, IAMB, MMMB, MRMR, OGFS, OSFS, SAOLA, AlphaInvesting, FastOSFS, GroupSAOLA
+from .matrix import IRelief, LocalLearning, ReliefF
+from .rows import AROW, FOBOS, FOFS, OGD, PET, SOFS, OFSPartial, RandomSelection
+
+__all__ = [
+    "AROW",
+    "AlphaInvesting",
+    "Estimator",
+    "FCBF",
+    "FOBOS",
+    "FOFS",
+    "FastOSFS",
+    "GroupSAOLA",
+    "IAMB",
+    "IRelief",
+    "LocalLearning",
+    "MMMB",
+    "MRMR",
+    "OFSPartial",
+    "OGD",
+    "OGFS",
+    "OSFS",
+    "PET",
+    "RandomSelection",
+    "ReliefF",
+    "SAOLA",
+    "SOFS",
+    "as_estimator",
+    "estimator_class",
+    "load",
+]
+
+ESTIMATORS: dict[str, type[Estimator]] = {
+    estimator.method: estimator
+    for estimator in (
+        *(SOFS, PET, FOFS, OFSPartial, OGD, FOBOS, AROW, RandomSelection),
+        *(SAOLA, GroupSAOLA, OGFS, OSFS, FastOSFS, FCBF, MRMR, IAMB, MMMB, AlphaInvesting),
+        *(LocalLearning, ReliefF, IRelief),
+    )
+}
+
+
+def estimator_class(method: str) -> type[Estimator]:
+    """The estimator over the learner of a method."""
+    return ESTIMATORS[learner_class(method).method]
+
+
+def as_estimator(learner: Learner[Any]) -> Estimator:
+    """The same learner as an estimator; what either learns from then on, both know."""
+    kind = estimator_class(learner.method)
+    estimator = kind.__new__(kind)
+    estimator.__dict__ = learner.__dict__
+    return estimator
+
+
+def load(path: str | Path) -> Any:
+    """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted."""
+    model = Model.load(path)
+    with refusing_damage(path):
+        return estimator_class(model.method).from_model(model, str(path))

@@ -1,0 +1,116 @@
+"""What all estimators share: scikit-learn's interface over a learner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+
+from ..blocks import is_sparse
+from ..selection import Selection
+from ..sources.base import DataSource
+from ..training import Watch, train
+
+if TYPE_CHECKING:
+    from ..selectors.base import Learner
+
+    class AnyLearner(Learner[Any]):
+        """What an estimator is mixed into."""
+else:
+    AnyLearner = object
+
+
+class Estimator(TransformerMixin, BaseEstimator, AnyLearner):
+    """What all estimators share: the checks of input, the support, the reduced matrix.
+
+    The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is wide and without
+    the import of half of scikit-learn.
+    """
+
+    # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly these to fail.
+    expected_failed_checks: ClassVar[dict[str, str]] = {}
+
+    def selection(self) -> Selection:
+        """The selected features, with scores and names; its size is that of the selection."""
+        check_is_fitted(self)
+        return super().selection()
+
+    def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
+        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on."""
+        check_is_fitted(self)
+        super().save(path, note)
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """A mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
+        selected = self.selection().indices
+        if indices:
+            return selected
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[selected] = True
+        return mask
+
+    def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
+        """The names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
+        selected = self.selection().indices
+        if input_features is None and self.feature_names is None:
+            return np.array([f"x{feature}" for feature in selected], dtype=object)
+        names: NDArray[Any] = _check_feature_names_in(self, input_features)
+        return names[selected]
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns of ``X``, in ascending order of id."""
+        check_is_fitted(self)
+        options = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": not get_tags(self).input_tags.allow_nan}
+        X = validate_data(self, self._without_unseen(X), **options, reset=False)
+        return _safe_indexing(X, self.selection().indices, axis=1)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """A matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
+        from scipy.sparse import csr_array
+
+        selected = self.selection().indices
+        X = check_array(X, accept_sparse="csr", dtype=None)
+        if X.shape[1] != selected.size:
+            raise ValueError(f"X has {X.shape[1]} columns, but {selected.size} features were selected")
+        if is_sparse(X):
+            return csr_array((X.data, selected[X.indices], X.indptr), shape=(X.shape[0], self.n_features_in_))
+        wide = np.zeros((X.shape[0], self.n_features_in_), X.dtype)
+        wide[:, selected] = X
+        return wide
+
+    def _refit(
+        self,
+        source: DataSource,
+        *,
+        y: NDArray[Any] | None = None,
+        classes: Any | None = None,
+        groups: NDArray[np.int64] | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from a source, from scratch."""
+        self.reset()
+        train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.started
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _without_unseen(self, X: Any) -> Any:
+        """A sparse ``X`` without columns beyond those seen in training: there unseen features count nothing.
+
+        A dense one of another width is a mistake, and refused as scikit-learn demands.
+        """
+        return X.tocsr()[:, : self.n_features_in_] if self._has_unseen(X) else X
+
+    def _has_unseen(self, X: Any) -> bool:
+        return is_sparse(X) and X.shape[1] > self.n_features_in_

@@ -1,0 +1,129 @@
+"""Learners of columns as scikit-learn selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from ..blocks import ColumnBlock, columns_of
+from ..errors import UsageError
+from ..selectors.columns import alpha_investing, blankets, filters, ogfs, osfs, saola
+from ..selectors.columns.base import as_groups
+from ..sources.arrays import ArraySource, as_labels, as_matrix
+from ..sources.base import ColumnBlockSource, DataSource
+from .base import Estimator
+
+if TYPE_CHECKING:
+    from ..selectors.columns.base import ColumnLearner
+
+    class AnyColumnLearner(ColumnLearner[Any]):
+        """What an estimator of columns is mixed into."""
+else:
+    AnyColumnLearner = object
+
+
+class ColumnEstimator(Estimator, AnyColumnLearner):
+    """A learner of columns as a scikit-learn selector."""
+
+    def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
+        """Take the columns of ``X`` in their order, from scratch; ``groups`` has the group of each, if any."""
+        self.check_parameters()
+        finite = "allow-nan" if self.missing == "skip" else True
+        accepted = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": finite}
+        X, y = validate_data(self, X, y, **accepted, ensure_min_samples=2)
+        known = None if groups is None else as_groups(groups, X.shape[1])
+        return self._refit(ArraySource(X, y, self.feature_names, name=""), groups=known)
+
+    def fit_source(self, source: DataSource | Iterable[ColumnBlock], y: Any | None = None) -> Self:
+        """Take all features of a source, from scratch; rows are transposed in memory.
+
+        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
+        """
+        target = None if y is None else as_labels(y, "")
+        if isinstance(source, DataSource):
+            return self._refit(source, y=target)
+        if target is None:
+            raise UsageError("blocks of columns come without a target; give it as y")
+        return self._refit(ColumnBlockSource(source, target))
+
+    def partial_fit_columns(
+        self,
+        X: Any,
+        y: Any | None = None,
+        feature_ids: Any | None = None,
+        names: Any | None = None,
+        groups: Any | None = None,
+    ) -> Self:
+        """Take some more columns. The first call brings ``y``; a later one may, and it must be the same.
+
+        ``feature_ids`` are the ids of the columns; without them they go on from the highest so far. Names that ``X``
+        brings with it are taken; other ``names`` can be given. ``groups`` are the columns' groups, for methods that
+        know groups.
+        """
+        matrix, known = as_matrix(X, "")
+        if y is not None and not self.started:
+            self.start(y=as_labels(y, ""))
+        elif not self.started:
+            raise ValueError("the first columns must come with the target, y")
+        elif y is not None:
+            self.refuse_other_target(as_labels(y, ""))
+        first = self.n_features_in_
+        ids = np.arange(first, first + matrix.shape[1]) if feature_ids is None else np.asarray(feature_ids, np.int64)
+        titles = known if names is None else np.asarray(names, dtype=object)
+        belong = None if groups is None else as_groups(groups, matrix.shape[1])
+        return self.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=belong))
+
+    def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
+        """The names of the selected columns: those seen in training, otherwise x0, x1, ..."""
+        names = self.selection().names
+        return super().get_feature_names_out(input_features) if names is None or input_features is not None else names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "skip"
+        tags.target_tags.required = True
+        return tags
+
+
+class SAOLA(ColumnEstimator, saola.SAOLALearner):
+    __doc__ = saola.SAOLALearner.__doc__
+
+
+class GroupSAOLA(ColumnEstimator, saola.GroupSAOLALearner):
+    __doc__ = saola.GroupSAOLALearner.__doc__
+
+
+class AlphaInvesting(ColumnEstimator, alpha_investing.AlphaInvestingLearner):
+    __doc__ = alpha_investing.AlphaInvestingLearner.__doc__
+
+
+class OSFS(ColumnEstimator, osfs.OSFSLearner):
+    __doc__ = osfs.OSFSLearner.__doc__
+
+
+class FastOSFS(ColumnEstimator, osfs.FastOSFSLearner):
+    __doc__ = osfs.FastOSFSLearner.__doc__
+
+
+class OGFS(ColumnEstimator, ogfs.OGFSLearner):
+    __doc__ = ogfs.OGFSLearner.__doc__
+
+
+class FCBF(ColumnEstimator, filters.FCBFLearner):
+    __doc__ = filters.FCBFLearner.__doc__
+
+
+class MRMR(ColumnEstimator, filters.MRMRLearner):
+    __doc__ = filters.MRMRLearner.__doc__
+
+
+class IAMB(ColumnEstimator, blankets.IAMBLearner):
+    __doc__ = blankets.IAMBLearner.__doc__
+
+
+class MMMB(ColumnEstimator, blankets.MMMBLearner):
+    __doc__ = blankets.MMMBLearner.__doc__

@@ -1,0 +1,51 @@
+"""Learners of the whole matrix as scikit-learn selectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.utils.validation import validate_data
+
+from ..selectors.matrix import local_learning, relief
+from ..sources.arrays import ArraySource
+from ..sources.base import DataSource
+from .base import Estimator
+
+if TYPE_CHECKING:
+    from ..selectors.matrix.base import MatrixLearner
+
+    class AnyMatrixLearner(MatrixLearner):
+        """What an estimator of the whole matrix is mixed into."""
+else:
+    AnyMatrixLearner = object
+
+
+class MatrixEstimator(Estimator, AnyMatrixLearner):
+    """A learner of the whole matrix as a scikit-learn selector."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Weigh all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
+        self.check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
+        return self._refit(ArraySource(X, y, self.feature_names, name=""))
+
+    def fit_source(self, source: DataSource) -> Self:
+        """Weigh all features of a source, from scratch."""
+        return self._refit(source)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class LocalLearning(MatrixEstimator, local_learning.LocalLearningLearner):
+    __doc__ = local_learning.LocalLearningLearner.__doc__
+
+
+class ReliefF(MatrixEstimator, relief.ReliefFLearner):
+    __doc__ = relief.ReliefFLearner.__doc__
+
+
+class IRelief(MatrixEstimator, relief.IReliefLearner):
+    __doc__ = relief.IReliefLearner.__doc__

@@ -1,0 +1,161 @@
+"""Learners of rows as scikit-learn classifiers and selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+
+from ..blocks import RowBlock
+from ..selectors.rows import baselines, first_order, ofs_partial, sofs
+from ..sources.arrays import ArraySource
+from ..sources.base import BlockSource, DataSource, Source
+from .base import Estimator
+
+if TYPE_CHECKING:
+    from ..selectors.rows.base import RowLearner
+
+    class AnyRowLearner(RowLearner[Any]):
+        """What an estimator of rows is mixed into."""
+else:
+    AnyRowLearner = object
+
+
+SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
+
+
+class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
+    """A learner of rows as a scikit-learn classifier and selector."""
+
+    expected_failed_checks: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+        "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
+        """Learn from the rows of ``X`` in their order, from scratch."""
+        self.check_parameters()
+        X, y = validate_data(self, X, y, **self._accepted())
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        source = ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
+        return self._refit(source, classes=classes_of(y))
+
+    def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
+        """Learn from a source, or from any iterable of blocks, from scratch.
+
+        Without ``classes`` they are the first two labels that occur; a third is an error.
+        """
+        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), classes=classes)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
+        """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
+        first = not self.started
+        before: dict[str, Any] = {name: value for name, value in vars(self).items() if name in SET_BY_VALIDATION}
+        rows = -1 if first else self.n_rows_
+        try:
+            X, y = self._validated_chunk(X, y, first)
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if first:
+                self.start(X.shape[1], classes_of(y) if classes is None else classes, self.feature_names)
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+            for block in ArraySource(X, y, name="", sample_weight=weights).row_blocks(self.missing_rows):
+                self.partial_fit_block(block)
+        except Exception:
+            if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
+                self.__dict__.pop("feature_names_in_", None)
+                self.__dict__.update(before)
+            raise
+        return self
+
+    def _validated_chunk(self, X: Any, y: Any, first: bool) -> tuple[Any, NDArray[Any]]:
+        """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
+        known = None if first else self.feature_names
+        width = 0 if first else self.n_features_in_
+        wider = np.shape(X)[1:] > (width,)
+        X, y = validate_data(self, X, y, **self._accepted(), reset=first or wider)
+        names = self.feature_names
+        if known is not None and (names is None or not np.array_equal(names[:width], known)):
+            raise ValueError("the columns seen before must come first, under the same names; new ones after them")
+        return X, y
+
+    def _accepted(self) -> dict[str, Any]:
+        """What input is let in: sparse or dense; missing values only where what is not asked for is not read."""
+        finite = "allow-nan" if self.reads_what_it_asks else True
+        return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of every row: positive for the second of two classes; a column per class for more."""
+        check_is_fitted(self)
+        if self._has_unseen(X):  # they count nothing, but "l2" measures the rows with them
+            X = check_array(X, **self._accepted())
+        else:
+            X = validate_data(self, X, **self._accepted(), reset=False)
+        score = self.scorer()
+        return np.concatenate([score(block) for block in ArraySource(X, name="").row_blocks(self.missing_rows)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row; a score of exactly 0 is the first class."""
+        return self.classify(self.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.reads_what_it_asks
+        tags.classifier_tags.multi_class = not self.two_classes_only
+        return tags
+
+
+def classes_of(y: NDArray[Any]) -> NDArray[Any]:
+    """The labels, sorted: any values, but not the continuous target of a regression."""
+    classes = np.unique(y)
+    if classes.size > 2:
+        check_classification_targets(y)
+    if classes.size < 2:
+        raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
+    return classes
+
+
+class FirstOrderEstimator(RowEstimator):
+    """A learner whose step grows with the weight of a row."""
+
+    expected_failed_checks: ClassVar[dict[str, str]] = {
+        **RowEstimator.expected_failed_checks,
+        "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
+    }
+
+
+class SOFS(RowEstimator, sofs.SOFSLearner):
+    __doc__ = sofs.SOFSLearner.__doc__
+
+
+class PET(FirstOrderEstimator, first_order.PETLearner):
+    __doc__ = first_order.PETLearner.__doc__
+
+
+class FOFS(FirstOrderEstimator, first_order.FOFSLearner):
+    __doc__ = first_order.FOFSLearner.__doc__
+
+
+class OFSPartial(RowEstimator, ofs_partial.OFSPartialLearner):
+    __doc__ = ofs_partial.OFSPartialLearner.__doc__
+
+
+class OGD(FirstOrderEstimator, baselines.OGDLearner):
+    __doc__ = baselines.OGDLearner.__doc__
+
+
+class FOBOS(FirstOrderEstimator, baselines.FOBOSLearner):
+    __doc__ = baselines.FOBOSLearner.__doc__
+
+
+class AROW(RowEstimator, baselines.AROWLearner):
+    __doc__ = baselines.AROWLearner.__doc__
+
+
+class RandomSelection(FirstOrderEstimator, baselines.RandomSelectionLearner):
+    __doc__ = baselines.RandomSelectionLearner.__doc__

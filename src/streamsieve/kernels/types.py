@@ -1,0 +1,21 @@
+"""Types of the arrays that kernels take, and indices without a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64: TypeAlias = NDArray[np.float64]
+F32: TypeAlias = NDArray[np.float32]
+I64: TypeAlias = NDArray[np.int64]
+I32: TypeAlias = NDArray[np.int32]
+I8: TypeAlias = NDArray[np.int8]
+Bool: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = F32 | F64
+Ints: TypeAlias = I32 | I64
+
+# makes an index that cannot count from the end, and so costs no test for it
+unsigned = cast(Callable[[int], int], np.uintp)

@@ -1,0 +1,285 @@
+"""All that a learner has learned, as one thing: to a file, to bytes, copied, sent to another process.
+
+A model is a JSON header and named NumPy arrays. Its file is a zip archive of them, stored as they are; nothing in it is
+ever executed. It may come from a stranger: sizes are checked before anything is read, and every array against a
+declared schema before a kernel sees it.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from .errors import DataError, UsageError
+from .files import replacing
+from .version import __version__
+
+FORMAT = 2
+READABLE = (1, FORMAT)
+HEADER = "header.json"
+ARRAY_NAME = re.compile(r"[a-z][a-z_.]*")
+KINDS = "biufUS"  # of arrays: no objects, no records
+PART_BYTES = 1 << 24  # read at a time
+NAMES = "names"  # before the arrays that hold a list of texts
+
+RENAMED = {  # arrays of format 1 that have another name since
+    "measured": "state.measured",
+    "state.gaps": "state.has_missing",
+    "state.place": "state.heap_position",
+}
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(slots=True, eq=False)
+class Model:
+    """What was learned, by which method with which parameters.
+
+    ``params`` and ``header`` are what JSON can hold; ``note`` is of whoever saved the model.
+    """
+
+    method: str
+    params: dict[str, Any]
+    header: dict[str, Any]
+    arrays: Arrays
+    note: dict[str, Any] | None = None
+    version: str = __version__
+    format: int = field(default=FORMAT)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, all of it or nothing."""
+        with replacing(Path(path)) as partial, partial.open("wb") as file:
+            self._write(file)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The model that ``save`` wrote."""
+        with refusing_damage(path), Path(path).open("rb") as file:
+            return cls._read(file, str(path))
+
+    def to_bytes(self) -> bytes:
+        """The model as the bytes of its file, to send somewhere."""
+        buffer = io.BytesIO()
+        self._write(buffer)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        with refusing_damage("a model in memory"):
+            return cls._read(io.BytesIO(data), "a model in memory")
+
+    def copy(self) -> Model:
+        """The same again, sharing nothing that learning changes."""
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        return Model(
+            self.method, dict(self.params), json.loads(json.dumps(self.header)), arrays, self.note, self.version
+        )
+
+    def _write(self, file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            top = {
+                "streamsieve_format": FORMAT,
+                "method": self.method,
+                "version": self.version,
+                "params": self.params,
+                "note": self.note,
+                "learned": self.header,
+            }
+            archive.writestr(HEADER, json.dumps(top, indent=1))
+            for name, array in self.arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+
+    @classmethod
+    def _read(cls, file: IO[bytes], origin: str) -> Self:
+        size = file.seek(0, io.SEEK_END)
+        with zipfile.ZipFile(file) as archive:
+            members = _members(archive, size)
+            top = json.loads(archive.read(HEADER))
+            number = top["streamsieve_format"]
+            if number not in READABLE:
+                raise DataError(
+                    f"{origin}: model format {number}, this version reads {FORMAT}; install the version that wrote it "
+                    f"({top.get('version', 'unknown')}) or train again"
+                )
+            arrays = {name: _read_array(archive, member) for name, member in members.items()}
+        if number == 1:
+            top, arrays = upgraded(top, arrays)
+        known = (top["method"], top["params"], top["learned"], top["note"], top["version"])
+        for value, kind in zip(known, (str, dict, dict, dict | None, str), strict=True):
+            if not isinstance(value, kind):
+                raise ValueError(f"its header has {str(value)[:40]!r} where it should not")
+        return cls(known[0], known[1], known[2], arrays, known[3], known[4], number)
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """The arrays in an archive by name, once it is clear that they are no larger than the file."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    total = 0
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+            raise ValueError(f"{member.filename[:40]!r} is compressed")
+        total += member.file_size
+        if member.filename == HEADER:
+            continue
+        name = member.filename.removesuffix(".npy")
+        if name == member.filename or not ARRAY_NAME.fullmatch(name) or name in members:
+            raise ValueError(f"{member.filename[:40]!r} has no business in it")
+        members[name] = member
+    if total > size:
+        raise ValueError(f"it says that {size:,} bytes hold {total:,}")
+    return members
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    with archive.open(info) as member:
+        version = npy.read_magic(member)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"{info.filename!r} is an array of version {version}")
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read_header(member)
+        if dtype.kind not in KINDS or not dtype.isnative or (fortran and len(shape) > 1):
+            raise ValueError(f"{info.filename!r} holds {dtype} values")
+        entries = 1
+        for extent in shape:
+            entries *= extent
+        if min(shape, default=0) < 0 or entries * dtype.itemsize != info.file_size - member.tell():
+            raise ValueError(f"{info.filename!r} does not hold what its shape {shape} says")
+        array = np.empty(shape, dtype)
+        rest = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
+        while rest:
+            part = member.read(min(len(rest), PART_BYTES))
+            if not part:
+                raise EOFError(f"{info.filename!r} is cut short")
+            rest[: len(part)] = part
+            rest = rest[len(part) :]
+        member.read(1)  # the end, where the check sum is compared
+    return array
+
+
+@contextmanager
+def refusing_damage(path: str | Path) -> Iterator[None]:
+    """Turn what a file raises that is no model, or not whole, into one message."""
+    try:
+        yield
+    except (DataError, UsageError):
+        raise
+    except (
+        *(zipfile.BadZipFile, zlib.error, struct.error, OSError, NotImplementedError),
+        *(LookupError, EOFError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError),
+    ) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to where no file can be
+            raise
+        raise DataError(f"{path}: not a streamsieve model, or damaged ({error})") from error
+
+
+def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """A model of format 1 as format 2 has it: what was learned in one part of the header, texts as one text."""
+    own = ("streamsieve_format", "method", "version", "params", "note")
+    learned = {key: value for key, value in top.items() if key not in own}
+    if "regression" in learned:  # the centre and scale of a target were not kept then
+        learned |= {"kind": "numbers" if learned.pop("regression") else "classes", "centre": 0.0, "scale": 1.0}
+        arrays.setdefault("classes", np.empty(0))
+    if "told" in learned:
+        learned["fitted"] = learned.pop("told")
+    arrays = {RENAMED.get(name, name): array for name, array in arrays.items()}
+    if "feature_names" in arrays:
+        arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
+    if "names" in learned:  # pairs of an id and a name
+        pairs = learned.pop("names")
+        if pairs:
+            arrays["named_ids"] = np.array([feature for feature, _ in pairs], np.int64)
+            arrays |= texts_to_arrays(NAMES, [name for _, name in pairs])
+    kept = {key: top[key] for key in own if key != "streamsieve_format"}
+    return {**kept, "learned": learned}, arrays
+
+
+# ---- texts
+
+
+def texts_to_arrays(name: str, texts: Any) -> Arrays:
+    """A list of texts as one text in UTF-8 and where each begins: as large as the texts, not as the longest."""
+    encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return {f"{name}.text": np.frombuffer(b"".join(encoded), np.uint8), f"{name}.offsets": offsets}
+
+
+def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+    """What ``texts_to_arrays`` was given, or None if it is not there."""
+    if f"{name}.offsets" not in arrays:
+        return None
+    text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
+    if text.dtype != np.uint8 or offsets.dtype != np.int64 or text.ndim != 1 or offsets.ndim != 1 or not offsets.size:
+        raise ValueError(f"{name} are not texts")
+    if offsets[0] != 0 or offsets[-1] != text.size or (np.diff(offsets) < 0).any():
+        raise ValueError(f"{name} are cut in the wrong places")
+    data, cuts = text.tobytes(), offsets.tolist()
+    texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
+    return np.array(texts, dtype=object)
+
+
+# ---- the schema
+
+
+class Field(NamedTuple):
+    """What an array of a model must be.
+
+    ``shape`` has a number or a name per axis: axes of one name are of one size. ``low`` and ``below`` bound every
+    entry; a name for ``below`` is a size. Numbers are finite unless ``finite`` is False.
+    """
+
+    dtype: Any
+    shape: tuple[int | str, ...]
+    low: float | None = None
+    below: float | str | None = None
+    finite: bool = True
+
+
+Schema = Mapping[str, Field]
+
+
+def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[str, int]:
+    """Refuse, with a ValueError, arrays that are not what a schema says; the sizes, those given and those found."""
+    unknown = sorted(set(arrays) - set(schema))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} has no business in it")
+    found = dict(sizes)
+    for name, expected in schema.items():
+        array = arrays[name]
+        if array.dtype != expected.dtype or array.ndim != len(expected.shape):
+            raise ValueError(f"{name!r} is {array.dtype} of {array.ndim} axes")
+        for axis, extent in zip(expected.shape, array.shape, strict=True):
+            wanted = axis if isinstance(axis, int) else found.setdefault(axis, extent)
+            if extent != wanted:
+                raise ValueError(f"{name!r} has an axis of {extent:,}, not {wanted:,}")
+    for name, expected in schema.items():
+        _check_range(name, arrays[name], expected, found)
+    return found
+
+
+def _check_range(name: str, array: NDArray[Any], expected: Field, sizes: dict[str, int]) -> None:
+    if not array.size:
+        return
+    if expected.finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name!r} has values that are not finite")
+    below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
+    if expected.low is not None and not array.min() >= expected.low:
+        raise ValueError(f"{name!r} has a value below {expected.low}")
+    if below is not None and not array.max() < below:
+        raise ValueError(f"{name!r} has a value of {below:,} or more")

@@ -1,0 +1,7 @@
+"""Runs: what was asked, how far it is, what it found, and the folder that keeps it."""
+
+from .folder import CHECKPOINT, RunDirectory
+from .record import RunRecord
+from .request import RunRequest, fingerprint, location, refuse_changed
+
+__all__ = ["CHECKPOINT", "RunDirectory", "RunRecord", "RunRequest", "fingerprint", "location", "refuse_changed"]

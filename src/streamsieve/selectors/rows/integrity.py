@@ -1,0 +1,65 @@
+"""What must hold between the arrays of a state beyond their shapes, before a kernel may trust them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.rows.members import KEPT
+
+CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would take a billion bytes
+
+
+def kept_count(counts: NDArray[np.int64], budget: int) -> int:
+    """How many slots are taken."""
+    kept = int(counts[KEPT])
+    if not 0 <= kept <= budget:
+        raise ValueError(f"{kept:,} features are kept, with a budget of {budget:,}")
+    return kept
+
+
+def check_members(
+    cells: NDArray[np.integer[Any]],
+    names_of_slots: int,
+    member: NDArray[np.int64],
+    member_id: NDArray[np.int64],
+    ids: NDArray[np.int64],
+) -> None:
+    """Every slot that is taken has a feature of its own, under its own id, and no other feature points at a slot.
+
+    A cell, one per feature, points at slot 0, 1, 2, ... by 1, 2, 3, ... times ``names_of_slots``, which is 1 or -1;
+    ``member`` and ``member_id`` are those of the slots that are taken.
+    """
+    kept = member.size
+    if kept and not 0 <= member.min() <= member.max() < cells.size:
+        raise ValueError("a kept feature has no cell")
+    if not np.array_equal(cells[member], names_of_slots * np.arange(1, kept + 1)):
+        raise ValueError("cells and slots do not point at one another")
+    parts = (cells[at : at + CHUNK] for at in range(0, cells.size, CHUNK))
+    if sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts) != kept:
+        raise ValueError("a cell points at a slot that is not its own")
+    if not np.array_equal(member_id, ids[member] if ids.size else member):
+        raise ValueError("kept features have wrong ids")
+
+
+def check_heap(key: NDArray[Any], slots: NDArray[np.integer[Any]], member_id: NDArray[np.int64]) -> None:
+    """The slots are each there once, none before its parent: the smaller key first, of equal keys the higher id.
+
+    ``key`` are the keys in heap order.
+    """
+    size = slots.size
+    if not np.array_equal(np.sort(slots), np.arange(size)):
+        raise ValueError("a slot is not in the heap, or twice")
+    parents, children = (np.arange(1, size) - 1) // 2, np.arange(1, size)
+    feature = member_id[slots]
+    wrong = (key[children] < key[parents]) | ((key[children] == key[parents]) & (feature[children] > feature[parents]))
+    if wrong.any():
+        raise ValueError("the heap is not in order")
+
+
+def check_positions(heap: NDArray[np.integer[Any]], heap_position: NDArray[np.integer[Any]]) -> None:
+    """Every slot knows where in the heap it is."""
+    if not np.array_equal(heap_position[heap], np.arange(heap.size)):
+        raise ValueError("a slot is not where it should be in the heap")

@@ -1,0 +1,277 @@
+"""All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...errors import DataError
+from ...kernels.rows.curve import Curve
+from ...kernels.table import all_below
+from ...model import Arrays, Field, Schema, check_arrays
+from ...targets import Labels
+from ..base import count_of
+from ..state import State, changed
+from .addresses import (
+    Addresses,
+    add,
+    direct_addresses,
+    direct_fits,
+    find,
+    refuse_beyond_memory,
+    table_addresses,
+)
+from .inputs import Moments, start_moments
+
+STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
+STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
+MOMENT_NAMES = ("first", "second")  # of the moments, per feature
+
+
+class RowState(State, Protocol):
+    """The state of an algorithm: arrays, the intercept and some counters among them."""
+
+    @property
+    def bias(self) -> NDArray[np.float64]: ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]: ...
+
+
+S = TypeVar("S", bound=RowState)
+
+
+@dataclass(slots=True, eq=False)
+class RowMemory(Generic[S]):
+    """State, moments, labels, addresses and counters of a learner.
+
+    ``per_feature`` names the arrays of the state that have one entry per feature, where zero means "never touched";
+    ``feature_positions`` those that hold positions in them. If rows are standardised, so do the moments.
+    """
+
+    state: S
+    per_feature: tuple[str, ...]
+    feature_positions: tuple[str, ...]
+    standardizes: bool
+    labels: Labels
+    random: np.random.Generator
+    attribute_random: np.random.Generator  # apart, or the answer would depend on the size of blocks
+    budget: int
+    declared_width: int
+    width: int  # of the widest row
+    curve: Curve | None = None
+    moments: Moments = field(default_factory=start_moments)
+    addresses: Addresses = field(default_factory=direct_addresses)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    warned: bool = False  # of rows sorted by class
+
+    # ---- room for every feature met
+
+    def placed(self, block: RowBlock) -> RowBlock:
+        """The block with positions for ids, the state grown to hold them."""
+        if not all_below(block.indices, block.n_features):
+            raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
+        self.width = width = max(self.width, block.n_features)
+        if self.addresses.direct:
+            touched = int(self.counts[1])
+            if width > self.room() and not self._direct_fits(width, touched):
+                self._move_to_table()
+        elif self._direct_fits(width, self.addresses.used):
+            self._move_to_direct(width)
+        self.addresses, positions = add(self.addresses, block.indices, width)
+        if self.addresses.direct:
+            if width > self.room():
+                self.grow(self._roomy(width))
+        elif self.addresses.used > self.room():
+            self.grow(self.addresses.ids.size)
+        return replace(block, indices=positions)
+
+    def known_part(self, block: RowBlock) -> RowBlock:
+        """The block with positions for ids, without features that were never seen."""
+        positions = find(self.addresses, block.indices)
+        known = (positions >= 0) & (positions < self.room())
+        if not known.all():
+            indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
+            return replace(block, indptr=indptr, indices=positions[known], values=block.values[known])
+        return replace(block, indices=positions)
+
+    def room(self) -> int:
+        """How many features there is room for."""
+        return min((array.shape[0] for _, _, array in self._per_feature_arrays()), default=0)
+
+    def grow(self, room: int) -> None:
+        """Make the arrays longer. Where a copy would hold too much memory twice, one is stretched in place instead.
+
+        Stretching writes zeros to all that is new, so there it is little at a time.
+        """
+        if self._held() >= STRETCHED_BYTES:
+            room = min(room, self.room() + (self.room() >> 4))
+            room = max(room, self.width if self.addresses.direct else self.addresses.used)
+        refuse_beyond_memory(room * self._bytes_per_feature() - self._held(), room)
+        for holder, name, array in self._per_feature_arrays():
+            if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
+                array.resize((room, *array.shape[1:]), refcheck=False)  # no view of it outlives a call
+            else:
+                grown = np.zeros((room, *array.shape[1:]), array.dtype)
+                grown[: array.shape[0]] = array
+                self._put(holder, name, grown)
+
+    def _roomy(self, width: int) -> int:
+        """Room for a width and for some more to come: what is not touched takes no memory."""
+        return width if width <= self.declared_width else width + (width >> 1)
+
+    def _per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
+        """Holder, name and array of everything with an entry per feature."""
+        state, moments = self.state._asdict(), self.moments._asdict()
+        arrays = [(STATE, name, state[name]) for name in self.per_feature]
+        if self.standardizes:
+            arrays += [(MOMENTS, name, moments[name]) for name in MOMENT_NAMES]
+        return arrays
+
+    def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
+        if holder == STATE:
+            self.state = changed(self.state, **{name: array})
+        else:
+            self.moments = self.moments._replace(**{name: array})
+
+    def _bytes_per_feature(self) -> int:
+        return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self._per_feature_arrays())
+
+    def _held(self) -> int:
+        return sum(array.nbytes for _, _, array in self._per_feature_arrays())
+
+    def _direct_fits(self, width: int, touched: int) -> bool:
+        return direct_fits(width, touched, self._bytes_per_feature(), width <= self.declared_width, self._held())
+
+    def _move_to_table(self) -> None:
+        """From ids as positions to positions through a table; only touched features move."""
+        arrays = [array for _, _, array in self._per_feature_arrays()]
+        used = [array if array.ndim == 1 else array.any(axis=1) for array in arrays]
+        touched = np.flatnonzero(np.logical_or.reduce(used))
+        addresses = table_addresses(touched.astype(np.int64))
+        self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
+
+    def _move_to_direct(self, width: int) -> None:
+        """Back to ids as positions, once a table would take more room."""
+        used = self.addresses.used
+        self._move(direct_addresses(width), np.arange(used), self.addresses.ids[:used], self._roomy(width))
+
+    def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
+        """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
+        for holder, name, array in self._per_feature_arrays():
+            moved = np.zeros((room, *array.shape[1:]), array.dtype)
+            moved[new] = array[old]
+            self._put(holder, name, moved)
+        state = self.state._asdict()
+        for name in self.feature_positions:
+            ids = state[name]
+            if not self.addresses.direct:
+                ids = self.addresses.ids[ids]
+            self._put(STATE, name, find(addresses, ids).astype(np.int64))
+        self.addresses = addresses
+
+    # ---- to and from a model
+
+    def header(self) -> dict[str, Any]:
+        return {
+            "classes_given": self.labels.given,
+            "classes_are_objects": self.labels.classes.dtype == object,
+            "declared_width": self.declared_width,
+            "budget": self.budget,
+            "used": self.addresses.used,
+            "warned": self.warned,
+            "random": [self.random.bit_generator.state, self.attribute_random.bit_generator.state],
+        }
+
+    def arrays(self) -> Arrays:
+        used, classes = self.addresses.used, self.labels.classes
+        holders: list[tuple[str, dict[str, Any]]] = [(STATE, self.state._asdict()), (MOMENTS, self.moments._asdict())]
+        if self.curve is not None:
+            holders.append((CURVE, self.curve._asdict()))
+        arrays = {prefix + name: array for prefix, holder in holders for name, array in holder.items()}
+        for holder, name, array in self._per_feature_arrays():
+            arrays[holder + name] = array[:used]
+        return {
+            **arrays,
+            "ids": self.addresses.ids[:used],
+            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
+            "label_counts": self.labels.counts,
+            "label_order": self.labels.order,
+            "counts": self.counts,
+        }
+
+    def restore(
+        self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Callable[[S, dict[str, int]], None]
+    ) -> None:
+        """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
+        n_classes = self.labels.n_classes
+        ids, used = arrays["ids"], count_of(header, "used")
+        sizes = {
+            "features": used,
+            "budget": count_of(header, "budget"),
+            "classes": n_classes,
+            "vectors": 1 if n_classes == 2 else n_classes,
+            "width": self.width,
+        }
+        expected = {STATE + name: wanted for name, wanted in schema.items()} | self._common_schema(ids.size > 0)
+        sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
+        self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
+        self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        if self.curve is not None:
+            self.curve = Curve(*(arrays[CURVE + name] for name in Curve._fields))
+            grid = self.curve.grid
+            if not grid.size or (np.diff(grid) <= 0).any() or grid[-1] != self.budget:
+                raise ValueError("the grid of its curve does not end at the budget")
+        if ids.size != np.unique(ids).size or (not ids.size and used > max(self.width, 1)):
+            raise ValueError("its features are not those of its arrays")
+        self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
+        check(self.state, sizes)
+        self.counts = arrays["counts"]
+        self.warned = bool(header["warned"])
+        self.declared_width = count_of(header, "declared_width", self.width)
+        self.random.bit_generator.state, self.attribute_random.bit_generator.state = header["random"]
+        if ids.size:
+            self.grow(self.addresses.ids.size)
+
+    def _common_schema(self, by_table: bool) -> dict[str, Field]:
+        per_feature = ("features",) if self.standardizes else (0,)
+        schema = {
+            "ids": Field(np.int64, ("features",) if by_table else (0,), 0, "width"),
+            "label_counts": Field(np.int64, ("classes",), 0),
+            "label_order": Field(np.int64, (2,), -1),
+            "counts": Field(np.int64, (2,), 0),
+            MOMENTS + "first": Field(np.float64, per_feature),
+            MOMENTS + "second": Field(np.float64, per_feature, 0),
+            MOMENTS + "seen": Field(np.float64, (1,), 0),
+            MOMENTS + "dense": Field(np.int64, (1,), -1, 2),
+            MOMENTS + "totals": Field(np.float64, (2,), 0),
+        }
+        if self.curve is not None:
+            schema |= {
+                CURVE + "grid": Field(np.int64, ("grid",), 1),
+                CURVE + "bucket": Field(np.int32, ("budget",), 0, "grid"),
+                CURVE + "mistakes": Field(np.int64, ("grid",), 0),
+                CURVE + "sums": Field(np.float64, ("grid", "vectors")),
+            }
+        return schema
+
+
+def labels_of_model(header: dict[str, Any], arrays: Arrays) -> Labels:
+    """The classes that a model knows and how often each was met."""
+    classes, counts, order = arrays["classes"], arrays["label_counts"], arrays["label_order"]
+    if classes.ndim != 1 or counts.ndim != 1 or counts.size < 2 or classes.size > counts.size or order.shape != (2,):
+        raise ValueError("its classes do not fit their counts")
+    if classes.size > 1 and not (classes[1:] > classes[:-1]).all():
+        raise ValueError("its classes are not sorted")
+    given = bool(header["classes_given"])
+    if (given and classes.size != counts.size) or (not given and counts.size != 2) or order[1] >= counts.size:
+        raise ValueError("its classes do not fit their counts")
+    labels = Labels()
+    labels.given, labels.counts, labels.order = given, counts, order
+    labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
+    return labels

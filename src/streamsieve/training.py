@@ -1,0 +1,258 @@
+"""The one driver: from a source to a trained learner, with passes, timing, progress, checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import ColumnBlock, RowBlock
+from .errors import DataError, UsageError
+from .kernels.jit import compile_seconds
+from .selectors.base import Learner
+from .selectors.matrix.data import Matrix, matrix_of
+from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
+from .sources.columns import by_columns
+
+FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
+
+B = TypeVar("B")
+Trace = list[dict[str, int]]
+
+
+class Progress(NamedTuple):
+    """How far a run is; what is not known is None."""
+
+    done: int
+    total: int | None
+    unit: str  # what is counted: rows, features, rounds, ...
+    bytes: int | None = None
+    n_bytes: int | None = None
+    mistakes: int | None = None
+
+
+Watch = Callable[[Progress], None]
+
+
+class Checkpoint(NamedTuple):
+    """Where to keep what was learned so far, and after how many rows, or features, each time."""
+
+    path: Path
+    every: int
+
+
+@dataclass(slots=True)
+class Training:
+    """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    trace: Trace = field(default_factory=list)
+
+
+class Feed(Generic[B]):
+    """What a learner is fed with: the data in blocks of its kind. Blocks of rows or columns can be cut."""
+
+    unit = "rows"
+
+    def __init__(self, source: DataSource, y: NDArray[Any] | None, total: int | None) -> None:
+        self.source, self.y, self.total = source, y, total
+
+    def blocks(self) -> Iterator[B]:
+        raise NotImplementedError
+
+    def size(self, block: B) -> int:
+        raise NotImplementedError
+
+    def part(self, block: B, start: int, stop: int) -> B:
+        raise NotImplementedError
+
+
+class RowFeed(Feed[RowBlock]):
+    def __init__(self, source: DataSource, missing: Missing) -> None:
+        super().__init__(source, None, source.n_rows)
+        self.rows, self.missing = by_rows(source), missing
+
+    def blocks(self) -> Iterator[RowBlock]:
+        return self.rows.row_blocks(self.missing)
+
+    def size(self, block: RowBlock) -> int:
+        return block.n_rows
+
+    def part(self, block: RowBlock, start: int, stop: int) -> RowBlock:
+        return block.rows(start, stop)
+
+
+class ColumnFeed(Feed[ColumnBlock]):
+    """Columns, of a source that has them or transposed; ``groups`` are those of the features by id, if given."""
+
+    unit = "features"
+
+    def __init__(
+        self, source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report | None
+    ) -> None:
+        self.columns: ColumnSource = by_columns(source, report)
+        self.groups, width = groups, self.columns.n_features or 0
+        if groups is not None and groups.size < width:
+            raise DataError(f"{source.name}: {groups.size:,} groups for {width:,} features; give one for each")
+        super().__init__(self.columns, self.columns.targets() if y is None else y, self.columns.n_features)
+
+    def blocks(self) -> Iterator[ColumnBlock]:
+        for block in self.columns.column_blocks():
+            if self.groups is None:
+                yield block
+            elif block.n_columns and int(block.ids.max()) >= self.groups.size:
+                raise DataError(
+                    f"{self.columns.name}: {self.groups.size:,} groups, but there is a feature {int(block.ids.max())}; "
+                    "give a group for each"
+                )
+            else:
+                yield replace(block, groups=self.groups[block.ids])
+
+    def size(self, block: ColumnBlock) -> int:
+        return block.n_columns
+
+    def part(self, block: ColumnBlock, start: int, stop: int) -> ColumnBlock:
+        return block.columns(start, stop)
+
+
+class MatrixFeed(Feed[Matrix]):
+    """The whole matrix, in one block that cannot be cut."""
+
+    unit = "features"
+
+    def __init__(self, source: DataSource, y: NDArray[Any] | None, report: Report | None) -> None:
+        self.matrix, found = matrix_of(source, report)
+        super().__init__(source, found if y is None else y, self.matrix.n_features)
+
+    def blocks(self) -> Iterator[Matrix]:
+        yield self.matrix
+
+    def size(self, block: Matrix) -> int:
+        return block.n_features
+
+    def part(self, block: Matrix, start: int, stop: int) -> Matrix:
+        return block
+
+
+def train(
+    learner: Learner[Any],
+    source: DataSource,
+    *,
+    y: NDArray[Any] | None = None,
+    classes: Any | None = None,
+    groups: NDArray[np.int64] | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+    trace: Trace | None = None,
+) -> Training:
+    """Learn from a source, all of it or what is left after a checkpoint; the only loop over blocks.
+
+    A learner that has started goes on after what it has learned. ``y`` is the target of columns that come without one.
+    """
+    done = Training(trace=[] if trace is None else trace)
+    began, compiled = time.perf_counter(), compile_seconds()
+    learning = compiled_learning = 0.0
+
+    def report(unit: str, count: int, total: int | None) -> None:
+        if watch:
+            watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
+
+    feed = feed_for(learner, source, y, groups, report)
+    if learner.passes > 1 and not feed.source.rewindable:
+        raise UsageError(
+            f"{source.name}: can be read only once, and {learner.passes} passes are asked for; save it to a file"
+        )
+    if not learner.started:
+        width = learner.width_of(feed.source)
+        learner.start(width, classes, feed.source.feature_names, y=feed.y, origin=source.name)
+    learner.listen(report)
+    with closing(pieces(feed, learner, checkpoint)) as parts:
+        for part in parts:
+            start, before = time.perf_counter(), compile_seconds()
+            learner.partial_fit_block(part)
+            compiled_learning += compile_seconds() - before
+            learning += time.perf_counter() - start
+            if feed.unit == "rows" and learner.n_learned == next_trace_row(learner.n_learned - 1):
+                done.trace.append(trace_point(learner))
+            if checkpoint and learner.n_learned % checkpoint.every == 0:
+                learner.save(checkpoint.path, {"trace": done.trace})
+            if watch:
+                watch(progress_of(learner, feed))
+    start, before = time.perf_counter(), compile_seconds()
+    learner.finish(source.name)
+    compiled_learning += compile_seconds() - before
+    learning += time.perf_counter() - start
+    learner.listen(None)
+    if feed.unit == "rows" and (not done.trace or done.trace[-1]["rows"] != learner.n_learned):
+        done.trace.append(trace_point(learner))
+    total, compiling = time.perf_counter() - began, compile_seconds() - compiled
+    learning -= compiled_learning
+    done.seconds = {
+        "total": total,
+        "read": max(0.0, total - learning - compiling),
+        "learn": learning,
+        "compile": compiling,
+    }
+    return done
+
+
+def feed_for(
+    learner: Learner[Any], source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report
+) -> Feed[Any]:
+    """The data as a learner reads it."""
+    if learner.reads == "rows":
+        return RowFeed(source, learner.missing_rows)
+    if learner.reads == "columns":
+        return ColumnFeed(source, y, groups, report)
+    return MatrixFeed(source, y, report)
+
+
+def pieces(feed: Feed[B], learner: Learner[Any], checkpoint: Checkpoint | None) -> Generator[B]:
+    """The blocks of all passes after what was learned already, cut where the trace or a checkpoint wants to look."""
+    done, seen = learner.n_learned if learner.started else 0, 0
+    for _ in range(learner.passes):
+        for block in feed.blocks():
+            size = feed.size(block)
+            at = min(max(0, done - seen), size)
+            while at < size:
+                stop = min(size, next_look(seen + at, feed.unit, checkpoint) - seen)
+                yield block if (at, stop) == (0, size) else feed.part(block, at, stop)
+                at = stop
+            seen += size
+    if seen < done:
+        raise DataError(f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after {done:,}")
+
+
+def next_look(count: int, unit: str, checkpoint: Checkpoint | None) -> int:
+    """The first count after ``count`` at which something is to be noted."""
+    looks = [2**62]
+    if unit == "rows":
+        looks.append(next_trace_row(count))
+    if checkpoint:
+        looks.append((count // checkpoint.every + 1) * checkpoint.every)
+    return min(looks)
+
+
+def next_trace_row(rows: int) -> int:
+    """The first row after ``rows`` at which the trace is taken."""
+    mark = FIRST_TRACE_ROW
+    while mark <= rows:
+        mark *= 2
+    return mark
+
+
+def trace_point(learner: Learner[Any]) -> dict[str, int]:
+    counted = {"mistakes": learner.mistakes, "updates": learner.updates}
+    return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
+
+
+def progress_of(learner: Learner[Any], feed: Feed[Any]) -> Progress:
+    source, total = feed.source, None if feed.total is None else feed.total * learner.passes
+    n_bytes = None if source.n_bytes is None or feed.unit != "rows" or learner.passes > 1 else source.n_bytes
+    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes)

@@ -1,0 +1,97 @@
+"""Use the model of a run: keep the selected columns, predict labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import RowBlock
+from ..errors import DataError, UsageError
+from ..kernels.rows.scores import keep_selected
+from ..registry import load_learner
+from ..runs import RunDirectory
+from ..selectors.base import Learner
+from ..selectors.rows.addresses import table_addresses
+from ..sources import open_like, refuse_target
+from ..sources.base import Source, by_rows
+from ..sources.writers import write_rows
+
+Predictions = Iterable[tuple[NDArray[Any], NDArray[Any] | None]]
+
+
+def apply(
+    run_dir: str | Path, data: Any, output: str | Path, target: str | None = None, zero_based: bool = False
+) -> int:
+    """Write ``data`` with the selected columns only, numbered in ascending order of id; the number of rows."""
+    learner, source = trained(run_dir, data, target, zero_based)
+    selection = learner.selection()
+    lookup = table_addresses(selection.indices)
+    blocks = (reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
+    names = np.array([f"x{feature}" for feature in selection.indices]) if selection.names is None else selection.names
+    return write_rows(
+        Path(output), blocks, names, n_features=len(selection), zero_based=zero_based, target=source.target
+    )
+
+
+def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
+    """The predicted labels of ``data`` and its own, block by block."""
+    learner, source = trained(run_dir, data, target, zero_based)
+    if not learner.predicts:
+        raise UsageError(f"{run_dir}: {learner.method} selects features and predicts nothing; apply the selection")
+    return predictions(learner, source)
+
+
+def predictions(learner: Learner[Any], source: Source) -> Predictions:
+    """The predicted labels of rows and their own, block by block."""
+    predict_block = learner.predictor()
+    return ((predict_block(block), block.y) for block in source.row_blocks(learner.missing_rows))
+
+
+def accuracy(predicted: Predictions) -> float | None:
+    """The fraction of right labels, after all predictions were taken; None for rows without labels."""
+    right = rows = 0
+    for labels, y in predicted:
+        if y is not None:
+            right += int(np.count_nonzero(labels == y))
+            rows += len(y)
+    return right / rows if rows else None
+
+
+def open_like_training(data: Any, names: NDArray[Any] | None, target: str | None, zero_based: bool) -> Source:
+    """Data like that of a training; the columns of a table are found by name, in whatever order they are.
+
+    Other data that names its features must name them in the same order. The ``target`` is for tables alone.
+    """
+    columns = None if names is None else [str(name) for name in names]
+    source = by_rows(open_like(data, target, zero_based, columns))
+    if columns is not None and source.feature_names is not None:
+        for position, (known, found) in enumerate(zip(columns, source.feature_names, strict=False)):
+            if known != found:
+                raise DataError(
+                    f"{source.name}: feature {position} is {str(found)!r}, but {known!r} in the training; bring the "
+                    "columns into that order"
+                )
+    return source
+
+
+def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[Learner[Any], Source]:
+    """The model of a run and a source for data like that it learned from."""
+    folder = RunDirectory(run_dir)
+    learner, _ = load_learner(folder.model())
+    source = open_like_training(data, learner.feature_names, target or folder.request().target, zero_based)
+    if target is not None:
+        refuse_target(source)
+    return learner, source
+
+
+def reduced(block: RowBlock, table: NDArray[np.int32], ids: NDArray[np.int64], width: int) -> RowBlock:
+    """The rows with the features in a table only, numbered by their position in it."""
+    indptr = np.zeros(block.n_rows + 1, np.int64)
+    indices = np.empty(block.n_nonzero, np.int32)
+    values = np.empty(block.n_nonzero, np.float32)
+    kept = keep_selected(table, ids, block.indptr, block.indices, block.values, indptr, indices, values)
+    return RowBlock(indptr, indices[:kept], values[:kept], block.y, width, block.origin)

@@ -1,0 +1,252 @@
+"""Select features from data, and go on with a run that was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, UsageError
+from ..machine import peak_memory
+from ..registry import learner_class, load_learner
+from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
+from ..selectors.base import Learner, to_builtin
+from ..sources import open_source
+from ..sources.base import DataSource, Source
+from ..training import Checkpoint, Trace, Watch, train
+from .apply import accuracy, open_like_training, predictions
+
+if TYPE_CHECKING:
+    from ..estimators import Estimator
+
+
+def select(
+    data: Any,
+    method: str = "sofs",
+    n_features_to_select: int | float | None = None,
+    *,
+    test: Any = None,
+    classes: Any = None,
+    target: str | None = None,
+    zero_based: bool = False,
+    groups: str | Path | None = None,
+    seed: int | None = None,
+    output: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    watch: Watch | None = None,
+    **params: Any,
+) -> RunRecord:
+    """Select features from data in one go.
+
+    Parameters
+    ----------
+    data : path, source or pair (X, y)
+        What to learn from; see ``open_source`` for the files that can be read.
+    method : str
+        A name that ``streamsieve methods`` lists.
+    n_features_to_select : int or float, optional
+        The budget; the method's own default if it is not given.
+    test : path, source or pair (X, y), optional
+        Rows to measure the accuracy on afterwards.
+    classes, target, zero_based
+        As in ``fit_source`` and ``open_source``.
+    groups : path, optional
+        A text file with the group of every feature, one integer per line, for methods that know groups.
+    seed : int, optional
+        ``random_state`` for methods that draw.
+    output : path, optional
+        A new or empty folder for the model, the selection and the record.
+    checkpoint_every : int, optional
+        Keep what was learned in ``output`` every so many rows, or features for methods that take columns, for
+        ``resume``.
+    watch : callable, optional
+        Called with how far the run is, after every block.
+    **params
+        Parameters of the method.
+    """
+    if n_features_to_select is not None:
+        params["n_features_to_select"] = n_features_to_select
+    request = RunRequest(
+        method=method,
+        params={name: to_builtin(value) for name, value in params.items()},
+        data=location(data),
+        test=location(test),
+        classes=None if classes is None else np.asarray(classes).tolist(),
+        target=target,
+        zero_based=zero_based,
+        groups=None if groups is None else location(groups),
+        seed=to_builtin(seed),
+        checkpoint_every=to_builtin(checkpoint_every),
+    )
+    if checkpoint_every is not None and (output is None or checkpoint_every < 1):
+        raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
+    if checkpoint_every is not None and request.data is None:
+        raise UsageError("checkpoints are for data that can be read again: a file, not memory or a pipe")
+    learner = new_learner(request)
+    refuse_options(learner, request, test)
+    source = open_source(data, target, zero_based)
+    test_source = open_test(test, request, source)
+    request = request.with_fingerprint()
+    folder = None if output is None else RunDirectory(output)
+    if folder is None:
+        return run(request, learner, source, test_source, None, [], watch)
+    folder.begin(request)
+    try:
+        return run(request, learner, source, test_source, folder, [], watch)
+    finally:
+        folder.release()
+
+
+def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
+    """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again."""
+    folder = RunDirectory(run_dir)
+    request = folder.request()
+    record = folder.result()
+    if record is None and request.data is None:
+        raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
+    if record is not None and folder.checkpoint is None:
+        return record
+    if record is None:
+        refuse_changed(request)
+    folder.lock()
+    try:
+        if record is not None:
+            folder.drop_checkpoint()
+            return record
+        learner, trace = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), [])
+        source = open_source(str(request.data), request.target, request.zero_based)
+        return run(request, learner, source, open_test(request.test, request, source), folder, trace, watch)
+    finally:
+        folder.release()
+
+
+def last_checkpoint(path: Path) -> tuple[Learner[Any], Trace]:
+    """What had been learned, and the trace up to there."""
+    try:
+        learner, model = load_learner(path)
+    except DataError as error:
+        raise DataError(f"{error}; remove it to go on from the start") from error
+    return learner, (model.note or {}).get("trace", [])
+
+
+def run(
+    request: RunRequest,
+    learner: Learner[Any],
+    source: DataSource,
+    test: Source | None,
+    folder: RunDirectory | None,
+    trace: Trace,
+    watch: Watch | None,
+) -> RunRecord:
+    """Train a learner and keep what came out; a failed run leaves nothing but its last checkpoint."""
+    every = request.checkpoint_every
+    checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
+    try:
+        groups = None if request.groups is None else read_groups(Path(request.groups))
+        training = train(
+            learner, source, classes=request.classes, groups=groups, watch=watch, checkpoint=checkpoint, trace=trace
+        )
+        record = record_of(request, learner, training.seconds, training.trace)
+        if test is not None:
+            record.test_accuracy = accuracy(predictions(learner, test))
+        record.peak_memory_bytes = peak_memory()
+        if folder:
+            folder.finish(record, learner)
+    except BaseException as error:
+        if folder:
+            folder.discard(hopeless=isinstance(error, DataError))
+        raise
+    return record
+
+
+def record_of(request: RunRequest, learner: Learner[Any], seconds: dict[str, float], trace: Trace) -> RunRecord:
+    """What a run found and what it cost."""
+    found = learner.findings()
+    return RunRecord(
+        method=request.method,
+        params=learner.parameters(),
+        n_rows=learner.n_rows_,
+        n_features=learner.n_features_in_,
+        n_nonzero=learner.n_nonzero_,
+        selection=learner.selection(),
+        mistakes=found.mistakes,
+        updates=found.updates,
+        seconds=seconds,
+        peak_memory_bytes=peak_memory(),
+        curve=found.curve,
+        measures=found.measures,
+        trace=trace,
+        data=request.fingerprint or {},
+        details=dict(found.details),
+        open_selector=partial(estimator_of, learner),
+    )
+
+
+def estimator_of(learner: Learner[Any]) -> Estimator:
+    """The learner as an estimator, for whoever wants it: scikit-learn is imported only then."""
+    from ..estimators import as_estimator
+
+    return as_estimator(learner)
+
+
+def new_learner(request: RunRequest) -> Learner[Any]:
+    """The learner a request names, its parameters checked before anything is read."""
+    known = learner_class(request.method)
+    params = dict(request.params)
+    refuse_unknown_parameters(request.method, params)
+    if request.seed is not None and "random_state" in known.parameter_names():
+        params.setdefault("random_state", request.seed)
+    learner = known(**params)
+    try:
+        learner.check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return learner
+
+
+def refuse_unknown_parameters(method: str, params: Iterable[str]) -> None:
+    names = learner_class(method).parameter_names()
+    for name in params:
+        if name not in names:
+            raise UsageError(f"{method} has no parameter {name!r}; it has {', '.join(names)}")
+
+
+def refuse_options(learner: Learner[Any], request: RunRequest, test: Any) -> None:
+    """Refuse what a method has no use for."""
+    method = request.method
+    if test is not None and not learner.predicts:
+        raise UsageError(
+            f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
+            "train a model on what it leaves"
+        )
+    if request.checkpoint_every is not None and learner.reads == "matrix":
+        raise UsageError(
+            f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
+        )
+    if request.classes is not None and learner.reads != "rows":
+        raise UsageError(f"{method} takes the classes from the target; omit --classes")
+    if request.groups is not None and not learner.knows_groups:
+        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
+
+
+def open_test(test: Any, request: RunRequest, source: DataSource) -> Source | None:
+    """The rows to test on, opened before the training so that a wrong name costs no time."""
+    if test is None:
+        return None
+    rows = open_like_training(test, source.feature_names, request.target, request.zero_based)
+    if not rows.has_labels:
+        raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
+    return rows
+
+
+def read_groups(path: Path) -> NDArray[np.int64]:
+    """The group of every feature, one integer per line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip().isascii() or not line.strip().isdigit():
+            raise DataError(f"{path}:{number}: {line[:40]!r} is not a group; groups are integers of 0 or more")
+    return np.array(lines, np.int64)
