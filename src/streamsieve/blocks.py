@@ -88,6 +88,11 @@ class RowBlock:
     def n_nonzero(self) -> int:
         return int(self.indptr[-1] - self.indptr[0])
 
+    @property
+    def n_bytes(self) -> int:
+        """The memory that ids and values take."""
+        return self.values.nbytes + self.indices.nbytes + self.indptr.nbytes
+
     def rows(self, start: int, stop: int) -> RowBlock:
         """The rows from ``start`` to before ``stop``, without copying."""
         if start == 0 and stop >= self.n_rows:
@@ -351,13 +356,14 @@ def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") 
 def nonzeros(lines: NDArray[Number]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:
     """Where in each line of a matrix values are that are not 0, and these values, line after line."""
     n_lines, length = lines.shape
-    present = lines != 0
+    lines = np.ascontiguousarray(lines)
+    present, positions = lines != 0, np.tile(np.arange(length, dtype=np.int32), n_lines)
     if lines.size and present.all():  # as in most tables
-        indptr = np.arange(0, lines.size + 1, max(1, length), dtype=np.int64)
-        return indptr, np.tile(np.arange(length, dtype=np.int32), n_lines), lines.ravel()
+        return np.arange(0, lines.size + 1, length, dtype=np.int64), positions, lines.ravel()
     indptr = np.zeros(n_lines + 1, np.int64)
     np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
-    return indptr, np.nonzero(present)[1].astype(np.int32), lines[present]
+    where = np.flatnonzero(present)  # many times faster than a mask or the indices of both axes
+    return indptr, positions[where], lines.ravel()[where]
 
 
 Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]

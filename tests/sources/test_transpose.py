@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import RowBlock
-from streamsieve.sources import transpose
+from streamsieve.sources import buckets
 from streamsieve.sources.base import Source
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.writers import write_rows
@@ -63,13 +63,13 @@ def convert(rows, y, path: Path, memory: int, watch=None) -> None:
     st.integers(2, 30),
     st.integers(1, 80),
     st.floats(0, 1),
-    st.integers(2, 5000).map(lambda entries: entries * transpose.BYTES_TO_SORT),
+    st.integers(2, 5000).map(lambda entries: entries * buckets.BYTES_TO_SORT),
 )
 def test_buckets_hold_what_memory_would(tmp_path_factory, seed, n_rows, width, density, memory):
     path = tmp_path_factory.mktemp("columns") / "columns.arrow"
     rows, y = some_rows(seed, n_rows, width, density)
     longest = np.diff(rows.tocsc().indptr).max()
-    convert(rows, y, path, max(memory, int(longest) * transpose.BYTES_TO_SORT))
+    convert(rows, y, path, max(memory, int(longest) * buckets.BYTES_TO_SORT))
     source = ss.open_source(path)
     ids, columns = gathered(source)
     assert ids == list(range(width))
@@ -79,7 +79,7 @@ def test_buckets_hold_what_memory_would(tmp_path_factory, seed, n_rows, width, d
     assert sorted(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("memory", [10**9, 100 * transpose.BYTES_TO_SORT])
+@pytest.mark.parametrize("memory", [10**9, 100 * buckets.BYTES_TO_SORT])
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_columns_go_back_to_rows(tmp_path, memory, suffix):
     rows, y = some_rows()
@@ -89,7 +89,7 @@ def test_columns_go_back_to_rows(tmp_path, memory, suffix):
     assert (tmp_path / "back.svm").read_bytes() == (tmp_path / "rows.svm").read_bytes()
 
 
-@pytest.mark.parametrize("memory", [10**9, 40 * transpose.BYTES_TO_SORT])
+@pytest.mark.parametrize("memory", [10**9, 40 * buckets.BYTES_TO_SORT])
 def test_ids_may_be_huge(tmp_path, memory):
     rows, y = some_rows(width=50)
     ids = np.sort(np.random.default_rng(1).choice(10**15, 50, replace=False))
@@ -109,7 +109,7 @@ class StoppedError(Exception):
 def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     rows, y = some_rows()
     write_rows(tmp_path / "rows.svm", Rows(rows, y).row_blocks(), n_features=60)
-    monkeypatch.setattr(transpose, "NOTE_EVERY", 50)
+    monkeypatch.setattr(buckets, "NOTE_EVERY", 50)
     monkeypatch.setattr("streamsieve.sources.svmlight.CHUNK_BYTES", 200)
     seen = []
 
@@ -118,7 +118,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
         if now.unit == stage and now.done >= at:
             raise StoppedError
 
-    path, memory = tmp_path / "columns.parquet", 100 * transpose.BYTES_TO_SORT
+    path, memory = tmp_path / "columns.parquet", 100 * buckets.BYTES_TO_SORT
     with pytest.raises(StoppedError):
         workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=interrupt)
     assert not path.exists()
@@ -126,8 +126,8 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     (tmp_path / ".columns.parquet.999999.partial").touch()  # of a process that was killed
     seen.clear()
     scattered = []
-    scatter = transpose.scatter_entries
-    monkeypatch.setattr(transpose, "scatter_entries", lambda *known: (scattered.append(known[3]), scatter(*known)))
+    scatter = buckets.scatter_entries
+    monkeypatch.setattr(buckets, "scatter_entries", lambda *known: (scattered.append(known[3]), scatter(*known)))
     workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=seen.append)
     np.testing.assert_array_equal(gathered(ss.open_source(path))[1], rows.toarray())
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "rows.svm"]
@@ -139,7 +139,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
 
 def test_other_rows_begin_anew(tmp_path):
     rows, y = some_rows()
-    file, path, memory = tmp_path / "rows.svm", tmp_path / "columns.parquet", 100 * transpose.BYTES_TO_SORT
+    file, path, memory = tmp_path / "rows.svm", tmp_path / "columns.parquet", 100 * buckets.BYTES_TO_SORT
     write_rows(file, Rows(rows, y).row_blocks(), n_features=60)
 
     def interrupt(now):
@@ -157,7 +157,7 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     rows, y = some_rows(density=1.0)
     path = tmp_path / "columns.parquet"
     with pytest.raises(ss.UsageError, match="one feature has 40 values"):
-        convert(rows, y, path, 39 * transpose.BYTES_TO_SORT)
+        convert(rows, y, path, 39 * buckets.BYTES_TO_SORT)
     with pytest.raises(ss.UsageError, match=r"columns are written to \.parquet or \.arrow"):
         convert(rows, y, tmp_path / "columns.svm", 10**9)
     with pytest.raises(ss.UsageError, match="expected a size such as 2GB"):
@@ -165,10 +165,10 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     once = Rows(rows, y)
     once.rewindable = False
     with pytest.raises(ss.UsageError, match="can be read only once"):
-        convert(once, y, path, 400 * transpose.BYTES_TO_SORT)
+        convert(once, y, path, 400 * buckets.BYTES_TO_SORT)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(ss.UsageError, match="make room"):
-        convert(rows, y, path, 400 * transpose.BYTES_TO_SORT)
+        convert(rows, y, path, 400 * buckets.BYTES_TO_SORT)
     assert not list(tmp_path.iterdir())
 
 
@@ -182,7 +182,7 @@ def test_bad_data_in_the_second_pass_leaves_nothing(tmp_path):
             return super().row_blocks(missing)
 
     with pytest.raises(ss.DataError, match="has changed while it was read"):
-        convert(Changing(rows, y), y, tmp_path / "columns.parquet", 100 * transpose.BYTES_TO_SORT)
+        convert(Changing(rows, y), y, tmp_path / "columns.parquet", 100 * buckets.BYTES_TO_SORT)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Sources by columns: as they are in the file where a format has columns, otherwise transposed in memory."""
+"""Sources by columns, and matrices cut into blocks of columns."""
 
 from __future__ import annotations
 

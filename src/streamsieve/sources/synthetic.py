@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, dense_block
+from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_normals, generate_rows
 from ..machine import cores
@@ -27,6 +27,8 @@ from .prefetch import ordered_map
 BLOCK_NONZEROS = 1 << 18
 LARGEST_SEED = 2**63 - 1
 PREFIX = "synthetic:"
+
+Part = TypeVar("Part", RowBlock, DenseRows)
 
 
 class Shape(NamedTuple):
@@ -65,18 +67,22 @@ class GeneratedSource(Source):
 
     @abstractmethod
     def _block(self, start: int, stop: int) -> RowBlock:
-        """Some rows, by their numbers in the whole set."""
+        """Some rows, by their numbers among all of the set."""
 
     @property
     @abstractmethod
     def _values_per_row(self) -> int: ...
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self._generated(self._block)
+
+    def _generated(self, make: Callable[[int, int], Part]) -> Iterator[Part]:
+        """What ``make`` gives for ranges of rows that are all of them."""
         at_once, threads = max(1, BLOCK_NONZEROS // self._values_per_row), cores()
         stop = self._first_row + (self.n_rows or 0)
 
-        def generate(start: int) -> RowBlock:
-            return self._block(start, min(start + at_once, stop))
+        def generate(start: int) -> Part:
+            return make(start, min(start + at_once, stop))
 
         return ordered_map(generate, range(self._first_row, stop, at_once), threads, threads + 1)
 
@@ -138,14 +144,20 @@ class SpiralSource(GeneratedSource):
     def _values_per_row(self) -> int:
         return self.n_features or 1
 
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
+        return self._generated(self._dense)
+
     def _block(self, start: int, stop: int) -> RowBlock:
+        return dense_block(*self._dense(start, stop), self.name)
+
+    def _dense(self, start: int, stop: int) -> DenseRows:
         rows = np.arange(start, stop)
         t = 2.0 * np.pi * (rows // 2 + 1) / ((self._rows_of_both_arms + 1) // 2)
         arm = 1 - 2 * (rows % 2)
         values = np.empty((rows.size, self.n_features or 0), np.float32)
         values[:, 0], values[:, 1] = arm * np.sqrt(t) * np.cos(t), arm * np.sqrt(t) * np.sin(t)
         generate_normals(self.seed, start, values[:, 2:])
-        return dense_block(values, arm.astype(np.float64), self.name)
+        return DenseRows(values, arm.astype(np.float64))
 
 
 def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> Source:

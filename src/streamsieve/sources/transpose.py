@@ -1,76 +1,55 @@
-"""Rows transposed into columns: in memory while they fit, otherwise through a file of buckets.
-
-One pass over the rows counts how many entries each range of ids has, and keeps the rows while they fit. If they do
-not, ranges are joined to buckets that fit in memory one at a time, a second pass scatters the entries into them, in
-one file where every bucket has its place, and then one bucket after the other is read and sorted. How far the second
-pass has come is noted on the way: what was interrupted goes on there.
-"""
+"""Rows transposed into columns in memory, and all of a source as one matrix."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import shutil
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock
-from ..errors import DataError, UsageError
-from ..files import replacing
-from ..kernels.columns.transpose import COLUMN, count_ranges, scatter_entries, sort_entries
+from ..blocks import ColumnBlock, DenseRows, RowBlock
+from ..errors import DataError
 from ..machine import available_memory
-from .base import ColumnSource, Report, Source
-from .columns import blocks_of_columns, cut_columns, with_empty_columns
+from .base import ColumnSource, DataSource, Report, Source, by_rows
+from .columns import blocks_of_columns, by_columns, cut_columns, with_empty_columns
 
 FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much again
-RANGES = 1 << 20
+DENSE = 0.5  # of the values not 0: what has more is kept dense
 MOST_ROWS = 2**31 - 1
-WIDEST_BUCKET = 1 << 32  # ids
-ENTRY_BYTES = 12  # in the file of buckets
-BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
-NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
-SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
-
-
-class Survey(NamedTuple):
-    """What the first pass tells."""
-
-    y: NDArray[Any]
-    n_features: int
-    memory: int  # bytes for the work
-    shift: int  # of ids, for their range
-    counts: NDArray[np.int64]  # entries by range, if the rows do not fit in memory
+WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
+ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 
 
 class TransposedSource(ColumnSource):
-    """Columns of rows that were transposed in memory: a CSC matrix, of all ids or of those that occur."""
+    """Columns of rows that are in memory: a dense matrix, or CSC of all ids or of those that occur."""
 
     value_type = np.float32
 
-    def __init__(self, source: Source, survey: Survey, blocks: list[RowBlock]) -> None:
-        from scipy.sparse import csr_array
-
+    def __init__(
+        self, source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
+    ) -> None:
         super().__init__(source.name)
         self.feature_names = source.feature_names
-        self.y = survey.y
-        self.n_rows, self.n_features = survey.y.size, survey.n_features
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
-        indices = np.concatenate([block.indices for block in blocks])
-        values = np.concatenate([block.values for block in blocks])
+        self.matrix, self.ids, self.y = matrix, ids, y
+        self.n_rows, self.n_features = y.size, n_features
+
+    @classmethod
+    def of_rows(cls, source: Source, blocks: list[RowBlock]) -> TransposedSource:
+        """The columns of all rows of a source; the list of its blocks is emptied, as they are needed no more."""
+        from scipy.sparse import csr_array
+
+        y = labels_of_blocks(source, [block.y for block in blocks])
+        rows = RowBlock.joined(blocks)
         blocks.clear()
-        width = survey.n_features
-        if source.feature_names is None and width > RANGES and width > 4 * indices.size:
+        indices, ids = rows.indices, None
+        width = n_features = max(rows.n_features, source.n_features or 0)
+        if source.feature_names is None and width > WIDE and width > 4 * indices.size:
             present, indices = np.unique(indices, return_inverse=True)
-            self.ids, width = present.astype(np.int64), present.size
-        self.matrix = csr_array((values, indices, indptr), shape=(survey.y.size, width)).tocsc()
+            ids, width = present.astype(np.int64), present.size
+        matrix = csr_array((rows.values, indices, rows.indptr), shape=(rows.n_rows, width)).tocsc()
+        return cls(source, matrix, y, n_features, ids)
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         if self.ids is None:
@@ -83,291 +62,141 @@ class TransposedSource(ColumnSource):
         return self.y
 
 
+def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
+    """The labels of all rows; text that came as objects as an array of text."""
+    found = [np.asarray(part) for part in labels if part is not None]
+    if len(found) < len(labels):
+        raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
+    y = np.concatenate(found)
+    if y.size > MOST_ROWS:
+        raise DataError(f"{source.name}: {y.size:,} rows; columns may have {MOST_ROWS:,} at most")
+    return y.astype(str) if y.dtype == object else y
+
+
 def transposed_in_memory(source: Source, report: Report | None = None) -> TransposedSource:
     """The columns of rows that fit in the memory there is."""
-    survey, held = survey_rows(source, available_memory(), report, stop=True)
-    return TransposedSource(source, survey, held or [])
-
-
-@contextmanager
-def transposed(
-    source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report
-) -> Iterator[ColumnSource]:
-    """The columns of rows, within a budget of ``memory`` bytes for the work.
-
-    Rows that do not fit go through a file in ``folder``, which is removed in the end and also if the data is bad;
-    whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
-    """
-    work = WorkFolder(folder, stamp)
-    found = work.survey()
-    survey, held = (found, None) if found else survey_rows(source, memory, report)
-    if held is not None:
-        yield TransposedSource(source, survey, held)
-        return
-    if not source.rewindable:
-        raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
-    with work.at_work():
-        plan = plan_buckets(survey)
-        if found is None:
-            work.keep(survey)
-        with work.buckets() as file:
-            scatter(source, survey, plan, work, file, report)
-            yield BucketSource(source, survey, plan, file)
-
-
-def survey_rows(
-    source: Source, memory: int, report: Report | None = None, stop: bool = False
-) -> tuple[Survey, list[RowBlock] | None]:
-    """Read all rows once: what there is, and the rows themselves if they can be transposed in ``memory`` bytes.
-
-    Rows that do not fit are refused with ``stop``; otherwise their entries are counted by ranges of ids.
-    """
-    limit = FRACTION_OF_MEMORY * memory
-    blocks: list[RowBlock] | None = []
-    ranges = Ranges()
-    held = n_rows = width = 0
-    labels = []
+    table = source.dense_rows("keep")
+    dense = None if table is None else gathered(source, table, report)
+    if dense is not None:
+        return TransposedSource(source, *dense, dense[0].shape[1])
+    room = Room(source, report)
+    blocks = []
     for block in source.row_blocks("keep"):
-        if block.y is None:
-            raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
-        labels.append(np.asarray(block.y))
-        n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
-        held += block.values.nbytes + block.indices.nbytes + block.indptr.nbytes
-        if blocks is not None and held <= limit:
-            blocks.append(block)
-        elif stop:
+        room.take(block.n_rows, block.n_bytes)
+        blocks.append(block)
+    return TransposedSource.of_rows(source, blocks)
+
+
+class Room:
+    """The memory that rows may take; what does not fit is refused."""
+
+    def __init__(self, source: Source, report: Report | None) -> None:
+        self.source, self.report = source, report
+        self.limit = FRACTION_OF_MEMORY * available_memory()
+        self.n_rows = self.n_bytes = 0
+
+    def take(self, n_rows: int, n_bytes: int) -> None:
+        """Some more rows have been read."""
+        self.n_rows, self.n_bytes = self.n_rows + n_rows, self.n_bytes + n_bytes
+        if self.n_bytes > self.limit:
             raise DataError(
-                f"{source.name}: its rows do not fit in {limit / 1e9:.1f} GB, and this method needs them column by "
-                f"column; transpose them once: streamsieve convert {source.name} columns.parquet --columns"
+                f"{self.source.name}: its rows do not fit in {self.limit / 1e9:.1f} GB, and this method needs them "
+                f"column by column; transpose them once: streamsieve convert {self.source.name} columns.parquet "
+                "--columns"
             )
-        else:
-            for waiting in blocks or ():
-                ranges.count(waiting)
-            blocks = None
-            ranges.count(block)
+        if self.report:
+            self.report(ROWS_READ, self.n_rows, self.source.n_rows)
+
+
+def gathered(
+    source: Source, parts: Iterator[DenseRows], report: Report | None
+) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+    """All rows of a table as one matrix, and their labels; None if the first of them are mostly zeros."""
+    first = next(parts)
+    if np.count_nonzero(first.values) <= DENSE * first.values.size:
+        return None
+    room = Room(source, report)
+    matrices, labels, row = [], [], 0
+    for part in chain([first], parts):
+        room.take(part.n_rows, part.values.nbytes)
+        labels.append(part.y)
+        if source.n_rows is None:
+            matrices.append(part.values)
+            continue
+        if not matrices:
+            matrices.append(np.empty((source.n_rows, part.values.shape[1]), np.float32))
+        matrices[0][row : row + part.n_rows] = part.values
+        row += part.n_rows
+    return matrices[0] if len(matrices) == 1 else np.concatenate(matrices), labels_of_blocks(source, labels)
+
+
+class Whole(NamedTuple):
+    """All of a source: an array or a CSC matrix, whose columns are the features ``ids``, all if that is None."""
+
+    values: Any
+    y: NDArray[Any]
+    ids: NDArray[np.int64] | None
+    n_features: int
+
+
+def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
+    """All of a source in memory, as dense or as sparse as its first rows or columns are."""
+    if source.matrix is None and not isinstance(source, ColumnSource):
+        rows = by_rows(source)
+        parts = dense_parts(rows)
+        dense = None if parts is None else gathered(rows, parts, report)
+        if dense is not None:
+            return Whole(*dense, None, dense[0].shape[1])
+    columns = by_columns(source, report)
+    if columns.matrix is not None:
+        return Whole(columns.matrix, columns.targets(), columns.ids, columns.n_features or columns.matrix.shape[1])
+    return dense_table(columns, report) or whole_columns(columns, report)
+
+
+def dense_parts(source: Source) -> Iterator[DenseRows] | None:
+    """Rows with every value written out: those of a table, or sparse ones of a known width that are not sparse."""
+    table, width = source.dense_rows("keep"), source.n_features or 0
+    if table is not None or not width or not source.rewindable:
+        return table
+    first = next(source.row_blocks("keep"), None)
+    if first is None or first.n_nonzero <= DENSE * first.n_rows * width:
+        return None
+    blocks = source.row_blocks("keep")
+    return (DenseRows(block.derived(n_features=width).to_dense(np.float32), block.y) for block in blocks)
+
+
+def dense_table(source: ColumnSource, report: Report | None) -> Whole | None:
+    """All columns of a table, a line each; None if the first are mostly zeros, or if it is not a table."""
+    parts, y = source.dense_columns(), source.targets()
+    first = None if parts is None else next(parts)
+    if parts is None or first is None or np.count_nonzero(first) <= DENSE * first.size:
+        return None
+    lines = np.empty((source.n_features or 0, y.size), np.float32)
+    at = 0
+    for part in chain([first], parts):
+        with np.errstate(over="ignore"):
+            lines[at : at + part.shape[1]] = part.T
+        at += part.shape[1]
         if report:
-            report("rows read", n_rows, source.n_rows)
-    if n_rows > MOST_ROWS:
-        raise DataError(f"{source.name}: {n_rows:,} rows; columns may have {MOST_ROWS:,} at most")
-    y = np.concatenate(labels)
-    y = y.astype(str) if y.dtype == object else y
-    return Survey(y, max(width, source.n_features or 0), memory, ranges.shift, ranges.counts), blocks
+            report(FEATURES_READ, at, source.n_features)
+    return Whole(lines.T, y, None, len(lines))
 
 
-class Ranges:
-    """How many entries fall into each range of ids; as many ranges whatever the width."""
+def whole_columns(source: ColumnSource, report: Report | None) -> Whole:
+    """All columns that have values."""
+    from scipy.sparse import csc_array, hstack
 
-    def __init__(self) -> None:
-        self.shift = 0  # of ids, for their range
-        self.counts = np.zeros(RANGES, np.int64)
-
-    def count(self, block: RowBlock) -> None:
-        while block.n_features > self.counts.size << self.shift:
-            self.counts = np.append(self.counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
-            self.shift += 1
-        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], self.shift, self.counts)
-
-
-class Plan(NamedTuple):
-    """Buckets of ids."""
-
-    starts: NDArray[np.int64]  # the first id of each
-    bucket_of: NDArray[np.int32]  # by range
-    sizes: NDArray[np.int64]  # entries of each
-
-
-def plan_buckets(survey: Survey) -> Plan:
-    """Join ranges to buckets that can be sorted in memory."""
-    most = survey.memory // BYTES_TO_SORT
-    widest = max(1, WIDEST_BUCKET >> survey.shift)
-    largest = int(survey.counts.max(initial=0))
-    if largest > most:
-        what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
-        raise UsageError(
-            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB to sort; allow "
-            "that much --memory at least"
-        )
-    bucket_of = np.zeros(survey.counts.size, np.int32)
-    starts, sizes, first = [0], [0], 0
-    for place in np.flatnonzero(survey.counts).tolist():
-        count = int(survey.counts[place])
-        if sizes[-1] + count > most or place - first >= widest:
-            starts.append(place << survey.shift)
-            sizes.append(0)
-            first = place
-        sizes[-1] += count
-        bucket_of[place] = len(starts) - 1
-    return Plan(np.array(starts), bucket_of, np.array(sizes))
-
-
-def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, report: Report) -> None:
-    """Write every entry to its bucket, from where a run before this one was interrupted."""
-    done, filled = work.note(plan)
-    places = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
-    entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
-    row = since = 0
-    for block in source.row_blocks("keep") if done < survey.y.size else ():
-        if row + block.n_rows > done:
-            part = block.rows(max(0, done - row), block.n_rows)
-            if entries.shape[0] < part.n_nonzero:
-                entries = np.empty((part.n_nonzero, 3), np.uint32)
-            bits = part.values.view(np.uint32)
-            known = survey.shift, plan.bucket_of, plan.starts
-            scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
-            more = np.diff(ends, prepend=0)
-            if (filled + more > plan.sizes).any():
-                raise DataError(f"{source.name}: has changed while it was read; begin again")
-            for bucket in np.flatnonzero(more).tolist():
-                chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
-                write_all(file, chunk, ENTRY_BYTES * int(places[bucket] + filled[bucket]))
-            filled += more
-            since += part.n_nonzero
-        row += block.n_rows
-        if since >= NOTE_EVERY:
-            work.take_note(file, row, filled)
-            since = 0
-        report("rows sorted", row, survey.y.size)
-    if (filled != plan.sizes).any():
-        raise DataError(f"{source.name}: has changed while it was read; begin again")
-    work.take_note(file, survey.y.size, filled)
-
-
-def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
-    rest = memoryview(data.tobytes())
-    while rest:
-        written = os.pwrite(file, rest, offset)
-        rest, offset = rest[written:], offset + written
-
-
-class BucketSource(ColumnSource):
-    """Columns from a file of buckets, one bucket after the other."""
-
-    value_type = np.float32
-
-    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int) -> None:
-        super().__init__(source.name)
-        self.feature_names = source.feature_names
-        self.n_rows, self.n_features = survey.y.size, survey.n_features
-        self.y, self.plan, self.file = survey.y, plan, file
-
-    def targets(self) -> NDArray[Any]:
-        return self.y
-
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        filled = with_empty_columns(self._columns(), self.n_features or 0, self.y.size)
-        for block in filled:
-            names = None if self.feature_names is None else self.feature_names[block.ids]
-            yield block.derived(names=names)
-
-    def _columns(self) -> Iterator[ColumnBlock]:
-        offset = 0
-        for start, size in zip(self.plan.starts.tolist(), self.plan.sizes.tolist(), strict=True):
-            columns = sorted_columns(read_entries(self.file, size, offset), start)
-            offset += ENTRY_BYTES * size
-            yield from cut_columns(*columns, self.y.size, None, self.name)
-
-
-def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
-    entries = np.empty((size, 3), np.uint32)
-    rest = entries.view(np.uint8).reshape(-1).data
-    while rest:
-        count = os.preadv(file, [rest], offset)
-        if not count:
-            raise DataError("the file of buckets is shorter than it was; begin again")
-        rest, offset = rest[count:], offset + count
-    return entries
-
-
-def sorted_columns(
-    entries: NDArray[np.uint32], first_id: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
-    """The columns of a bucket that have values, as CSC arrays, and their ids."""
-    places: NDArray[Any] = entries[:, COLUMN]
-    width = int(places.max(initial=0)) + 1
-    if width > entries.shape[0] + RANGES:
-        present, places = np.unique(places, return_inverse=True)
-        width = present.size
-    else:
-        present = np.arange(width)
-    indptr = np.zeros(width + 1, np.int64)
-    rows, bits = np.empty(entries.shape[0], np.int32), np.empty(entries.shape[0], np.uint32)
-    sort_entries(entries, places, indptr, rows, bits)
-    used = np.flatnonzero(np.diff(indptr))
-    return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
-
-
-class WorkFolder:
-    """Where rows are transposed that do not fit in memory, and what is needed to go on there."""
-
-    def __init__(self, path: Path, stamp: dict[str, Any]) -> None:
-        self.path = path
-        self.stamp = json.dumps(stamp, sort_keys=True)
-
-    def survey(self) -> Survey | None:
-        """What was found out before, if there is work to go on with, of the same rows in the same memory."""
-        try:
-            with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
-                width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
-                same = str(arrays["stamp"]) == self.stamp
-                return Survey(arrays["y"], width, memory, shift, arrays["counts"]) if same else None
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
-            return None
-
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Keep other processes off; clear up in the end, unless there is something to go on with."""
-        self.path.mkdir(exist_ok=True)
-        lock = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise UsageError(f"{self.path}: another process is at work here; wait until it has ended") from None
-        except OSError:  # a file system without locks
-            pass
-        try:
-            yield
-        except (DataError, UsageError):
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
-        finally:
-            os.close(lock)
-
-    def keep(self, survey: Survey) -> None:
-        """Note the survey, and make sure that there is room for the buckets."""
-        for old in self.path.iterdir():
-            old.unlink()
-        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free
-        if needed > free:
-            raise UsageError(
-                f"{self.path}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
-                "are free; make room, or name an output on another disk"
-            )
-        with replacing(self.path / SURVEY) as partial, partial.open("wb") as file:
-            np.savez_compressed(file, stamp=np.array(self.stamp), **survey._asdict())
-
-    @contextmanager
-    def buckets(self) -> Iterator[int]:
-        file = os.open(self.path / BUCKETS, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            yield file
-        finally:
-            os.close(file)
-
-    def note(self, plan: Plan) -> tuple[int, NDArray[np.int64]]:
-        """How many rows have been scattered, and how many entries each bucket has of them."""
-        try:
-            note = json.loads((self.path / NOTE).read_text())
-            filled = np.array(note["filled"], np.int64)
-            if filled.size == plan.sizes.size:
-                return int(note["rows"]), filled
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        return 0, np.zeros(plan.sizes.size, np.int64)
-
-    def take_note(self, file: int, rows: int, filled: NDArray[np.int64]) -> None:
-        os.fsync(file)
-        with replacing(self.path / NOTE) as partial:
-            partial.write_text(json.dumps({"rows": rows, "filled": filled.tolist()}))
+    y = source.targets()
+    parts: list[Any] = []  # SciPy's matrices have no types
+    ids: list[NDArray[np.int64]] = []
+    dense = False
+    for whole in source.column_blocks():
+        block = whole.without_empty()
+        csc = csc_array((block.values.astype(np.float32), block.indices, block.indptr), (y.size, block.n_columns))
+        dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
+        parts.append(csc.T.toarray() if dense else csc)
+        ids.append(block.ids)
+        if report and whole.n_columns:
+            report(FEATURES_READ, int(whole.ids[-1]) + 1, source.n_features)
+    together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
+    return Whole(together, y, np.concatenate(ids), source.n_features or together.shape[1])

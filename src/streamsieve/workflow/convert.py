@@ -13,8 +13,8 @@ from ..machine import available_memory
 from ..runs import fingerprint, location
 from ..sources import open_source
 from ..sources.base import ColumnSource, by_rows
+from ..sources.buckets import transposed
 from ..sources.column_lists import FEATURES_WRITTEN
-from ..sources.transpose import transposed
 from ..sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
 from ..training import Progress, Watch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from threading import local
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -28,8 +27,8 @@ from ...kernels.matrix.pairs import (
 )
 from ...machine import available_memory
 from ...parallel import PARTS, Threads, cut
-from ...sources.base import ColumnSource, DataSource, Report, Source, by_rows
-from ...sources.columns import by_columns
+from ...sources.base import DataSource, Report
+from ...sources.transpose import whole_matrix
 from ..base import is_integer, is_number, require
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
@@ -39,7 +38,6 @@ BLOCK = 256  # features: the most that a thread takes at a time
 SLICE = 4 * BLOCK  # features whose distances are added up together
 LEAST_LINES = 32  # of a thread's block
 WORTH_A_PART = 1 << 14  # numbers: less work is not shared out
-DENSE = 0.5  # of its values not 0: a table with more is kept dense
 BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
 
 
@@ -88,52 +86,8 @@ class Matrix:
 
 def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
-    names = source.feature_names
-    if source.matrix is None and not isinstance(source, ColumnSource):
-        rows = dense_rows(by_rows(source), report)
-        if rows is not None:
-            return Matrix(rows[0], source.name, names), rows[1]
-    held = by_columns(source, report)
-    y = held.targets()
-    if held.matrix is not None:
-        return Matrix(held.matrix, held.name, names, held.ids, held.n_features), y
-    from scipy.sparse import csc_array, hstack
-
-    parts: list[Any] = []
-    ids: list[NDArray[np.int64]] = []
-    dense = False
-    for whole in held.column_blocks():
-        block = whole.without_empty()
-        csc = csc_array((block.values.astype(np.float32), block.indices, block.indptr), (y.size, block.n_columns))
-        dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
-        parts.append(csc.T.toarray() if dense else csc)
-        ids.append(block.ids)
-        if report and block.n_columns:
-            report("features read", int(block.ids[-1]) + 1, held.n_features)
-    together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
-    return Matrix(together, held.name, names, np.concatenate(ids), held.n_features), y
-
-
-def dense_rows(source: Source, report: Report | None) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """The rows of a source as they are, if the first are dense and all are of a known width; otherwise None."""
-    width = source.n_features or 0
-    first = next(source.row_blocks("keep"), None) if width and source.rewindable else None
-    if first is None or first.y is None or first.n_nonzero <= DENSE * first.n_rows * width:
-        return None
-    parts, labels, row = [], [], 0
-    for block in source.row_blocks("keep"):
-        lines = replace(block, n_features=width).to_dense(np.float32)
-        labels.append(np.asarray(block.y))
-        if source.n_rows is None:
-            parts.append(lines)
-        else:
-            if not parts:
-                parts.append(np.empty((source.n_rows, width), np.float32))
-            parts[0][row : row + block.n_rows] = lines
-        row += block.n_rows
-        if report:
-            report("rows read", row, source.n_rows)
-    return parts[0] if len(parts) == 1 else np.concatenate(parts), np.concatenate(labels)
+    whole = whole_matrix(source, report)
+    return Matrix(whole.values, source.name, source.feature_names, whole.ids, whole.n_features), whole.y
 
 
 def nothing() -> None:

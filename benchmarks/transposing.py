@@ -1,11 +1,11 @@
-"""Rows turned into columns, and SAOLA on what comes out: time and memory for several budgets, beside scikit-learn.
+"""Rows transposed into columns, and SAOLA on what comes out: time and memory for several budgets, beside scikit-learn.
 
-    python benchmarks/turning.py [--folder FOLDER]
+    python benchmarks/transposing.py [--folder FOLDER]
 
-1.1 GB of svmlight text, as large and as sparse as P3's webspam: 20,000 rows, 16.6 million features, 73 million
-non-zeros of four digits, low ids more frequent than high ones. ``streamsieve convert --columns`` writes a file of
-columns, in memory and through the disk; scikit-learn's ``load_svmlight_file`` and SciPy's ``tocsc`` only bring them
-into memory. Each in a process of its own. A run writes its section of docs/performance.md.
+1.1 GB of svmlight text, as large and as sparse as the webspam of SAOLA (Yu, Wu, Ding, Pei 2016): 20,000 rows, 16.6
+million features, 73 million non-zeros of four digits, low ids more frequent than high ones. ``streamsieve convert
+--columns`` writes a file of columns, in memory and through the disk; scikit-learn's ``load_svmlight_file`` and SciPy's
+``tocsc`` only bring them into memory. Each in a process of its own. A run writes its section of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
         sizes = f"Text {text.stat().st_size / 1e6:,.0f} MB, the file of columns {size / 1e6:,.0f} MB."
     found = table(("", "seconds", "peak MB"), lines)
     print(found)
-    write_section("turning", f"{machine('scikit-learn')}\n\n{found}\n\n{sizes}")
+    write_section("transposing", f"{machine('scikit-learn')}\n\n{found}\n\n{sizes}")
 
 
 def shown(measured: tuple[float, int]) -> list[str]:

@@ -1,0 +1,320 @@
+"""Rows transposed into columns within a budget of memory: through a file of buckets, if they do not fit.
+
+One pass over the rows keeps them while they fit. If they do not, it counts how many entries each range of ids has;
+ranges are joined to buckets that fit in memory one at a time, a second pass scatters the entries into them, in one file
+where every bucket has its part, and then one bucket after the other is read and sorted. How far the second pass has
+come is noted on the way: what was interrupted goes on there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock, RowBlock
+from ..errors import DataError, UsageError
+from ..files import replacing
+from ..kernels.columns.transpose import COLUMN, count_ranges, scatter_entries, sort_entries
+from .base import ColumnSource, Report, Source
+from .columns import cut_columns, with_empty_columns
+from .transpose import FRACTION_OF_MEMORY, ROWS_READ, TransposedSource, labels_of_blocks
+
+RANGES = 1 << 20
+WIDEST_BUCKET = 1 << 32  # ids
+ENTRY_BYTES = 12  # in the file of buckets
+BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
+NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
+SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
+
+
+class Survey(NamedTuple):
+    """What the first pass finds of rows that do not fit."""
+
+    y: NDArray[Any]
+    n_features: int
+    memory: int  # bytes for the work
+    shift: int  # of ids, for their range
+    counts: NDArray[np.int64]  # entries by range
+
+
+@contextmanager
+def transposed(
+    source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report
+) -> Iterator[ColumnSource]:
+    """The columns of rows, within a budget of ``memory`` bytes for the work.
+
+    Rows that do not fit go through a file in ``folder``, which is removed in the end and also if the data is bad;
+    whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
+    """
+    work = WorkFolder(folder, stamp)
+    survey = work.survey()
+    resumed = survey is not None
+    if survey is None:
+        found = survey_rows(source, memory, report)
+        if isinstance(found, TransposedSource):
+            yield found
+            return
+        survey = found
+    if not source.rewindable:
+        raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
+    with work.at_work():
+        plan = plan_buckets(survey)
+        if not resumed:
+            work.keep(survey)
+        with work.buckets() as file:
+            scatter(source, survey, plan, work, file, report)
+            yield BucketSource(source, survey, plan, file)
+
+
+def survey_rows(source: Source, memory: int, report: Report) -> Survey | TransposedSource:
+    """Read all rows once: their columns if they can be transposed in ``memory`` bytes, what there is otherwise."""
+    limit = FRACTION_OF_MEMORY * memory
+    blocks: list[RowBlock] | None = []
+    ranges, labels = Ranges(), []
+    held = n_rows = width = 0
+    for block in source.row_blocks("keep"):
+        labels.append(block.y)
+        n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
+        held += block.n_bytes
+        if blocks is not None and held <= limit:
+            blocks.append(block)
+        else:
+            for waiting in blocks or ():
+                ranges.count(waiting)
+            blocks = None
+            ranges.count(block)
+        report(ROWS_READ, n_rows, source.n_rows)
+    if blocks is not None:
+        return TransposedSource.of_rows(source, blocks)
+    y = labels_of_blocks(source, labels)
+    return Survey(y, max(width, source.n_features or 0), memory, ranges.shift, ranges.counts)
+
+
+class Ranges:
+    """How many entries fall into each range of ids; as many ranges whatever the width."""
+
+    def __init__(self) -> None:
+        self.shift = 0  # of ids, for their range
+        self.counts = np.zeros(RANGES, np.int64)
+
+    def count(self, block: RowBlock) -> None:
+        while block.n_features > self.counts.size << self.shift:
+            self.counts = np.append(self.counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
+            self.shift += 1
+        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], self.shift, self.counts)
+
+
+class Plan(NamedTuple):
+    """Buckets of ids."""
+
+    starts: NDArray[np.int64]  # the first id of each
+    bucket_of: NDArray[np.int32]  # by range
+    sizes: NDArray[np.int64]  # entries of each
+
+
+def plan_buckets(survey: Survey) -> Plan:
+    """Join ranges to buckets that can be sorted in memory."""
+    most = survey.memory // BYTES_TO_SORT
+    widest = max(1, WIDEST_BUCKET >> survey.shift)
+    largest = int(survey.counts.max(initial=0))
+    if largest > most:
+        what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
+        raise UsageError(
+            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB to sort; allow "
+            "that much --memory at least"
+        )
+    bucket_of = np.zeros(survey.counts.size, np.int32)
+    starts, sizes, first = [0], [0], 0
+    for place in np.flatnonzero(survey.counts).tolist():
+        count = int(survey.counts[place])
+        if sizes[-1] + count > most or place - first >= widest:
+            starts.append(place << survey.shift)
+            sizes.append(0)
+            first = place
+        sizes[-1] += count
+        bucket_of[place] = len(starts) - 1
+    return Plan(np.array(starts), bucket_of, np.array(sizes))
+
+
+def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, report: Report) -> None:
+    """Write every entry to its bucket, from where a run before this one was interrupted."""
+    done, filled = work.note(plan)
+    places = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
+    entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
+    row = since = 0
+    for block in source.row_blocks("keep") if done < survey.y.size else ():
+        if row + block.n_rows > done:
+            part = block.rows(max(0, done - row), block.n_rows)
+            if entries.shape[0] < part.n_nonzero:
+                entries = np.empty((part.n_nonzero, 3), np.uint32)
+            bits = part.values.view(np.uint32)
+            known = survey.shift, plan.bucket_of, plan.starts
+            scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
+            more = np.diff(ends, prepend=0)
+            if (filled + more > plan.sizes).any():
+                raise DataError(f"{source.name}: has changed while it was read; begin again")
+            for bucket in np.flatnonzero(more).tolist():
+                chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
+                write_all(file, chunk, ENTRY_BYTES * int(places[bucket] + filled[bucket]))
+            filled += more
+            since += part.n_nonzero
+        row += block.n_rows
+        if since >= NOTE_EVERY:
+            work.take_note(file, row, filled)
+            since = 0
+        report("rows sorted", row, survey.y.size)
+    if (filled != plan.sizes).any():
+        raise DataError(f"{source.name}: has changed while it was read; begin again")
+    work.take_note(file, survey.y.size, filled)
+
+
+def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
+    rest = memoryview(data.tobytes())
+    while rest:
+        written = os.pwrite(file, rest, offset)
+        rest, offset = rest[written:], offset + written
+
+
+class BucketSource(ColumnSource):
+    """Columns from a file of buckets, one bucket after the other."""
+
+    value_type = np.float32
+
+    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int) -> None:
+        super().__init__(source.name)
+        self.feature_names = source.feature_names
+        self.n_rows, self.n_features = survey.y.size, survey.n_features
+        self.y, self.plan, self.file = survey.y, plan, file
+
+    def targets(self) -> NDArray[Any]:
+        return self.y
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        filled = with_empty_columns(self._columns(), self.n_features or 0, self.y.size)
+        for block in filled:
+            names = None if self.feature_names is None else self.feature_names[block.ids]
+            yield block.derived(names=names)
+
+    def _columns(self) -> Iterator[ColumnBlock]:
+        offset = 0
+        for start, size in zip(self.plan.starts.tolist(), self.plan.sizes.tolist(), strict=True):
+            columns = sorted_columns(read_entries(self.file, size, offset), start)
+            offset += ENTRY_BYTES * size
+            yield from cut_columns(*columns, self.y.size, None, self.name)
+
+
+def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
+    entries = np.empty((size, 3), np.uint32)
+    rest = entries.view(np.uint8).reshape(-1).data
+    while rest:
+        count = os.preadv(file, [rest], offset)
+        if not count:
+            raise DataError("the file of buckets is shorter than it was; begin again")
+        rest, offset = rest[count:], offset + count
+    return entries
+
+
+def sorted_columns(
+    entries: NDArray[np.uint32], first_id: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+    """The columns of a bucket that have values, as CSC arrays, and their ids."""
+    places: NDArray[Any] = entries[:, COLUMN]
+    width = int(places.max(initial=0)) + 1
+    if width > entries.shape[0] + RANGES:
+        present, places = np.unique(places, return_inverse=True)
+        width = present.size
+    else:
+        present = np.arange(width)
+    indptr = np.zeros(width + 1, np.int64)
+    rows, bits = np.empty(entries.shape[0], np.int32), np.empty(entries.shape[0], np.uint32)
+    sort_entries(entries, places, indptr, rows, bits)
+    used = np.flatnonzero(np.diff(indptr))
+    return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
+
+
+class WorkFolder:
+    """Where rows are transposed that do not fit in memory, and what is needed to go on there."""
+
+    def __init__(self, path: Path, stamp: dict[str, Any]) -> None:
+        self.path = path
+        self.stamp = json.dumps(stamp, sort_keys=True)
+
+    def survey(self) -> Survey | None:
+        """What was found out before, if there is work to go on with, of the same rows in the same memory."""
+        try:
+            with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
+                width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
+                same = str(arrays["stamp"]) == self.stamp
+                return Survey(arrays["y"], width, memory, shift, arrays["counts"]) if same else None
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+            return None
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Keep other processes off; clear up in the end, unless there is something to go on with."""
+        self.path.mkdir(exist_ok=True)
+        lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise UsageError(f"{self.path}: another process is at work here; wait until it has ended") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        except (DataError, UsageError):
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+    def keep(self, survey: Survey) -> None:
+        """Note the survey, and make sure that there is room for the buckets."""
+        for old in self.path.iterdir():
+            old.unlink()
+        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free
+        if needed > free:
+            raise UsageError(
+                f"{self.path}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
+                "are free; make room, or name an output on another disk"
+            )
+        with replacing(self.path / SURVEY) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, stamp=np.array(self.stamp), **survey._asdict())
+
+    @contextmanager
+    def buckets(self) -> Iterator[int]:
+        file = os.open(self.path / BUCKETS, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def note(self, plan: Plan) -> tuple[int, NDArray[np.int64]]:
+        """How many rows have been scattered, and how many entries each bucket has of them."""
+        try:
+            note = json.loads((self.path / NOTE).read_text())
+            filled = np.array(note["filled"], np.int64)
+            if filled.size == plan.sizes.size:
+                return int(note["rows"]), filled
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return 0, np.zeros(plan.sizes.size, np.int64)
+
+    def take_note(self, file: int, rows: int, filled: NDArray[np.int64]) -> None:
+        os.fsync(file)
+        with replacing(self.path / NOTE) as partial:
+            partial.write_text(json.dumps({"rows": rows, "filled": filled.tolist()}))
