@@ -23,6 +23,8 @@ from ..sources.base import DataSource, Missing, Report
 from ..targets import ONLY_CLASSES, Kind
 
 Reads = Literal["rows", "columns", "matrix"]
+ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
+Seed = int | np.random.Generator | None
 
 
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32

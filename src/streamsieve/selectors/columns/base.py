@@ -48,7 +48,7 @@ class ColumnLearner(Learner[ColumnBlock], Generic[C]):
 
     reads: ClassVar[Reads] = "columns"
 
-    class_weight: Any = None
+    class_weight: str | None = None
     missing: str = "error"
     task: str = "auto"
 

@@ -112,7 +112,7 @@ class FCBFLearner(BatchFilter):
         *,
         delta: float = 0.0,
         bins: int | str | None = "mdl",
-        class_weight: Any = None,
+        class_weight: str | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.delta = delta
@@ -174,7 +174,7 @@ class MRMRLearner(BatchFilter):
         *,
         criterion: str = "difference",
         bins: int | str | None = "mdl",
-        class_weight: Any = None,
+        class_weight: str | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.criterion = criterion

@@ -101,7 +101,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         bound: str = "min",
         variant: str = "paper",
         bins: int | str | None = None,
-        class_weight: Any = None,
+        class_weight: str | None = None,
         missing: str = "error",
         task: str = "auto",
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
@@ -20,9 +20,11 @@ from ...sources.base import DataSource, Missing, Source
 from ...targets import Labels
 from ..base import (
     MOST_FEATURES,
+    ClassWeight,
     Findings,
     Learner,
     Reads,
+    Seed,
     count_of,
     is_integer,
     is_number,
@@ -30,7 +32,7 @@ from ..base import (
     require_one_of,
 )
 from .addresses import find, table_addresses
-from .curves import LARGEST, grid_of, next_ranking, rank_slots, smallest_good, start_curve
+from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .inputs import NORMALIZATIONS, constant_now, constants_of, prepare
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
@@ -57,11 +59,11 @@ class RowLearner(Learner[RowBlock], Generic[S]):
     n_features_to_select: int | float | str
     normalize: bool | str
     fit_intercept: bool
-    class_weight: Any
+    class_weight: ClassWeight
     n_epochs: int
     forget: float | None = None
-    curve: Any = False
-    random_state: Any = None
+    curve: bool | Sequence[int] = False
+    random_state: Seed = None
 
     _memory: RowMemory[S] | None = None
 
@@ -181,7 +183,7 @@ class RowLearner(Learner[RowBlock], Generic[S]):
         n_classes = labels.n_classes
         if self.two_classes_only and n_classes > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
-        budget = self._budget_for(width) if budget is None else budget
+        budget = budget_of(self.n_features_to_select, self.curve, width) if budget is None else budget
         random = np.random.default_rng(self.random_state)
         curve = None
         if self.curve is not False or self.n_features_to_select == "auto":
@@ -247,20 +249,6 @@ class RowLearner(Learner[RowBlock], Generic[S]):
         if message:
             memory.warned = True
             warnings.warn(message, UserWarning, stacklevel=4)
-
-    def _budget_for(self, n_features: int) -> int:
-        wanted: Any = self.n_features_to_select
-        if wanted == "auto":
-            if self.curve is False or self.curve is True:
-                return min(n_features or LARGEST, LARGEST)
-            return int(max(self.curve))
-        if is_integer(wanted):
-            return int(wanted)
-        if not n_features:
-            raise UsageError(
-                f"n_features_to_select={wanted} is a fraction of a width that is not known yet; give a number"
-            )
-        return max(1, round(float(wanted) * n_features))
 
     # ---- what was learned
 

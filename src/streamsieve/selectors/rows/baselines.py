@@ -16,7 +16,7 @@ from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
 from ...model import Field, Schema
-from ..base import is_number, require, require_one_of
+from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .base import RowLearner
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
@@ -98,7 +98,7 @@ class OGDLearner(GradientLearner):
         eta: float = 0.1,
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -137,7 +137,7 @@ class FOBOSLearner(GradientLearner):
         regularization: float = 1e-4,
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -172,7 +172,7 @@ class AROWLearner(AllFeatures[ArowState]):
         gamma: float = 1.0,
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -251,9 +251,9 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
         attributes: str = "all",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_epochs: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.eta = eta

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import UsageError
 from ...kernels.rows.curve import Curve
+from ..base import is_integer
 
 LARGEST = 2000
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
@@ -19,7 +21,7 @@ def default_grid(largest: int) -> NDArray[np.int64]:
     return np.array([step for step in steps if step < largest] + [largest])
 
 
-def grid_of(curve: Any, budget: int) -> NDArray[np.int64]:
+def grid_of(curve: bool | Sequence[int], budget: int) -> NDArray[np.int64]:
     """The grid that ``curve=True`` or ``curve=[...]`` stands for; it ends at the budget."""
     if curve is True:
         return default_grid(budget)
@@ -56,3 +58,14 @@ def smallest_good(grid: NDArray[np.int64], accuracy: NDArray[np.float64], rows: 
     best = float(accuracy.max())
     error = np.sqrt(best * (1.0 - best) / rows)
     return int(grid[np.flatnonzero(accuracy >= best - error)[0]])
+
+
+def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:
+    """How many features a learner keeps room for; "auto" is as many as the curve looks at, a float needs a width."""
+    if isinstance(wanted, str):
+        return min(width or LARGEST, LARGEST) if isinstance(curve, bool) else int(max(curve))
+    if is_integer(wanted):
+        return int(wanted)
+    if not width:
+        raise UsageError(f"n_features_to_select={wanted} is a fraction of a width that is not known yet; give a number")
+    return max(1, round(wanted * width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrd
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import PartialState, thin_rows
 from ...model import Field, Schema
-from ..base import is_number, require, require_one_of
+from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .base import RowLearner
 from .integrity import check_heap, check_members, check_positions, kept_count
 from .memory import S
@@ -171,11 +172,11 @@ class PETLearner(FirstOrderLearner):
         attributes: str = "all",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         forget: float | None = None,
-        curve: Any = False,
+        curve: bool | Sequence[int] = False,
         n_epochs: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.eta = eta
@@ -233,11 +234,11 @@ class FOFSLearner(FirstOrderLearner):
         attributes: str = "all",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         forget: float | None = None,
-        curve: Any = False,
+        curve: bool | Sequence[int] = False,
         n_epochs: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.eta = eta

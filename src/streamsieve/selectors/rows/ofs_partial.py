@@ -26,7 +26,7 @@ from ...kernels.rows.partial import (
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
-from ..base import is_number, require, require_one_of
+from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .addresses import table_addresses
 from .base import RowLearner, Scorer
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
@@ -87,9 +87,9 @@ class OFSPartialLearner(RowLearner[PartialState]):
         trigger: str = "margin",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_epochs: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.epsilon = epsilon

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
-from ..base import is_number, require, require_one_of
+from ..base import ClassWeight, is_number, require, require_one_of
 from .base import RowLearner
 from .integrity import check_heap, check_members, check_positions, kept_count
 
@@ -102,9 +103,9 @@ class SOFSLearner(RowLearner[SofsState]):
         update: str = "max_score",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         forget: float | None = None,
-        curve: Any = False,
+        curve: bool | Sequence[int] = False,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select

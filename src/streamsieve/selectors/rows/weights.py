@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError, prefix
 from ...targets import Labels
-from ..base import is_number, require
+from ..base import ClassWeight, is_number, require
 
 LARGEST_WEIGHT = 1e12  # of a row or a class
 
@@ -40,7 +40,7 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
 
 
 def row_weights(
-    codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: Any, labels: Labels
+    codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: ClassWeight, labels: Labels
 ) -> NDArray[np.float64]:
     """The weights of rows of these classes; "balanced" goes by the class counts so far."""
     weights: NDArray[np.float64] = np.ones(codes.size) if given is None else given.astype(np.float64)
