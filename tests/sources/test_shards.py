@@ -187,7 +187,7 @@ def test_a_quoted_line_end_at_a_cut_is_refused_with_a_cure(folder):
     path = put(folder, "a,y\n" + '1,"over\ntwo lines"\n' * 50, "quoted.csv")
     source = open_source(path, "y")
     assert len(rows_of(source)) == 50
-    with pytest.raises(DataError, match=r"quotes goes on over the end of a line.*streamsieve convert"):
+    with pytest.raises(DataError, match=r"from line \d+ on, a field in quotes .* streamsieve convert"):
         [rows_of(shard) for shard in source.shards(7)]
 
 

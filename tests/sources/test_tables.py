@@ -161,6 +161,23 @@ def test_missing_value_is_named_with_row_and_column(tmp_path, monkeypatch, nothi
     assert refusal(path).startswith(": row 301: column 'b' has no value")
 
 
+@pytest.mark.parametrize("compression", ["", ".gz"])
+@pytest.mark.parametrize("size", [16, 1 << 20])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_quote_that_is_never_closed_is_named_with_its_line(tmp_path, monkeypatch, compression, size, end):
+    small_chunks(monkeypatch, size)
+    text = "a,y\n" + "1,no\n" * 20 + '2,"yes\n' + "1,no\n" * 20 + "3,no" + end
+    path = put(tmp_path, COMPRESS[compression](text.encode()), f"table.csv{compression}")
+    assert refusal(path).startswith(":22: a quote that is opened here is never closed")
+
+
+def test_quoted_line_ends_are_part_of_a_label_in_chunks_of_any_size(tmp_path, monkeypatch):
+    path = put(tmp_path, 'a,y\n1,"one\ntwo"\n2,three\n3,"fo""ur\r\n"\n')
+    for size in range(1, 40):
+        small_chunks(monkeypatch, size)
+        assert read(open_source(path, target="y"))[1] == ["one\ntwo", "three", 'fo"ur\r\n']
+
+
 def test_missing_label_is_named_with_its_row(tmp_path):
     assert refusal(put(tmp_path, "a,y\n1,0\n2,\n")).startswith(": row 2: the target 'y' has no value")
     assert refusal(put(tmp_path, "a,y\n1,no\n2,\n")).startswith(": row 2: the target 'y' has no value")

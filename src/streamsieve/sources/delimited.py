@@ -118,21 +118,29 @@ class DelimitedSource(TableSource):
                 stream.seek(self._start)
             at, rest, size = self._start, b"", max(FIRST_BYTES, CHUNK_BYTES)
             while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
-                at, size = at + len(data), CHUNK_BYTES
-                text = rest + data
+                text, at = rest + data, at + len(data)
                 end = self._end_of_records(text)
-                rest = text[end:]
-                if not end:
-                    refuse_endless_line(len(rest), self.name)
-                elif text[:end].strip(b"\r\n"):  # records, not empty lines alone
-                    yield Chunk(text[:end], (raw.tell() if self.compression else at) - self._base)
-        if rest and self._stop is not None:
-            raise DataError(
-                f"{self.name}: a field in quotes goes on over the end of a line, so that the file cannot be split into "
-                "parts; write it as Parquet first: streamsieve convert"
-            )
+                chunk, rest = text[:end], text[end:]
+                size = CHUNK_BYTES if end else 2 * size  # so that a long record is not searched again and again
+                refuse_endless_line(len(rest), self.name)
+                if chunk.strip(b"\r\n"):  # records, not empty lines alone
+                    yield Chunk(chunk, (raw.tell() if self.compression else at) - self._base)
+        last = rest + b"\n"
+        if rest and (self._stop is not None or self._end_of_records(last) < len(last)):
+            raise self._unclosed(at - len(rest))
         if rest.strip(b"\r\n"):
-            yield Chunk(rest + b"\n", self.n_bytes or 0)
+            yield Chunk(last, self.n_bytes or 0)
+
+    def _unclosed(self, start: int) -> DataError:
+        """What to say of a record that begins at ``start`` and ends inside quotes."""
+        with self._opened() as (_, stream):
+            line = count_lines(stream, start, returns=True) + 1
+        if self._stop is not None:
+            return DataError(
+                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
+                "cannot be split into parts; write it as Parquet first: streamsieve convert"
+            )
+        return DataError(f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it")
 
     def _end_of_records(self, text: bytes) -> int:
         if b'"' in text:
