@@ -23,7 +23,7 @@ from report import apart, machine, table, write_section
 
 ROWS, COLUMNS = 100_000, 100
 THREADS = (1, 2)
-MORE = 8  # threads, of which two cores can only tell on paper
+MORE = 8  # threads: what they give is computed, not measured
 SPARSE, DENSE = (".svm", ".arrow", ".parquet"), (".csv", ".arrow", ".parquet")
 TEXT = "X1, text"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -112,7 +112,7 @@ class ColumnFeed(Feed[ColumnBlock]):
                     "give a group for each"
                 )
             else:
-                yield replace(block, groups=self.groups[block.ids])
+                yield block.derived(groups=self.groups[block.ids])
 
     def size(self, block: ColumnBlock) -> int:
         return block.n_columns

@@ -156,7 +156,7 @@ def by_rows(source: DataSource) -> Source:
 
 
 def file_size(path: Path) -> int:
-    """The size of a regular file; a plain message for what is none."""
+    """The size of a regular file; a clear message for a folder."""
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file in it")
     return path.stat().st_size

@@ -136,21 +136,21 @@ def plan_buckets(survey: Survey) -> Plan:
         )
     bucket_of = np.zeros(survey.counts.size, np.int32)
     starts, sizes, first = [0], [0], 0
-    for place in np.flatnonzero(survey.counts).tolist():
-        count = int(survey.counts[place])
-        if sizes[-1] + count > most or place - first >= widest:
-            starts.append(place << survey.shift)
+    for number in np.flatnonzero(survey.counts).tolist():
+        count = int(survey.counts[number])
+        if sizes[-1] + count > most or number - first >= widest:
+            starts.append(number << survey.shift)
             sizes.append(0)
-            first = place
+            first = number
         sizes[-1] += count
-        bucket_of[place] = len(starts) - 1
+        bucket_of[number] = len(starts) - 1
     return Plan(np.array(starts), bucket_of, np.array(sizes))
 
 
 def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, report: Report) -> None:
     """Write every entry to its bucket, from where a run before this one was interrupted."""
     done, filled = work.note(plan)
-    places = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
+    offsets = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
     entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
     row = since = 0
     for block in source.row_blocks("keep") if done < survey.y.size else ():
@@ -166,7 +166,7 @@ def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: 
                 raise DataError(f"{source.name}: has changed while it was read; begin again")
             for bucket in np.flatnonzero(more).tolist():
                 chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
-                write_all(file, chunk, ENTRY_BYTES * int(places[bucket] + filled[bucket]))
+                write_all(file, chunk, ENTRY_BYTES * int(offsets[bucket] + filled[bucket]))
             filled += more
             since += part.n_nonzero
         row += block.n_rows
@@ -229,16 +229,16 @@ def sorted_columns(
     entries: NDArray[np.uint32], first_id: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
     """The columns of a bucket that have values, as CSC arrays, and their ids."""
-    places: NDArray[Any] = entries[:, COLUMN]
-    width = int(places.max(initial=0)) + 1
+    columns: NDArray[Any] = entries[:, COLUMN]
+    width = int(columns.max(initial=0)) + 1
     if width > entries.shape[0] + RANGES:
-        present, places = np.unique(places, return_inverse=True)
+        present, columns = np.unique(columns, return_inverse=True)
         width = present.size
     else:
         present = np.arange(width)
     indptr = np.zeros(width + 1, np.int64)
     rows, bits = np.empty(entries.shape[0], np.int32), np.empty(entries.shape[0], np.uint32)
-    sort_entries(entries, places, indptr, rows, bits)
+    sort_entries(entries, columns, indptr, rows, bits)
     used = np.flatnonzero(np.diff(indptr))
     return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
 

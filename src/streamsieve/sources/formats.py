@@ -139,7 +139,7 @@ def split_suffix(path: Path) -> tuple[str, str]:
 
 
 def format_of(path: Path) -> tuple[Format, str]:
-    """The format that a file's name tells, and its compression; one that its format does not allow is refused."""
+    """The format and the compression of a file, by its suffixes; one that its format does not allow is refused."""
     suffix, compression = split_suffix(path)
     known = next((known for known in FORMATS if suffix in known.suffixes), SVMLIGHT)
     if compression and not known.compressible:

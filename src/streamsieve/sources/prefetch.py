@@ -25,7 +25,7 @@ def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ah
                 item = next(source)
             except StopIteration:
                 break
-            except Exception as error:  # raised behind the results of the items before it
+            except Exception as error:  # raised after the results of the items before it
                 failure = error
                 break
             pending.append(pool.submit(function, item))

@@ -158,7 +158,7 @@ def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
     between addresses that are aligned alike several times faster.
     """
     base = PAGE + start % PAGE  # where in the scratch the span starts
-    first = base - 1 if start else base  # the byte before tells whether a line begins at ``start``
+    first = base - 1 if start else base  # the byte before shows whether a line begins at ``start``
     last = base + stop - start
     limit = last + MARGIN_BYTES
     while True:

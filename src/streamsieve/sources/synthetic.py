@@ -35,7 +35,7 @@ class Shape(NamedTuple):
     rows: int
     features: int
     informative: int  # of them, present in every row
-    noise: int  # other features in a row, drawn anew for each, no one twice
+    noise: int  # other features in a row, drawn anew for each row, none of them twice
 
 
 SHAPES = {

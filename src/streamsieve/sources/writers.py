@@ -1,4 +1,4 @@
-"""Blocks to files that are complete or not there, in the format that a name tells; and what the formats share."""
+"""Blocks to files that are complete or not there, in the format of their suffix; and what the formats share."""
 
 from __future__ import annotations
 

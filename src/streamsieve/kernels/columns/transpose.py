@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
-from ..types import unsigned
-
-Array = Any
+from ..types import I32, I64, U32, Ints, unsigned
 
 ROW, COLUMN, VALUE = range(3)  # the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
 
 
 @kernel
-def count_ranges(indices: Array, shift: int, counts: Array) -> None:
+def count_ranges(indices: Ints, shift: int, counts: I64) -> None:
     """Add to ``counts`` how many ids fall into each range of 2 ** ``shift`` of them."""
     for i in range(indices.size):
         counts[unsigned(indices[i]) >> unsigned(shift)] += 1
@@ -23,15 +19,15 @@ def count_ranges(indices: Array, shift: int, counts: Array) -> None:
 
 @kernel
 def scatter_entries(
-    indptr: Array,
-    indices: Array,
-    bits: Array,
+    indptr: I64,
+    indices: Ints,
+    bits: U32,
     first_row: int,
     shift: int,
-    bucket_of: Array,
-    starts: Array,
-    ends: Array,
-    entries: Array,
+    bucket_of: I32,
+    starts: I64,
+    ends: I64,
+    entries: U32,
 ) -> None:
     """Write the entries of rows to ``entries``, those of a bucket together and in order of rows.
 
@@ -56,7 +52,7 @@ def scatter_entries(
 
 
 @kernel
-def sort_entries(entries: Array, columns: Array, indptr: Array, rows: Array, bits: Array) -> None:
+def sort_entries(entries: U32, columns: Ints | U32, indptr: I64, rows: I32, bits: U32) -> None:
     """The entries of a bucket by columns, rows in their order within each.
 
     Given    columns: that of every entry, 0, 1, ...; indptr: zeros, one more than there are columns.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
-
-Array = Any
+from ..types import I64, U32, Ints
 
 SIGN = np.uint32(0x80000000)
 INFINITY = np.uint32(0x7F800000)  # the bits of a float32; those of NaN are above
 
 
 @kernel
-def check_rows(indptr: Array, indices: Array, bits: Array) -> tuple[int, int, bool, bool]:
+def check_rows(indptr: I64, indices: Ints, bits: U32) -> tuple[int, int, bool, bool]:
     """Whether ids ascend within each row and values are neither 0 nor NaN nor infinite.
 
     Given    indptr: ascending from 0 to the number of entries; indices: int32 or int64; bits: the values, float32, seen
@@ -24,7 +21,7 @@ def check_rows(indptr: Array, indices: Array, bits: Array) -> tuple[int, int, bo
              above the one before it in its row, no value 0), and whether all values are finite.
 
     No loop over entries knows of rows or branches, so each runs in vector registers: ids that do not rise are counted
-    from entry to entry, and those where a row begins, which are no fault, are taken off again.
+    from entry to entry, and those where a row begins, which are not faults, are taken off again.
     """
     lowest = highest = indices[0] if indices.size else indices.dtype.type(0)
     falls = np.int32(0)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
-
-Array = Any
+from ..types import F64, U8
 
 ZERO, PLUS, MINUS, DOT = ord("0"), ord("+"), ord("-"), ord(".")
 LOWER_E, UPPER_E = ord("e"), ord("E")
@@ -17,14 +14,14 @@ MOST_DIGITS = 18  # what an int64 holds for certain
 EXACT_INTEGER = 2**53
 EXACT_POWER = 22  # the largest power of ten that float64 holds exactly
 LARGEST_POWER = 80
-POWERS: Array = 10.0 ** np.arange(LARGEST_POWER + 1)
+POWERS: F64 = np.float64(10.0) ** np.arange(LARGEST_POWER + 1)
 DOUBT = 2.0**-50  # twice the largest relative error of a scaled value: four roundings of 2**-53
 LONGEST_FLOAT32 = 16
 
 
 @kernel
-def scan_decimal(text: Array, start: int) -> tuple[int, int, int, bool, bool]:
-    """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is no part of a number must follow.
+def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
+    """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is not part of a number must follow.
 
     Back: the position after it (``start`` where there is no number), its leading ``MOST_DIGITS`` digits
     as an integer, the power of ten that scales it, whether it is negative, whether digits were dropped.
@@ -67,7 +64,7 @@ def scan_decimal(text: Array, start: int) -> tuple[int, int, int, bool, bool]:
 
 
 @kernel
-def leading_digits(text: Array, start: int, end: int) -> tuple[int, int]:
+def leading_digits(text: U8, start: int, end: int) -> tuple[int, int]:
     """The first ``MOST_DIGITS`` significant digits of a long number and the power of ten that scales them."""
     mantissa = 0
     power = 0
@@ -88,7 +85,7 @@ def leading_digits(text: Array, start: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def scan_exponent(text: Array, start: int) -> tuple[int, int]:
+def scan_exponent(text: U8, start: int) -> tuple[int, int]:
     """Read ``[+-]digits`` at ``start``: the position after it (``start`` where there is none) and the number."""
     at = start
     negative = text[at] == MINUS
@@ -127,7 +124,7 @@ def is_certain(value: float) -> bool:
 
 
 @kernel
-def write_integer(number: int, out: Array, at: int) -> int:
+def write_integer(number: int, out: U8, at: int) -> int:
     """Write a non-negative integer in decimal; the position after it."""
     power = 1
     while number // power >= 10:
@@ -140,7 +137,7 @@ def write_integer(number: int, out: Array, at: int) -> int:
 
 
 @kernel
-def write_float32(value: float, out: Array, at: int) -> int:
+def write_float32(value: float, out: U8, at: int) -> int:
     """Write the shortest decimal that reads back as the same float32; the position after it.
 
     Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most ``LONGEST_FLOAT32`` bytes.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import kernel
+from ..types import F32, I64, U8
 from .decimals import is_exact, scaled, scan_decimal
-
-Array = Any
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
 OMITTED = -1  # the column of a field that is not wanted
@@ -19,9 +16,7 @@ QUOTE = ord('"')
 
 
 @kernel
-def parse_table(
-    text: Array, delimiter: int, columns: Array, out: Array, labels: Array, inexact: Array
-) -> tuple[int, int]:
+def parse_table(text: U8, delimiter: int, columns: I64, out: F32, labels: I64, inexact: I64) -> tuple[int, int]:
     """Read lines of ``columns.size`` fields each; empty lines are skipped.
 
     Given    text: complete lines, each with its newline; columns: that of ``out`` for every field, OMITTED or LABEL.
@@ -75,7 +70,7 @@ def parse_table(
 
 
 @kernel
-def end_of_field(text: Array, at: int, delimiter: int) -> int:
+def end_of_field(text: U8, at: int, delimiter: int) -> int:
     """Where the delimiter or the end of the line is."""
     while text[at] != delimiter and text[at] != NEWLINE:
         at += 1
@@ -83,7 +78,7 @@ def end_of_field(text: Array, at: int, delimiter: int) -> int:
 
 
 @kernel
-def end_of_records(text: Array, delimiter: int, first_only: bool) -> int:
+def end_of_records(text: U8, delimiter: int, first_only: bool) -> int:
     """Where the last record of a text ends, or the first: after its newline, which is not inside quotes; 0 if nowhere.
 
     A field is quoted if it begins with a quote; two quotes within it are one. A quote elsewhere is a letter. The first

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..jit import inlined, kernel
+from ..types import F32, F64, I64, U8, Ints
 from .decimals import (
     DOT,
     EXACT_INTEGER,
@@ -24,8 +23,6 @@ from .decimals import (
 )
 from .words import SPAN, TOKEN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, token_length, word_at
 
-Array = Any
-
 NEWLINE, RETURN, TAB, SPACE = ord("\n"), ord("\r"), ord("\t"), ord(" ")
 HASH, COLON = ord("#"), ord(":")
 QID = np.frombuffer(b"qid:", np.uint8)
@@ -36,7 +33,7 @@ REPORT_SIZE = 8
 
 SHORTEST_INEXACT = 5  # bytes of a number that is not exact, with the blank before it: 1e99
 QUICK_SPAN = 64  # bytes that must be there from the start of an entry on to read it the quick way
-INTEGER_POWERS: Array = 10 ** np.arange(2 * SPAN)
+INTEGER_POWERS: I64 = 10 ** np.arange(2 * SPAN)
 LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
@@ -96,13 +93,13 @@ def quick_entry(address: int) -> tuple[bool, int, int, float]:
 
 @kernel
 def quick_entries(
-    text: Array,
+    text: U8,
     at: int,
     first_index: int,
     largest_index: int,
     previous: int,
-    indices: Array,
-    values: Array,
+    indices: Ints,
+    values: F32,
     filled: int,
 ) -> tuple[int, int, int]:
     """Read entries of a row from ``at`` on, as long as they are plain, ascending and one blank apart.
@@ -128,15 +125,15 @@ def quick_entries(
 
 @kernel
 def parse_rows(
-    text: Array,
+    text: U8,
     first_index: int,
     largest_index: int,
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    labels: Array,
-    inexact: Array,
-    report: Array,
+    indptr: I64,
+    indices: Ints,
+    values: F32,
+    labels: F64,
+    inexact: I64,
+    report: I64,
 ) -> None:
     """Parse complete lines ``label [qid:n] index:value ... [# comment]``.
 
@@ -239,12 +236,12 @@ def parse_rows(
 
 
 @kernel
-def stop(report: Array, fault: int, where: int, line: int) -> None:
+def stop(report: I64, fault: int, where: int, line: int) -> None:
     report[FAULT], report[WHERE], report[LINES] = fault, where, line
 
 
 @kernel
-def skip_qid(text: Array, at: int) -> int:
+def skip_qid(text: U8, at: int) -> int:
     """The end of a ``qid:n`` token at ``at``, or ``at`` if there is none."""
     for offset in range(QID.size):
         if text[at + offset] != QID[offset]:
@@ -257,14 +254,14 @@ def skip_qid(text: Array, at: int) -> int:
 
 @kernel
 def format_rows(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    codes: Array,
-    label_text: Array,
-    label_ends: Array,
+    indptr: I64,
+    indices: Ints,
+    values: F32,
+    codes: I64,
+    label_text: U8,
+    label_ends: I64,
     first_index: int,
-    out: Array,
+    out: U8,
 ) -> int:
     """Write rows as svmlight text; the number of bytes written.
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..jit import inlined, kernel
-
-Array = Any
+from ..types import F32, F64, I64, Ints
 
 DECIMALS = 1e6  # what a value is a multiple of, so that a text file of the rows is compact and exact
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -19,7 +18,7 @@ LAYERS = 256  # of the ziggurat, all of area ``AREA``; the lowest begins at ``TA
 TAIL, AREA = 3.6541528853610088, 0.00492867323399
 
 
-def _ziggurat() -> Array:
+def _ziggurat() -> F64:
     """The right ends of the layers under ``exp(-x^2 / 2)``, from the lowest; 0 above the last."""
     ends = np.zeros(LAYERS + 1)
     ends[0], ends[1] = AREA / np.exp(-0.5 * TAIL * TAIL), TAIL
@@ -29,7 +28,7 @@ def _ziggurat() -> Array:
 
 
 ENDS = _ziggurat()
-HEIGHTS: Array = np.exp(-0.5 * ENDS * ENDS)
+HEIGHTS: F64 = np.exp(-0.5 * ENDS * ENDS)
 
 
 @inlined
@@ -48,7 +47,7 @@ def uniform(bits: Any) -> Any:
 
 @kernel
 def rare_normal(state: Any, layer: int, x: float) -> tuple[Any, bool, float]:
-    """What the ziggurat does with a number beyond the part of its layer that lies all under the curve.
+    """What the ziggurat does with a number beyond the part of its layer that is all under the curve.
 
     Back: the state, whether the number stays, and the number.
     """
@@ -87,7 +86,7 @@ def normal(state: Any) -> Any:
 
 
 @kernel
-def generate_normals(seed: int, first_row: int, values: Array) -> None:
+def generate_normals(seed: int, first_row: int, values: F32) -> None:
     """Fill rows with standard normal numbers; what a row holds depends on the seed and its number alone."""
     for row in range(values.shape[0]):
         state = first_state(seed, first_row + row)
@@ -97,7 +96,7 @@ def generate_normals(seed: int, first_row: int, values: Array) -> None:
 
 @kernel
 def generate_rows(
-    seed: int, first_row: int, weights: Array, low: int, high: int, indices: Array, values: Array, labels: Array
+    seed: int, first_row: int, weights: F64, low: int, high: int, indices: Ints, values: F32, labels: F64
 ) -> None:
     """Fill in rows, each from a random state of its own: what a row holds depends on the seed and its number alone.
 
@@ -130,7 +129,7 @@ def generate_rows(
 
 
 @kernel
-def sort_into(drawn: Array, bucket: Array, ends: Array, ascending: Array) -> None:
+def sort_into(drawn: I64, bucket: I64, ends: I64, ascending: Ints) -> None:
     """Sort numbers that are spread evenly over as many buckets as there are numbers."""
     ends[:] = 0
     for i in range(drawn.size):
@@ -144,7 +143,7 @@ def sort_into(drawn: Array, bucket: Array, ends: Array, ascending: Array) -> Non
 
 
 @kernel
-def insertion_sort(numbers: Array) -> None:
+def insertion_sort(numbers: Ints) -> None:
     """Sort numbers that are nearly in order."""
     for i in range(1, numbers.size):
         number = numbers[i]
@@ -156,7 +155,7 @@ def insertion_sort(numbers: Array) -> None:
 
 
 @kernel
-def redraw_repeated(ascending: Array, state: Any, low: int, high: int) -> bool:
+def redraw_repeated(ascending: Ints, state: Any, low: int, high: int) -> bool:
     """Draw anew what appears twice, and sort again; whether there was any. So does drawing one by one."""
     repeated = False
     for i in range(ascending.size - 1, 0, -1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +38,7 @@ class RandomAttributes(RowLearner[S]):
             memory = self.memory
             thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
             indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
-            block = replace(block, indptr=indptr, indices=block.indices[keep], values=block.values[keep])
+            block = block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
         return super()._inputs(block)
 
     @property

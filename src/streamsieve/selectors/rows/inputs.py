@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ def prepare(block: RowBlock, moments: Moments, normalize: Any, learn: bool) -> R
     if normalize in ("l2", "standard+l2"):
         scaled = np.empty(block.n_nonzero, np.float32)
         scale_rows_to_length_one(block.indptr, block.values, scaled)
-        block = replace(block, values=scaled)
+        block = block.derived(values=scaled)
     return block
 
 
@@ -50,15 +49,14 @@ def _standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     if moments.dense[0] != block.dense:
         raise UsageError("normalize='standard' centres dense rows and only scales sparse ones; keep to one kind")
     if block.dense:
-        matrix = replace(block, n_features=moments.first.size).to_dense()
+        matrix = block.derived(n_features=moments.first.size).to_dense()
         standardize(matrix, moments.seen, moments.first, moments.second, learn)
-        return replace(
-            dense_block(matrix, block.y, block.origin), n_features=block.n_features, sample_weight=block.sample_weight
-        )
+        rows = dense_block(matrix, block.y, block.origin)
+        return rows.derived(n_features=block.n_features, sample_weight=block.sample_weight)
     scaled = np.empty(block.n_nonzero, np.float32)
     sums = moments.first, moments.second
     scale_by_spread(block.indptr, block.indices, block.values, moments.seen, *sums, learn, scaled)
-    return replace(block, values=scaled)
+    return block.derived(values=scaled)
 
 
 def constants_of(block: RowBlock, moments: Moments, fit_intercept: bool) -> NDArray[np.float64]:

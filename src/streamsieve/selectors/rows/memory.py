@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -89,7 +89,7 @@ class RowMemory(Generic[S]):
                 self.grow(self._roomy(width))
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
-        return replace(block, indices=positions)
+        return block.derived(indices=positions)
 
     def known_part(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, without features that were never seen."""
@@ -97,8 +97,8 @@ class RowMemory(Generic[S]):
         known = (positions >= 0) & (positions < self.room())
         if not known.all():
             indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
-            return replace(block, indptr=indptr, indices=positions[known], values=block.values[known])
-        return replace(block, indices=positions)
+            return block.derived(indptr=indptr, indices=positions[known], values=block.values[known])
+        return block.derived(indices=positions)
 
     def room(self) -> int:
         """How many features there is room for."""
