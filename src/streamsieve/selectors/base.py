@@ -30,6 +30,7 @@ Seed = int | np.random.Generator | None
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 
 B = TypeVar("B")  # the kind of block a learner takes
+M = TypeVar("M")  # what holds all that it has learned
 
 
 class Findings(NamedTuple):
@@ -42,7 +43,7 @@ class Findings(NamedTuple):
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
 
 
-class Learner(ABC, Generic[B]):
+class Learner(ABC, Generic[B, M]):
     """The base of all algorithms.
 
     A class declares how it touches the data and what it can learn; nobody asks for its type.
@@ -58,6 +59,7 @@ class Learner(ABC, Generic[B]):
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
+    _memory: M | None = None  # nothing has been learned yet
     _listener: Report | None = None  # who wants to know how far the work inside a block is
     n_features_in_: int
     feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
@@ -99,7 +101,7 @@ class Learner(ABC, Generic[B]):
 
     def reset(self) -> None:
         """Be as if nothing had ever been learned."""
-        self.__dict__.pop("_memory", None)
+        self._memory = None
 
     @abstractmethod
     def partial_fit_block(self, block: B) -> Self:
@@ -124,9 +126,16 @@ class Learner(ABC, Generic[B]):
         return "error"
 
     @property
-    @abstractmethod
+    def memory(self) -> M:
+        """All that was learned."""
+        if self._memory is None:
+            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
+        return self._memory
+
+    @property
     def started(self) -> bool:
         """Whether there is something to go on with."""
+        return self._memory is not None
 
     @property
     @abstractmethod
@@ -234,6 +243,9 @@ class Learner(ABC, Generic[B]):
         ``note`` is kept in the file as JSON, for whoever wrote it.
         """
         self.model(note).save(path)
+
+
+AnyLearner = Learner[Any, Any]  # where all methods are treated alike
 
 
 def count_of(header: dict[str, Any], name: str, most: int = 2**62) -> int:
