@@ -44,6 +44,14 @@ def test_values_that_are_not_finite_are_refused_at_the_edge():
     assert np.isnan(list(source.row_blocks("keep"))[-1].values[1])
 
 
+@pytest.mark.parametrize("nothing", [[], [dense_block(X[:0], Y[:0])]])
+def test_no_rows_are_refused(nothing):
+    with pytest.raises(ss.DataError, match="blocks: holds no rows"):
+        list(BlockSource(nothing).row_blocks())
+    with pytest.raises(ss.DataError, match="blocks: holds no rows"):
+        by_columns(BlockSource(nothing))
+
+
 def test_columns_come_from_rows_and_rows_are_not_guessed_from_columns():
     columns = by_columns(BlockSource(row_blocks()))
     assert isinstance(columns, ColumnSource)

@@ -89,6 +89,9 @@ def test_help_texts_name_every_format(known: Format):
     assert all(suffix in formats.readable() for suffix in others)
     assert all(suffix in formats.writable() for suffix in others if known.write_rows)
     assert all(compression in formats.readable() for compression in COMPRESSIONS)
+    documented = (*others, *COMPRESSIONS) if known is not formats.SVMLIGHT else ()
+    forgotten = [suffix for suffix in documented if suffix not in str(open_source.__doc__)]
+    assert not forgotten, f"the docstring of open_source does not name {forgotten}"
 
 
 @each_format

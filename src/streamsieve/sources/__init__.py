@@ -36,12 +36,12 @@ def open_source(
 ) -> DataSource:
     """The source for a file, by its suffix.
 
-    .csv .tsv .tab are tables with a header line, .parquet and .arrow (also .feather, .ipc) tables, sparse rows or
-    columns; for tables ``target`` names the column to predict and ``columns`` the features to read (default: all
-    others). .npz is a sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its ids
-    counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of a
-    synthetic set, ``-`` is standard input. A pair ``(X, y)`` of arrays, and what is a source already, are taken as they
-    are.
+    .csv .tsv .tab are tables with a header line, .parquet (also .pq) and .arrow (also .feather, .ipc) tables, sparse
+    rows or columns; for tables ``target`` names the column to predict and ``columns`` the features to read (default:
+    all others). .npz is a sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its
+    ids counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of
+    a synthetic set, ``-`` is standard input. A pair ``(X, y)`` of arrays, and what is a source already, are taken as
+    they are.
     """
     source = open_like(data, target, zero_based, columns)
     if target is not None and isinstance(data, str | Path):

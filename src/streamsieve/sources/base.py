@@ -126,6 +126,8 @@ class BlockSource(Source):
             refuse_not_finite(block, row, self.feature_names, missing)
             yield block
             row += block.n_rows
+        if not row:
+            raise DataError(f"{self.name}: holds no rows")
 
 
 class ColumnBlockSource(ColumnSource):

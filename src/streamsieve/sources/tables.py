@@ -65,7 +65,7 @@ class BatchSource(Source):
         """What ``decode`` makes of every batch and the number of its first row."""
         rows = self.bytes_read = 0
         threads = cores()
-        batches = read_ahead(self._numbered(), threads)
+        batches = read_ahead(self._numbered(), 1)  # batches are large: one read ahead, one for every thread
         with closing(ordered_map(lambda item: decode(*item), batches, threads, threads)) as parts:
             for part in parts:
                 rows += part.n_rows

@@ -64,6 +64,8 @@ class TransposedSource(ColumnSource):
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
     """The labels of all rows; text that came as objects as an array of text."""
+    if not labels:
+        raise DataError(f"{source.name}: holds no rows")
     found = [np.asarray(part) for part in labels if part is not None]
     if len(found) < len(labels):
         raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
@@ -112,8 +114,8 @@ def gathered(
     source: Source, parts: Iterator[DenseRows], report: Report | None
 ) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
     """All rows of a table as one matrix, and their labels; None if the first of them are mostly zeros."""
-    first = next(parts)
-    if np.count_nonzero(first.values) <= DENSE * first.values.size:
+    first = next(parts, None)
+    if first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
         return None
     room = Room(source, report)
     matrices, labels, row = [], [], 0
@@ -168,7 +170,7 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
 def dense_table(source: ColumnSource, report: Report | None) -> Whole | None:
     """All columns of a table, a line each; None if the first are mostly zeros, or if it is not a table."""
     parts, y = source.dense_columns(), source.targets()
-    first = None if parts is None else next(parts)
+    first = None if parts is None else next(parts, None)
     if parts is None or first is None or np.count_nonzero(first) <= DENSE * first.size:
         return None
     lines = np.empty((source.n_features or 0, y.size), np.float32)
