@@ -19,6 +19,7 @@ from .base import RowLearner
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
+from .merging import Estimates, MergingLearner
 
 
 class AllFeatures(RowLearner[S]):
@@ -147,7 +148,7 @@ class FOBOSLearner(GradientLearner):
         self.n_epochs = n_epochs
 
 
-class AROWLearner(AllFeatures[ArowState]):
+class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
     """Adaptive regularisation of weights, diagonal, with all features (P1 table II): SOFS without a budget.
 
     Parameters
@@ -200,6 +201,12 @@ class AROWLearner(AllFeatures[ArowState]):
         positions = np.flatnonzero(state.cells.any(axis=1))
         excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
         return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+
+    def _stored(self, state: ArowState, positions: NDArray[Any]) -> Estimates:
+        return Estimates(*np.split(state.cells[positions], 2, axis=1))
+
+    def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
+        return np.hstack(estimates)
 
     def _schema(self) -> Schema:
         return {
