@@ -92,7 +92,7 @@ class MergingLearner(RowLearner[S]):
         first = learners[0]
         memories = [learner.memory for learner in learners]
         rule = Rule.of(learners, damp)
-        ids: I64 = reduce(np.union1d, map(touched_ids, learners))
+        ids = reduce(union, map(touched_ids, learners))
         memory = first._fresh(merged_labels(learners), first.memory.declared_width, first.memory.budget)
 
         def merged(some: I64) -> Estimates:
@@ -208,7 +208,7 @@ def names_of(learners: Sequence[MergingLearner[S]]) -> list[Any]:
 
 
 def touched_ids(learner: MergingLearner[Any]) -> I64:
-    """The ids of the features that a model knows something of, some twice."""
+    """The ids of the features that a model knows something of."""
     memory = learner.memory
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
@@ -216,13 +216,17 @@ def touched_ids(learner: MergingLearner[Any]) -> I64:
     arrays = [state[name] for name in learner.per_feature]
     if memory.standardizes:
         arrays += [memory.moments.first, memory.moments.second]
-    return np.concatenate(
-        [
-            at + np.flatnonzero(array[at : at + CHUNK]) // math.prod(array.shape[1:])
-            for array in arrays
-            for at in range(0, max(1, array.shape[0]), CHUNK)
-        ]
-    )
+    columns = [column for array in arrays for column in np.atleast_2d(array.T)]
+    found = [np.empty(0, np.int64)]
+    for at in range(0, memory.room(), CHUNK):
+        found.append(at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns))))
+    return np.concatenate(found)
+
+
+def union(a: I64, b: I64) -> I64:
+    """The ids in a or b, ascending: fast where both ascend nearly, as they do here."""
+    ids = np.sort(np.concatenate([a, b]), kind="stable")
+    return ids[np.diff(ids, prepend=-1) > 0]
 
 
 def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, NDArray[Any]]:

@@ -203,7 +203,7 @@ class SOFSLearner(MergingLearner[SofsState]):
         n_vectors = state.bias.shape[0]
         slots = -1 - flags_of(state)[positions]
         kept = slots >= 0
-        cells = state.cells[positions].view(np.float32).reshape(positions.size, *state.cells.shape[1:] or (1,))
+        cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
         cells[kept] = 0.0
         excess = cells[:, :n_vectors].astype(np.float64)
         weight = cells[:, n_vectors:].astype(np.float64) if self.criterion == "snr" else np.zeros_like(excess)
