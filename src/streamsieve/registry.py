@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,8 @@ def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
     model = Model.load(path)
     with refusing_damage(path):
         return learner_class(model.method).from_model(model, str(path)), model
+
+
+def merge_models(base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+    """One model of what the parts learned, each from rows of its own, all going on from ``base``."""
+    return learner_class(base.method).merge(base, parts, damp)

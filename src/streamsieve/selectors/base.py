@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -54,6 +54,7 @@ class Learner(ABC, Generic[B, M]):
     targets: ClassVar[frozenset[Kind]] = ONLY_CLASSES  # what it can learn
     predicts: ClassVar[bool] = False
     knows_groups: ClassVar[bool] = False
+    merges: ClassVar[bool] = False  # models that learned different rows can become one
 
     # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
@@ -236,6 +237,14 @@ class Learner(ABC, Generic[B, M]):
                 arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
             learner._restore(header, arrays)
         return learner
+
+    @classmethod
+    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+        """One model of what several learned, each from rows of its own, all going on from the same ``base``.
+
+        ``damp`` weakens what they add, for parts that learned many rows since the base; for methods that merge.
+        """
+        raise UsageError(f"models of {cls.method} cannot be merged; learn all rows in one pass")
 
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
         """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
