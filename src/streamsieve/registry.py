@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 from .model import Model, refusing_damage
-from .selectors.base import Learner
+from .selectors.base import AnyLearner
 
 METHODS = {  # name -> module under selectors, and learner
     "sofs": "rows.sofs:SOFSLearner",
@@ -36,14 +37,14 @@ METHODS = {  # name -> module under selectors, and learner
 }
 
 
-def learner_class(method: str) -> type[Learner[Any]]:
+def learner_class(method: str) -> type[AnyLearner]:
     """The class that learns by a method."""
     if method not in METHODS:
         near = difflib.get_close_matches(method, METHODS, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(f"there is no method {method!r}{hint}; the methods are {', '.join(METHODS)}")
     module, _, name = METHODS[method].partition(":")
-    learner: type[Learner[Any]] = vars(import_module(f".selectors.{module}", __package__))[name]
+    learner: type[AnyLearner] = vars(import_module(f".selectors.{module}", __package__))[name]
     return learner
 
 
@@ -54,8 +55,13 @@ def describe_method(method: str) -> dict[str, Any]:
     return {"name": method, "summary": summary, "params": learner().parameters()}
 
 
-def load_learner(path: str | Path) -> tuple[Learner[Any], Model]:
+def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
     """The learner that ``save`` wrote to ``path``, without scikit-learn, and the model it was made from."""
     model = Model.load(path)
     with refusing_damage(path):
         return learner_class(model.method).from_model(model, str(path)), model
+
+
+def merge_models(base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+    """One model of what the parts learned, each from rows of its own, all going on from ``base``."""
+    return learner_class(base.method).merge(base, parts, damp)

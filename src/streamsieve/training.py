@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .blocks import ColumnBlock, RowBlock
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
-from .selectors.base import Learner
+from .selectors.base import AnyLearner
 from .selectors.matrix.data import Matrix, matrix_of
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import by_columns
@@ -141,7 +141,7 @@ class MatrixFeed(Feed[Matrix]):
 
 
 def train(
-    learner: Learner[Any],
+    learner: AnyLearner,
     source: DataSource,
     *,
     y: NDArray[Any] | None = None,
@@ -203,7 +203,7 @@ def train(
 
 
 def feed_for(
-    learner: Learner[Any], source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report
+    learner: AnyLearner, source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report
 ) -> Feed[Any]:
     """The data as a learner reads it."""
     if learner.reads == "rows":
@@ -213,7 +213,7 @@ def feed_for(
     return MatrixFeed(source, y, report)
 
 
-def pieces(feed: Feed[B], learner: Learner[Any], checkpoint: Checkpoint | None) -> Generator[B]:
+def pieces(feed: Feed[B], learner: AnyLearner, checkpoint: Checkpoint | None) -> Generator[B]:
     """The blocks of all passes after what was learned already, cut where the trace or a checkpoint wants to look."""
     done, seen = learner.n_learned if learner.started else 0, 0
     for _ in range(learner.passes):
@@ -247,12 +247,12 @@ def next_trace_row(rows: int) -> int:
     return mark
 
 
-def trace_point(learner: Learner[Any]) -> dict[str, int]:
+def trace_point(learner: AnyLearner) -> dict[str, int]:
     counted = {"mistakes": learner.mistakes, "updates": learner.updates}
     return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
 
 
-def progress_of(learner: Learner[Any], feed: Feed[Any]) -> Progress:
+def progress_of(learner: AnyLearner, feed: Feed[Any]) -> Progress:
     source, total = feed.source, None if feed.total is None else feed.total * learner.passes
     n_bytes = None if source.n_bytes is None or feed.unit != "rows" or learner.passes > 1 else source.n_bytes
     return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes)

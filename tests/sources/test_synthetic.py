@@ -119,14 +119,14 @@ def test_rows_can_fill_every_feature():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral"),
+        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks"),
         ("synthetic:", "no synthetic set ''"),
         ("synthetic:x1?rows=0", "ask for 1 or more"),
         ("synthetic:x1?rows=-5", "ask for 1 or more"),
         ("synthetic:x1?rows=many", "integers"),
         ("synthetic:x1?rows=", "integers"),
         ("synthetic:x1?rows=1.5", "integers"),
-        ("synthetic:x1?features=299", "a row alone has 300"),
+        ("synthetic:x1?features=299", "it takes 300 or more"),
         ("synthetic:x1?seed=-1", "a seed is from 0 to"),
         ("synthetic:x1?seed=9223372036854775808", "a seed is from 0 to"),
         ("synthetic:x1?colour=red", "no option 'colour'; there are rows, features, seed"),
@@ -197,5 +197,50 @@ def test_the_seed_draws_the_irrelevant_features_of_a_spiral():
 
 
 def test_a_spiral_needs_its_two_features():
-    with pytest.raises(UsageError, match="1 features; a row alone has 2"):
+    with pytest.raises(UsageError, match="1 features; it takes 2 or more"):
         open_source("synthetic:spiral?features=1")
+
+
+def clicks(options: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """Ids and labels, a line per row."""
+    blocks = list(open_source(f"synthetic:clicks{options}").row_blocks())
+    assert all((block.values == 1).all() for block in blocks)
+    ids = np.concatenate([block.indices.reshape(block.n_rows, -1) for block in blocks])
+    return ids, np.concatenate([block.y for block in blocks])
+
+
+def test_a_click_log_has_few_clicks_and_frequent_features():
+    ids, y = clicks("?rows=40000")
+    assert ids.shape == (40_000, 25)
+    assert (np.diff(ids, axis=1) > 0).all()
+    assert 0.026 < (y == 1).mean() < 0.034
+    frequency = np.bincount(ids.ravel(), minlength=50_000) / len(ids)
+    assert frequency[30] > 0.85  # the most frequent of all
+    informative = frequency[:30]
+    assert (informative > 0.001).all()
+    assert (informative < 0.03).all()
+
+
+def test_the_informative_features_decide_about_clicks():
+    source = open_source("synthetic:clicks")
+    ids, y = clicks("?rows=60000&seed=5")
+    without = (y[(ids >= 30).all(axis=1)] == 1).mean()
+    for feature in range(10):  # the more frequent ones
+        rate = (y[(ids == feature).any(axis=1)] == 1).mean()
+        assert (rate > without) == (source.log_odds[feature] > 0)
+
+
+def test_another_seed_gives_other_rows_of_the_same_clicks():
+    (ids, y), (other, _) = clicks("?rows=500"), clicks("?rows=500&seed=1")
+    assert (ids != other).any(axis=1).mean() > 0.99
+    again, labels = clicks("?rows=500")
+    assert (again == ids).all()
+    assert (labels == y).all()
+    assert open_source("synthetic:clicks").log_odds.tolist() == open_source("synthetic:clicks?seed=1").log_odds.tolist()
+    parts = [block for shard in open_source("synthetic:clicks?rows=500").shards(3) for block in shard.row_blocks()]
+    assert (np.concatenate([part.indices for part in parts]).reshape(500, -1) == ids).all()
+
+
+def test_a_click_log_needs_room_for_its_informative_features():
+    with pytest.raises(UsageError, match="999 features; it takes 1000 or more"):
+        open_source("synthetic:clicks?features=999")

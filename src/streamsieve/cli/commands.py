@@ -264,7 +264,10 @@ def convert(data: str, output: Path, target: str | None, zero_based: bool, colum
 )
 @ZERO_BASED
 def generate(kind: str, output: Path, rows: int | None, features: int | None, seed: int, zero_based: bool) -> None:
-    """Write synthetic rows of KIND (x1, x2, x3, spiral) to a file: few informative features, the first, among noise."""
+    """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks) to a file.
+
+    Few features are informative, the first ones, among very many that are noise.
+    """
     from .. import workflow
     from ..sources.synthetic import synthetic_source
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..model import Model, refusing_damage
 from ..registry import learner_class
-from ..selectors.base import Learner
+from ..selectors.base import AnyLearner
 from .base import Estimator
 from .columns import FCBF, IAMB, MMMB, MRMR, OGFS, OSFS, SAOLA, AlphaInvesting, FastOSFS, GroupSAOLA
 from .matrix import IRelief, LocalLearning, ReliefF
@@ -59,7 +59,7 @@ def estimator_class(method: str) -> type[Estimator]:
     return ESTIMATORS[learner_class(method).method]
 
 
-def as_estimator(learner: Learner[Any]) -> Estimator:
+def as_estimator(learner: AnyLearner) -> Estimator:
     """The same learner as an estimator; what either learns from then on, both know."""
     kind = estimator_class(learner.method)
     estimator = kind.__new__(kind)

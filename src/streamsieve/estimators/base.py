@@ -19,13 +19,13 @@ from ..training import Watch, train
 if TYPE_CHECKING:
     from ..selectors.base import Learner
 
-    class AnyLearner(Learner[Any]):
+    class LearnerBelow(Learner[Any, Any]):
         """What an estimator is mixed into."""
 else:
-    AnyLearner = object
+    LearnerBelow = object
 
 
-class Estimator(TransformerMixin, BaseEstimator, AnyLearner):
+class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
     """What all estimators share: the checks of input, the support, the reduced matrix.
 
     The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is wide and without

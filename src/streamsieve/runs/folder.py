@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import DataError, UsageError
 from ..files import clear_partial, replacing
 from ..selection import Selection
-from ..selectors.base import Learner
+from ..selectors.base import AnyLearner
 from .record import RunRecord
 from .request import RunRequest
 
@@ -89,7 +89,7 @@ class RunDirectory:
         path = self / CHECKPOINT
         return path if path.exists() else None
 
-    def finish(self, record: RunRecord, learner: Learner[Any]) -> None:
+    def finish(self, record: RunRecord, learner: AnyLearner) -> None:
         """Keep the model and the result; the run is finished when the result is there."""
         learner.save(self / MODEL)
         _write_table(self / TABLE, record.selection)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -30,6 +30,7 @@ Seed = int | np.random.Generator | None
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 
 B = TypeVar("B")  # the kind of block a learner takes
+M = TypeVar("M")  # what holds all that it has learned
 
 
 class Findings(NamedTuple):
@@ -42,7 +43,7 @@ class Findings(NamedTuple):
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
 
 
-class Learner(ABC, Generic[B]):
+class Learner(ABC, Generic[B, M]):
     """The base of all algorithms.
 
     A class declares how it touches the data and what it can learn; nobody asks for its type.
@@ -53,11 +54,13 @@ class Learner(ABC, Generic[B]):
     targets: ClassVar[frozenset[Kind]] = ONLY_CLASSES  # what it can learn
     predicts: ClassVar[bool] = False
     knows_groups: ClassVar[bool] = False
+    merges: ClassVar[bool] = False  # models that learned different rows can become one
 
     # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
+    _memory: M | None = None  # nothing has been learned yet
     _listener: Report | None = None  # who wants to know how far the work inside a block is
     n_features_in_: int
     feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
@@ -99,7 +102,7 @@ class Learner(ABC, Generic[B]):
 
     def reset(self) -> None:
         """Be as if nothing had ever been learned."""
-        self.__dict__.pop("_memory", None)
+        self._memory = None
 
     @abstractmethod
     def partial_fit_block(self, block: B) -> Self:
@@ -124,9 +127,16 @@ class Learner(ABC, Generic[B]):
         return "error"
 
     @property
-    @abstractmethod
+    def memory(self) -> M:
+        """All that was learned."""
+        if self._memory is None:
+            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
+        return self._memory
+
+    @property
     def started(self) -> bool:
         """Whether there is something to go on with."""
+        return self._memory is not None
 
     @property
     @abstractmethod
@@ -228,12 +238,23 @@ class Learner(ABC, Generic[B]):
             learner._restore(header, arrays)
         return learner
 
+    @classmethod
+    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+        """One model of what several learned, each from rows of its own, all going on from the same ``base``.
+
+        ``damp`` weakens what they add, for parts that learned many rows since the base; for methods that merge.
+        """
+        raise UsageError(f"models of {cls.method} cannot be merged; learn all rows in one pass")
+
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
         """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
 
         ``note`` is kept in the file as JSON, for whoever wrote it.
         """
         self.model(note).save(path)
+
+
+AnyLearner = Learner[Any, Any]  # where all methods are treated alike
 
 
 def count_of(header: dict[str, Any], name: str, most: int = 2**62) -> int:

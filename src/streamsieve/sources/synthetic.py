@@ -1,8 +1,8 @@
 """Synthetic data: few informative features among very many that are noise.
 
 Linear and sparse: the sets of SOFS (Wu, Hoi, Mei, Yu 2017, section 4.2 and table I). Neither: the spiral of local
-learning (Sun, Todorovic, Goodison 2008, section 3.1). Every row starts a random sequence of its own, so that any range
-of rows can be made by itself.
+learning (Sun, Todorovic, Goodison 2008, section 3.1). Binary, with few positive rows: a log of clicks. Every row starts
+a random sequence of its own, so that any range of rows can be made by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
-from ..kernels.reading.synthetic import generate_normals, generate_rows
+from ..kernels.reading.synthetic import generate_clicks, generate_normals, generate_rows
 from ..machine import cores
 from .base import Missing, Source
 from .prefetch import ordered_map
@@ -47,7 +47,11 @@ SHAPES = {
 
 SPIRAL = "spiral"
 SPIRAL_ROWS, SPIRAL_FEATURES = 460, 10_002  # the paper's: 230 rows per arm, and 10,000 irrelevant features
-KINDS = (*SHAPES, SPIRAL)
+CLICKS = "clicks"
+CLICK_ROWS, CLICK_FEATURES, CLICKS_PER_ROW = 100_000, 50_000, 25
+CLICK_INFORMATIVE, CLICK_RANKS = 30, (100, 1000)  # by frequency, from which to which: in 2 % to 0.2 % of the rows
+CLICK_BASE = -4.07  # log odds of a click: with what the informative features add, 3 % of the rows
+KINDS = (*SHAPES, SPIRAL, CLICKS)
 
 
 class GeneratedSource(Source):
@@ -60,7 +64,7 @@ class GeneratedSource(Source):
         if rows < 1:
             raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
         if features < least_features:
-            raise UsageError(f"{self.name}: {features} features; a row alone has {least_features}")
+            raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
         self.n_rows, self.n_features, self.seed = rows, features, seed
@@ -160,11 +164,47 @@ class SpiralSource(GeneratedSource):
         return DenseRows(values, arm.astype(np.float64))
 
 
+class ClickSource(GeneratedSource):
+    """A log of clicks: 25 of very many binary features per row, Zipf-distributed, and 3 % positive rows.
+
+    The first 30 features are informative, of middling frequency, each for or against a click; what they add to the log
+    odds, 1 to 2, belongs to the name. Another ``seed`` gives other rows of the same problem.
+    """
+
+    def __init__(self, rows: int | None = None, features: int | None = None, seed: int = 0) -> None:
+        n_features = CLICK_FEATURES if features is None else features
+        super().__init__(CLICKS, CLICK_ROWS if rows is None else rows, n_features, CLICK_RANKS[1], seed)
+        chance = 1.0 / np.arange(1, n_features + 1)
+        self.up_to: NDArray[np.float64] = np.cumsum(chance) / chance.sum()
+        ranks = np.geomspace(*CLICK_RANKS, CLICK_INFORMATIVE).astype(np.int64) - 1
+        self.id_of_rank = np.empty(n_features, np.int64)
+        self.id_of_rank[ranks] = np.arange(CLICK_INFORMATIVE)
+        self.id_of_rank[np.delete(np.arange(n_features), ranks)] = np.arange(CLICK_INFORMATIVE, n_features)
+        random = np.random.default_rng(zlib.crc32(CLICKS.encode()))
+        self.log_odds: NDArray[np.float64] = random.uniform(1.0, 2.0, CLICK_INFORMATIVE) * random.choice(
+            [-1.0, 1.0], CLICK_INFORMATIVE
+        )
+
+    @property
+    def _values_per_row(self) -> int:
+        return CLICKS_PER_ROW
+
+    def _block(self, start: int, stop: int) -> RowBlock:
+        indices, labels = np.empty((stop - start, CLICKS_PER_ROW), np.int32), np.empty(stop - start)
+        known = self.up_to, self.id_of_rank, self.log_odds, CLICK_BASE
+        generate_clicks(self.seed, start, *known, indices, labels)
+        indptr = np.arange(0, indices.size + 1, CLICKS_PER_ROW, dtype=np.int64)
+        values = np.ones(indices.size, np.float32)
+        return RowBlock.trusted(indptr, indices.ravel(), values, labels, self.n_features or 0, self.name)
+
+
 def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> Source:
     """The source of a named set."""
     if kind not in KINDS:
         raise UsageError(f"there is no synthetic set {kind!r}; there are {', '.join(KINDS)}")
-    return SpiralSource(rows, features, seed) if kind == SPIRAL else SyntheticSource(kind, rows, features, seed)
+    if kind in SHAPES:
+        return SyntheticSource(kind, rows, features, seed)
+    return (SpiralSource if kind == SPIRAL else ClickSource)(rows, features, seed)
 
 
 def open_synthetic(name: str) -> Source:

@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError
 from ..kernels.rows.scores import keep_selected
 from ..registry import load_learner
 from ..runs import RunDirectory
-from ..selectors.base import Learner
+from ..selectors.base import AnyLearner
 from ..selectors.rows.addresses import table_addresses
 from ..sources import open_like, refuse_target
 from ..sources.base import Source, by_rows
@@ -45,7 +45,7 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
     return predictions(learner, source)
 
 
-def predictions(learner: Learner[Any], source: Source) -> Predictions:
+def predictions(learner: AnyLearner, source: Source) -> Predictions:
     """The predicted labels of rows and their own, block by block."""
     predict_block = learner.predictor()
     return ((predict_block(block), block.y) for block in source.row_blocks(learner.missing_rows))
@@ -78,7 +78,7 @@ def open_like_training(data: Any, names: NDArray[Any] | None, target: str | None
     return source
 
 
-def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[Learner[Any], Source]:
+def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[AnyLearner, Source]:
     """The model of a run and a source for data like that it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())

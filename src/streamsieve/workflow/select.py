@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError
 from ..machine import peak_memory
 from ..registry import learner_class, load_learner
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
-from ..selectors.base import Learner, to_builtin
+from ..selectors.base import AnyLearner, to_builtin
 from ..sources import open_source
 from ..sources.base import DataSource, Source
 from ..training import Checkpoint, Trace, Watch, train
@@ -124,7 +124,7 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
         folder.release()
 
 
-def last_checkpoint(path: Path) -> tuple[Learner[Any], Trace]:
+def last_checkpoint(path: Path) -> tuple[AnyLearner, Trace]:
     """What had been learned, and the trace up to there."""
     try:
         learner, model = load_learner(path)
@@ -135,7 +135,7 @@ def last_checkpoint(path: Path) -> tuple[Learner[Any], Trace]:
 
 def run(
     request: RunRequest,
-    learner: Learner[Any],
+    learner: AnyLearner,
     source: DataSource,
     test: Source | None,
     folder: RunDirectory | None,
@@ -163,7 +163,7 @@ def run(
     return record
 
 
-def record_of(request: RunRequest, learner: Learner[Any], seconds: dict[str, float], trace: Trace) -> RunRecord:
+def record_of(request: RunRequest, learner: AnyLearner, seconds: dict[str, float], trace: Trace) -> RunRecord:
     """What a run found and what it cost."""
     found = learner.findings()
     return RunRecord(
@@ -186,14 +186,14 @@ def record_of(request: RunRequest, learner: Learner[Any], seconds: dict[str, flo
     )
 
 
-def estimator_of(learner: Learner[Any]) -> Estimator:
+def estimator_of(learner: AnyLearner) -> Estimator:
     """The learner as an estimator, for whoever wants it: scikit-learn is imported only then."""
     from ..estimators import as_estimator
 
     return as_estimator(learner)
 
 
-def new_learner(request: RunRequest) -> Learner[Any]:
+def new_learner(request: RunRequest) -> AnyLearner:
     """The learner a request names, its parameters checked before anything is read."""
     known = learner_class(request.method)
     params = dict(request.params)
@@ -215,7 +215,7 @@ def refuse_unknown_parameters(method: str, params: Iterable[str]) -> None:
             raise UsageError(f"{method} has no parameter {name!r}; it has {', '.join(names)}")
 
 
-def refuse_options(learner: Learner[Any], request: RunRequest, test: Any) -> None:
+def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     """Refuse what a method has no use for."""
     method = request.method
     if test is not None and not learner.predicts:

@@ -166,3 +166,35 @@ def redraw_repeated(ascending: Ints, state: Any, low: int, high: int) -> bool:
     if repeated:
         insertion_sort(ascending)
     return repeated
+
+
+@kernel
+def generate_clicks(
+    seed: int, first_row: int, up_to: F64, id_of_rank: I64, log_odds: F64, base: float, indices: Ints, labels: F64
+) -> None:
+    """Rows of a click log: different features, the frequent ones more often, and whether somebody clicked.
+
+    Given    up_to: the chance of every rank or a more frequent one; id_of_rank: the feature of a rank; log_odds: what
+             the first features add to ``base``, the log odds of a click without any of them.
+    Back     indices: rows x features, ascending; labels: 1 for a click, -1 otherwise.
+    """
+    n_drawn = indices.shape[1]
+    for row in range(indices.shape[0]):
+        state = first_state(seed, first_row + row)
+        odds, drawn = base, 0
+        while drawn < n_drawn:
+            state += GOLDEN
+            feature = id_of_rank[np.searchsorted(up_to, uniform(mixed(state)), side="right")]
+            at = drawn
+            while at > 0 and indices[row, at - 1] > feature:
+                at -= 1
+            if at > 0 and indices[row, at - 1] == feature:
+                continue
+            for later in range(drawn, at, -1):
+                indices[row, later] = indices[row, later - 1]
+            indices[row, at] = feature
+            drawn += 1
+            if feature < log_odds.size:
+                odds += log_odds[feature]
+        state += GOLDEN
+        labels[row] = 1.0 if uniform(mixed(state)) * (1.0 + np.exp(-odds)) < 1.0 else -1.0

@@ -38,7 +38,7 @@ class ColumnMemory(Generic[C]):
     settled: C | None = None  # the state as if no feature were to come, once somebody asked
 
 
-class ColumnLearner(Learner[ColumnBlock], Generic[C]):
+class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
     """Sees features one by one, for rows and a target that are known from the start.
 
     An author writes ``_start``, ``_offer``, ``_finish`` if something is left to do after the last feature, ``_kept``,
@@ -51,8 +51,6 @@ class ColumnLearner(Learner[ColumnBlock], Generic[C]):
     class_weight: str | None = None
     missing: str = "error"
     task: str = "auto"
-
-    _memory: ColumnMemory[C] | None = None
 
     def check_parameters(self) -> None:
         require_one_of("task", self.task, TASKS)
@@ -91,13 +89,6 @@ class ColumnLearner(Learner[ColumnBlock], Generic[C]):
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""
 
     # ---- learning
-
-    @property
-    def memory(self) -> ColumnMemory[C]:
-        """All that was learned."""
-        if self._memory is None:
-            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
-        return self._memory
 
     def start(
         self,
@@ -177,10 +168,6 @@ class ColumnLearner(Learner[ColumnBlock], Generic[C]):
         return self
 
     # ---- what was learned
-
-    @property
-    def started(self) -> bool:
-        return self._memory is not None
 
     @property
     def n_learned(self) -> int:

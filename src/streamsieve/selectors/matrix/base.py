@@ -31,7 +31,7 @@ class MatrixMemory:
     counts: NDArray[np.int64]  # rows, non-zeros
 
 
-class MatrixLearner(Learner[Matrix]):
+class MatrixLearner(Learner[Matrix, MatrixMemory]):
     """Gives every feature a weight, from all rows and all features together.
 
     An author writes ``_solve``. The features of weight above 0 are selected, or the ``n_features_to_select`` heaviest
@@ -45,7 +45,6 @@ class MatrixLearner(Learner[Matrix]):
     scale: str
 
     _target: Target | None = None
-    _memory: MatrixMemory | None = None
 
     # ---- what an author writes
 
@@ -54,13 +53,6 @@ class MatrixLearner(Learner[Matrix]):
         raise NotImplementedError
 
     # ---- learning
-
-    @property
-    def memory(self) -> MatrixMemory:
-        """All that was learned."""
-        if self._memory is None:
-            raise UsageError(f"{self.method} has not learned anything yet; call fit first")
-        return self._memory
 
     def start(
         self,
@@ -103,10 +95,6 @@ class MatrixLearner(Learner[Matrix]):
         return self
 
     # ---- what was learned
-
-    @property
-    def started(self) -> bool:
-        return self._memory is not None
 
     @property
     def n_learned(self) -> int:

@@ -40,7 +40,7 @@ from .weights import refuse_weights, require_class_weight, row_weights
 Scorer = Callable[[RowBlock], NDArray[np.float64]]
 
 
-class RowLearner(Learner[RowBlock], Generic[S]):
+class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
     """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
     An author writes ``_start``, ``_update``, ``_negate``, ``_kept`` and, for states from files, ``_schema`` and
@@ -64,8 +64,6 @@ class RowLearner(Learner[RowBlock], Generic[S]):
     forget: float | None = None
     curve: bool | Sequence[int] = False
     random_state: Seed = None
-
-    _memory: RowMemory[S] | None = None
 
     def check_parameters(self) -> None:
         wanted: Any = self.n_features_to_select
@@ -122,13 +120,6 @@ class RowLearner(Learner[RowBlock], Generic[S]):
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""
 
     # ---- learning
-
-    @property
-    def memory(self) -> RowMemory[S]:
-        """All that was learned."""
-        if self._memory is None:
-            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
-        return self._memory
 
     @property
     def passes(self) -> int:
@@ -251,10 +242,6 @@ class RowLearner(Learner[RowBlock], Generic[S]):
             warnings.warn(message, UserWarning, stacklevel=4)
 
     # ---- what was learned
-
-    @property
-    def started(self) -> bool:
-        return self._memory is not None
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from .base import RowLearner
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
+from .merging import Estimates, MergingLearner
 
 
 class AllFeatures(RowLearner[S]):
@@ -149,7 +150,7 @@ class FOBOSLearner(GradientLearner):
         self.n_epochs = n_epochs
 
 
-class AROWLearner(AllFeatures[ArowState]):
+class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
     """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
@@ -202,6 +203,12 @@ class AROWLearner(AllFeatures[ArowState]):
         positions = np.flatnonzero(state.cells.any(axis=1))
         excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
         return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+
+    def _stored(self, state: ArowState, positions: NDArray[Any]) -> Estimates:
+        return Estimates(*np.split(state.cells[positions], 2, axis=1))
+
+    def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
+        return np.hstack(estimates)
 
     def _schema(self) -> Schema:
         return {

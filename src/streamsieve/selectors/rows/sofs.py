@@ -17,22 +17,21 @@ from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
-from .base import RowLearner
 from .integrity import check_heap, check_members, check_positions, kept_count
+from .merging import Estimates, MergingLearner
 
 CRITERIA = ("snr", "confidence")
-MANY_ROWS, LONG_ROWS, STILL_INSIDE = (
-    10_000,
-    100.0,
-    0.99,
-)  # a gamma that looks too small: rows, length^2 / gamma, fraction
+MANY_ROWS, LONG_ROWS, STILL_INSIDE = 10_000, 100.0, 0.99  # gamma looks too small: rows, length^2 / gamma, fraction
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
+
+
+LARGEST = float(np.finfo(np.float32).max)  # what a precision beyond it counts as in sums
 
 
 SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
-class SOFSLearner(RowLearner[SofsState]):
+class SOFSLearner(MergingLearner[SofsState]):
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
@@ -199,6 +198,56 @@ class SOFSLearner(RowLearner[SofsState]):
             scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
         return state.member_id[:kept], weights, scores
 
+    # ---- merging
+
+    def _stored(self, state: SofsState, positions: NDArray[Any]) -> Estimates:
+        n_vectors = state.bias.shape[0]
+        slots = -1 - flags_of(state)[positions]
+        kept = slots >= 0
+        cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
+        cells[kept] = 0.0
+        excess = cells[:, :n_vectors].astype(np.float64)
+        weight = cells[:, n_vectors:].astype(np.float64) if self.criterion == "snr" else np.zeros_like(excess)
+        excess[kept] = state.excess.reshape(-1, n_vectors)[slots[kept]]
+        weight[kept] = state.weight.reshape(-1, n_vectors)[slots[kept]]
+        return Estimates(np.minimum(excess, LARGEST), weight)
+
+    def _cells(self, estimates: Estimates) -> NDArray[Any]:
+        excess = as_stored(estimates.excess)
+        if self.criterion == "snr":
+            return np.hstack([excess, estimates.weight.astype(np.float32)])
+        return excess if excess.shape[1] > 1 else excess[:, 0].view(np.int32)
+
+    def _keys(self, estimates: Estimates) -> NDArray[np.float64]:
+        excess = as_stored(estimates.excess).astype(np.float64)
+        one = excess.shape[1] == 1
+        if self.criterion == "snr":
+            squares: NDArray[np.float64] = (estimates.weight**2 * (1.0 + excess)).sum(axis=1)
+            return squares if one else np.sqrt(squares)
+        return excess[:, 0] if one else -(1.0 / (1.0 + excess)).sum(axis=1)
+
+    def _fill_slots(
+        self, state: SofsState, positions: NDArray[np.int64], ids: NDArray[np.int64], estimates: Estimates
+    ) -> None:
+        keys = self._keys(estimates)
+        order = np.lexsort((-ids, keys))  # as they would leave: so every slot is at its place in the heap
+        kept, slots = order.size, np.arange(order.size)
+        flags_of(state)[positions[order]] = -1 - slots
+        state.counts[KEPT] = kept
+        state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
+        state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
+        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(kept, *state.excess.shape[1:])
+        if isinstance(state, ConfidenceState):
+            state.heap_key[:kept], state.heap_slot[:kept] = keys[order], slots
+        else:
+            state.key[:kept] = state.fresh[:kept] = keys[order]
+            state.heap[:kept] = state.heap_position[:kept] = slots
+
+    def _scale(self, state: SofsState) -> float:
+        return float(state.scale[0])
+
+    # ---- states from files
+
     def _schema(self) -> Schema:
         n_vectors = self.memory.state.bias.shape[0]
         one = n_vectors == 1
@@ -231,8 +280,7 @@ class SOFSLearner(RowLearner[SofsState]):
     def _check_state(self, state: SofsState, sizes: dict[str, int]) -> None:
         kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
-        cells = state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
-        check_members(cells, -1, member, member_id, self.memory.addresses.ids)
+        check_members(flags_of(state), -1, member, member_id, self.memory.addresses.ids)
         if isinstance(state, ConfidenceState):
             check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
@@ -243,3 +291,13 @@ class SOFSLearner(RowLearner[SofsState]):
         check_positions(heap, state.heap_position)
         if not (state.key[:kept] <= state.fresh[:kept]).all():
             raise ValueError("a key in the heap is larger than that of its slot")
+
+
+def flags_of(state: SofsState) -> NDArray[np.int32]:
+    """What every feature has where the slot of a kept one would be named."""
+    return state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
+
+
+def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Precisions above their start as a state has them."""
+    return np.minimum(excess, LARGEST).astype(np.float32)

@@ -1,0 +1,329 @@
+"""One model of several that learned different rows, for learners that have a precision for every weight.
+
+Problem  all parts went on from one ``base`` and learned rows of their own. With P the precision and mu the weight of a
+         feature or of the intercept, in the base (0) and in part k, per class:
+             P  = P0 + sum_k (P_k - P0)
+             mu = (P0 mu0 + sum_k (P_k mu_k - P0 mu0)) / P
+         then keep the best features, as many as the budget, by the learner's own key, ties to the lower id. A weight
+         is a Gaussian, P and P mu are its natural parameters, and those of independent rows add up. A feature that a
+         model has never seen has P = 1 and mu = 0. Damped, both sums are divided by the root of the number of parts:
+         for a few merges of many rows each, between which the parts have moved far from one another.
+         Where precision decays, P0 decays too: in the difference of part k as over the rows of k, in front of the sum
+         as over the rows of all parts. Without that a feature no part has seen would lose its precision once per part.
+Cost     per touched feature O(parts x classes) time and, beside the models, some 30 bytes; arrays as wide as the
+         largest id are read, never made.
+
+Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features; means and squared
+deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UsageError
+from ...kernels.rows.members import MISTAKES
+from ...kernels.types import F64, I64, Bool
+from ...model import Model
+from ...targets import NONE_YET, Labels, classes_from_text
+from ..base import to_builtin
+from ..state import changed
+from .addresses import find, table_addresses
+from .base import RowLearner
+from .curves import rank_slots
+from .inputs import Moments
+from .memory import RowMemory, S
+
+CHUNK = 1 << 18  # features merged, or looked at, in one go
+
+
+class Estimates(NamedTuple):
+    """What is known of some weights: features x vectors, or one entry per vector for the intercept."""
+
+    excess: F64  # the precision above its start, P - 1
+    weight: F64  # mu
+
+
+class MergingLearner(RowLearner[S]):
+    """A learner of rows that has a precision for every weight.
+
+    An author writes ``_stored`` and ``_cells``; where the budget limits what is predicted with also ``_keys`` and
+    ``_fill_slots``, and where precision decays ``_scale``.
+    """
+
+    merges: ClassVar[bool] = True
+
+    # ---- what an author writes
+
+    def _stored(self, state: S, positions: NDArray[Any]) -> Estimates:
+        """What the state has of the features at some positions; precisions over the scale."""
+        raise NotImplementedError
+
+    def _cells(self, estimates: Estimates) -> NDArray[Any]:
+        """What the state's ``cells`` have of features that are not kept."""
+        raise NotImplementedError
+
+    def _keys(self, estimates: Estimates) -> F64:
+        """What features are kept by."""
+        raise NotImplementedError
+
+    def _fill_slots(self, state: S, positions: I64, ids: I64, estimates: Estimates) -> None:
+        """Keep the features at some positions, in a state that keeps nothing yet; at most as many as the budget."""
+        raise NotImplementedError
+
+    def _scale(self, state: S) -> float:
+        """What forgetting has left of old precision."""
+        return 1.0
+
+    # ---- merging
+
+    @classmethod
+    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+        learners = continued(cls, base, parts)
+        if len(parts) == 1:  # it keeps what it keeps, where keys of features not seen for a while have changed since
+            return learners[1].model()
+        first = learners[0]
+        memories = [learner.memory for learner in learners]
+        rule = Rule.of(learners, damp)
+        ids = reduce(union, map(touched_ids, learners))
+        memory = first._fresh(merged_labels(learners), first.memory.declared_width, first.memory.budget)
+
+        def merged(some: I64) -> Estimates:
+            return rule.merged([estimates_of(learner, some) for learner in learners])
+
+        def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
+            estimates = merged(some)
+            if first.keeps_all_weights:
+                return (first._cells(estimates),)
+            learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
+            return first._cells(estimates), np.where(learned, first._keys(estimates), -np.inf)
+
+        cells, *keys = in_chunks(cells_and_keys, ids)
+        memory.state = changed(memory.state, cells=cells)
+        bias = rule.merged([intercept_of(learner) for learner in learners])
+        memory.state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
+        memory.state.counts[MISTAKES:] = added([one.state.counts for one in memories])[MISTAKES:]
+        if keys:
+            best = best_positions(keys[0], memory.budget)
+            first._fill_slots(memory.state, best, ids[best], merged(ids[best]))
+        memory.moments = merged_moments(memories, ids)
+        memory.addresses = table_addresses(ids)
+        memory.counts = added([one.counts for one in memories])
+        memory.width = max(one.width for one in memories)
+        memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
+        memory.warned = any(one.warned for one in memories)
+        if memory.curve is not None:
+            memory.curve.mistakes[:] = added([one.curve.mistakes for one in memories if one.curve is not None])
+            kept, _, scores = first._kept(memory.state)
+            rank_slots(memory.curve, scores, kept)
+        first._memory, first.n_features_in_ = memory, memory.width
+        first._set_names(names_of(learners) or None)
+        return cls.from_model(first.model()).model()
+
+
+class Rule(NamedTuple):
+    """How estimates add up."""
+
+    left: tuple[float, ...]  # per part: what its rows have left of the base's precision above the start
+    damping: float
+
+    @classmethod
+    def of(cls, learners: Sequence[MergingLearner[Any]], damp: bool) -> Self:
+        base, *parts = learners
+        half_life = math.inf if base.forget is None else base.forget
+        left = tuple(2.0 ** (-(part.n_rows_ - base.n_rows_) / half_life) for part in parts)
+        return cls(left, 1.0 / math.sqrt(len(parts)) if damp else 1.0)
+
+    def merged(self, estimates: Sequence[Estimates]) -> Estimates:
+        """The estimates of base and parts as one."""
+        base, *parts = estimates
+        grown, pulled = np.zeros_like(base.excess), np.zeros_like(base.weight)
+        for part, left in zip(parts, self.left, strict=True):
+            before = base.excess * left
+            grown += part.excess - before
+            pulled += (1.0 + part.excess) * part.weight - (1.0 + before) * base.weight
+        before = base.excess * math.prod(self.left)
+        excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
+        return Estimates(excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess))
+
+
+# ---- what goes together
+
+
+def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model]) -> list[MergingLearner[S]]:
+    """The learners of base and parts, once it is clear that the parts can have gone on from the base."""
+    if not parts:
+        raise UsageError("there is nothing to merge: give the model of one part or more")
+    models = {"the base": base} | {f"part {number}": part for number, part in enumerate(parts, 1)}
+    for name, model in models.items():
+        if model.method != cls.method:
+            raise UsageError(f"{name} is a model of {model.method}; {cls.method} merges its own alone")
+        for parameter, value in base.params.items():
+            own = model.params.get(parameter)
+            if json.dumps(own, default=to_builtin) != json.dumps(value, default=to_builtin):
+                raise UsageError(f"{name} has {parameter}={own!r} and the base {parameter}={value!r}")
+    learners = [cls.from_model(model, name) for name, model in models.items()]
+    classes, feature_names = classes_of(learners), names_of(learners)
+    for name, learner in zip(models, learners, strict=True):
+        memory, first = learner.memory, learners[0].memory
+        own_classes, own_names = classes_like(memory.labels.classes, classes), names_of([learner])
+        if not memory.labels.given:
+            raise UsageError(f"{name} found its classes on the way; models to merge start with classes=[...]")
+        if own_classes.tolist() != classes.tolist():
+            raise UsageError(f"{name} has the classes {own_classes.tolist()}, not {classes.tolist()}")
+        if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
+            raise UsageError(f"{name} has other names for its features than another part")
+        if memory.budget != first.budget:
+            raise UsageError(f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}")
+        if (memory.counts < first.counts).any() or (memory.labels.counts < first.labels.counts).any():
+            raise UsageError(f"{name} has learned less than the base; every part goes on from the base")
+    return learners
+
+
+def classes_of(learners: Sequence[MergingLearner[S]]) -> NDArray[Any]:
+    """The classes as the learner has them that learned most: classes given as text take the kind of the labels met."""
+    return max(learners, key=lambda learner: learner.n_rows_).classes_
+
+
+def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Classes that may still be text, as given, in the kind of those that are known."""
+    as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
+    return classes_from_text(classes, known.dtype.kind) if as_given else classes
+
+
+def names_of(learners: Sequence[MergingLearner[S]]) -> list[Any]:
+    """The names of the features in the widest model; empty if they have none."""
+    names = max(learners, key=lambda learner: learner.n_features_in_).feature_names
+    return [] if names is None else names.tolist()
+
+
+# ---- what the models have
+
+
+def touched_ids(learner: MergingLearner[Any]) -> I64:
+    """The ids of the features that a model knows something of."""
+    memory = learner.memory
+    if not memory.addresses.direct:
+        return memory.addresses.ids[: memory.addresses.used]
+    state = memory.state._asdict()
+    arrays = [state[name] for name in learner.per_feature]
+    if memory.standardizes:
+        arrays += [memory.moments.first, memory.moments.second]
+    columns = [column for array in arrays for column in np.atleast_2d(array.T)]
+    found = [np.empty(0, np.int64)]
+    for at in range(0, memory.room(), CHUNK):
+        found.append(at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns))))
+    return np.concatenate(found)
+
+
+def union(a: I64, b: I64) -> I64:
+    """The ids in a or b, ascending: fast where both ascend nearly, as they do here."""
+    ids = np.sort(np.concatenate([a, b]), kind="stable")
+    return ids[np.diff(ids, prepend=-1) > 0]
+
+
+def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, NDArray[Any]]:
+    """Which of some ids a model has room for, and the positions of those."""
+    positions = find(memory.addresses, ids)
+    known = (positions >= 0) & (positions < memory.room())
+    return known, positions[known]
+
+
+def estimates_of(learner: MergingLearner[S], ids: I64) -> Estimates:
+    """What a model knows of the weights of some features, which may be nothing."""
+    memory = learner.memory
+    known, positions = taken(memory, ids)
+    stored = learner._stored(memory.state, positions)
+    estimates = Estimates(*(np.zeros((ids.size, memory.state.bias.shape[0])) for _ in Estimates._fields))
+    estimates.excess[known] = stored.excess * learner._scale(memory.state)
+    estimates.weight[known] = stored.weight
+    return estimates
+
+
+def intercept_of(learner: MergingLearner[S]) -> Estimates:
+    """What a model knows of the weights of the intercept."""
+    state = learner.memory.state
+    return Estimates(state.bias[:, 1] * learner._scale(state), state.bias[:, 0])
+
+
+def in_chunks(work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64) -> list[NDArray[Any]]:
+    """The arrays that ``work`` gives for all ids, which it gets a part at a time."""
+    parts = [work(ids[at : at + CHUNK]) for at in range(0, max(1, ids.size), CHUNK)]
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+
+
+def best_positions(keys: F64, budget: int) -> I64:
+    """Where the largest keys are, of equal ones the first; never one of minus infinity."""
+    cut = -np.inf
+    if keys.size > budget:
+        cut = np.partition(keys, keys.size - budget)[keys.size - budget]
+    above = np.flatnonzero(keys > cut)
+    level = np.flatnonzero(keys == cut) if cut > -np.inf else above[:0]
+    return np.concatenate([above, level[: budget - above.size]])
+
+
+# ---- counts and moments
+
+
+def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """What the base has, and what every part has beyond it."""
+    base, *parts = arrays
+    total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
+    return total
+
+
+def merged_labels(learners: Sequence[MergingLearner[S]]) -> Labels:
+    """Classes and how often each was met; of the last label there is none."""
+    labels = Labels(classes_of(learners))
+    labels.counts = added([learner.memory.labels.counts for learner in learners])
+    changes = added([learner.memory.labels.order for learner in learners])[0]
+    labels.order = np.array([changes, NONE_YET])
+    return labels
+
+
+def merged_moments(memories: Sequence[RowMemory[S]], ids: I64) -> Moments:
+    """The moments of all rows, for the features of a merged model."""
+    moments = [memory.moments for memory in memories]
+    kinds = {int(one.dense[0]) for one in moments} - {-1}
+    if len(kinds) > 1:
+        raise UsageError("some parts learned dense rows and some sparse ones; keep to one kind to standardise")
+    seen = [one.seen for one in moments]
+    dense = np.array([max(kinds, default=-1)])
+
+    def per_feature(some: I64) -> tuple[F64, F64]:
+        sums = []
+        for memory in memories:
+            known, positions = taken(memory, some)
+            both = np.zeros((2, some.size))
+            both[:, known] = memory.moments.first[positions], memory.moments.second[positions]
+            sums.append(both)
+        return tuple(joined([float(one[0]) for one in seen], sums) if dense[0] == 1 else added(sums))
+
+    first, second = in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
+    return Moments(first, second, added(seen), dense, added([one.totals for one in moments]))
+
+
+def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
+    """Means and squared deviations over all rows, from those of the base and of the parts, which contain the base.
+
+    What a part has added to the base is found first: with n rows in the base and N in the part, of means m and M and
+    squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
+    """
+    base_rows, (base_mean, base_squares) = seen[0], sums[0]
+    groups = [(base_rows, base_mean, base_squares)]
+    for rows, (mean, squares) in zip(seen[1:], sums[1:], strict=True):
+        more = rows - base_rows
+        if more:
+            own_mean = mean + (mean - base_mean) * base_rows / more
+            between = (own_mean - base_mean) ** 2 * base_rows * more / rows
+            groups.append((more, own_mean, squares - base_squares - between))
+    sizes, means, within = (np.array(parts) for parts in zip(*groups, strict=True))
+    mean = sizes @ means / max(1.0, sizes.sum())
+    return np.stack([mean, np.maximum(0.0, within.sum(axis=0) + sizes @ (means - mean) ** 2)])

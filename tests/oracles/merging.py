@@ -1,0 +1,106 @@
+"""Merging models that learned different rows and went on from one base: natural deltas, feature by feature.
+
+A model is a dictionary: ``precision`` and ``weight``, per feature id and class, of every feature it has learned
+anything of, ``INTERCEPT`` among them; ``rows`` and other counts. A feature it does not have is of precision 1 and
+weight 0.
+
+With ``forget`` = H the precision above 1 of the base has decayed by 2 ** (-rows / H) in a part that learned so many
+rows, and in the merged model by the rows of all parts.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+INTERCEPT = -1
+
+
+def merge(
+    base: dict[str, Any],
+    parts: list[dict[str, Any]],
+    *,
+    n_classes: int = 2,
+    damp: bool = False,
+    forget: float | None = None,
+    criterion: str | None = None,
+    budget: int = 0,
+) -> dict[str, Any]:
+    """The merged model; with a ``criterion`` also what it keeps, ``scores`` by id, and how close a call that was."""
+    vectors = 1 if n_classes == 2 else n_classes
+    ids = set(base["precision"])
+    for part in parts:
+        ids |= set(part["precision"])
+    merged: dict[str, Any] = {"precision": {}, "weight": {}}
+    for j in sorted(ids):
+        merged["precision"][j] = []
+        merged["weight"][j] = []
+        for c in range(vectors):
+            p0, mu0 = of(base, j, c)
+            all_rows = sum(part["rows"] - base["rows"] for part in parts)
+            start = decayed(p0, all_rows, forget)
+            sum_of_precisions = 0.0
+            sum_of_products = 0.0
+            for part in parts:
+                p, mu = of(part, j, c)
+                before = decayed(p0, part["rows"] - base["rows"], forget)
+                sum_of_precisions += p - before
+                sum_of_products += p * mu - before * mu0
+            if damp:
+                sum_of_precisions /= sqrt(len(parts))
+                sum_of_products /= sqrt(len(parts))
+            precision = start + sum_of_precisions
+            merged["precision"][j].append(precision)
+            merged["weight"][j].append((start * mu0 + sum_of_products) / precision)
+    for name in ("rows", "nonzeros", "mistakes", "updates"):
+        merged[name] = base[name] + sum(part[name] - base[name] for part in parts)
+    if criterion is not None:
+        keep(merged, [base, *parts], criterion, budget)
+    return merged
+
+
+def of(model: dict[str, Any], j: int, c: int) -> tuple[float, float]:
+    """Precision and weight of a feature in a model."""
+    if j not in model["precision"]:
+        return 1.0, 0.0
+    return model["precision"][j][c], model["weight"][j][c]
+
+
+def decayed(precision: float, rows: int, forget: float | None) -> float:
+    return precision if forget is None else 1 + (precision - 1) * 2 ** (-rows / forget)
+
+
+def keep(merged: dict[str, Any], models: list[dict[str, Any]], criterion: str, budget: int) -> None:
+    """Keep the best features; by confidence the others lose their weights."""
+    keys = {}
+    for j in merged["precision"]:
+        if j != INTERCEPT:
+            keys[j] = key_of(merged["precision"][j], merged["weight"][j], criterion)
+    ranking = sorted(keys, key=lambda j: (-keys[j], j))
+    kept = ranking[:budget]
+    merged["scores"] = {j: keys[j] for j in kept}
+    merged["closest_call"] = float("inf")
+    for j in ranking[budget:]:
+        alike = [[of(model, j, c) for c in range(len(merged["weight"][j]))] for model in models] == [
+            [of(model, kept[-1], c) for c in range(len(merged["weight"][j]))] for model in models
+        ]
+        if not alike:  # features alike in all models are equal in any arithmetic
+            gap = abs(keys[j] - keys[kept[-1]]) / max(1.0, abs(keys[j]))
+            merged["closest_call"] = min(merged["closest_call"], gap)
+        if criterion == "confidence":
+            merged["weight"][j] = [0.0 for _ in merged["weight"][j]]
+
+
+def key_of(precision: list[float], weight: list[float], criterion: str) -> float:
+    if criterion == "snr":
+        return sqrt(sum(mu**2 * p for p, mu in zip(precision, weight, strict=True)))
+    if len(precision) == 1:
+        return precision[0]
+    return -sum(1 / p for p in precision)
+
+
+def moments(rows: list[dict[int, float]], j: int) -> tuple[float, float, float, float]:
+    """Of the values of a feature, zeros included: sum, sum of squares, mean, sum of squared deviations from it."""
+    values = [x.get(j, 0.0) for x in rows]
+    mean = sum(values) / len(values)
+    return sum(values), sum(v**2 for v in values), mean, sum((v - mean) ** 2 for v in values)
