@@ -54,6 +54,7 @@ def merge(
             merged["weight"][j].append((start * mu0 + sum_of_products) / precision)
     for name in ("rows", "nonzeros", "mistakes", "updates"):
         merged[name] = base[name] + sum(part[name] - base[name] for part in parts)
+    merged["closest_call"] = float("inf")
     if criterion is not None:
         keep(merged, [base, *parts], criterion, budget)
     return merged
@@ -79,11 +80,9 @@ def keep(merged: dict[str, Any], models: list[dict[str, Any]], criterion: str, b
     ranking = sorted(keys, key=lambda j: (-keys[j], j))
     kept = ranking[:budget]
     merged["scores"] = {j: keys[j] for j in kept}
-    merged["closest_call"] = float("inf")
     for j in ranking[budget:]:
-        alike = [[of(model, j, c) for c in range(len(merged["weight"][j]))] for model in models] == [
-            [of(model, kept[-1], c) for c in range(len(merged["weight"][j]))] for model in models
-        ]
+        classes = range(len(merged["weight"][j]))
+        alike = all(of(model, j, c) == of(model, kept[-1], c) for model in models for c in classes)
         if not alike:  # features alike in all models are equal in any arithmetic
             gap = abs(keys[j] - keys[kept[-1]]) / max(1.0, abs(keys[j]))
             merged["closest_call"] = min(merged["closest_call"], gap)
@@ -99,8 +98,10 @@ def key_of(precision: list[float], weight: list[float], criterion: str) -> float
     return -sum(1 / p for p in precision)
 
 
-def moments(rows: list[dict[int, float]], j: int) -> tuple[float, float, float, float]:
-    """Of the values of a feature, zeros included: sum, sum of squares, mean, sum of squared deviations from it."""
+def moments(rows: list[dict[int, float]], j: int, dense: bool) -> tuple[float, float]:
+    """Sum and sum of squares of the values of a feature, if dense mean and sum of squared deviations; zeros count."""
     values = [x.get(j, 0.0) for x in rows]
     mean = sum(values) / len(values)
-    return sum(values), sum(v**2 for v in values), mean, sum((v - mean) ** 2 for v in values)
+    if dense:
+        return mean, sum((v - mean) ** 2 for v in values)
+    return sum(values), sum(v**2 for v in values)

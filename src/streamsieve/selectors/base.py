@@ -242,7 +242,8 @@ class Learner(ABC, Generic[B, M]):
     def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
         """One model of what several learned, each from rows of its own, all going on from the same ``base``.
 
-        ``damp`` weakens what they add, for parts that learned many rows since the base; for methods that merge.
+        For methods that merge. ``damp`` weakens what the parts add, where each learned many rows since the base. A
+        single part is given back as it is, its arrays shared.
         """
         raise UsageError(f"models of {cls.method} cannot be merged; learn all rows in one pass")
 

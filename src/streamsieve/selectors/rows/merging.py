@@ -7,11 +7,14 @@ Problem  all parts went on from one ``base`` and learned rows of their own. With
          then keep the best features, as many as the budget, by the learner's own key, ties to the lower id. A weight
          is a Gaussian, P and P mu are its natural parameters, and those of independent rows add up. A feature that a
          model has never seen has P = 1 and mu = 0. Damped, both sums are divided by the root of the number of parts:
-         for a few merges of many rows each, between which the parts have moved far from one another.
-         Where precision decays, P0 decays too: in the difference of part k as over the rows of k, in front of the sum
-         as over the rows of all parts. Without that a feature no part has seen would lose its precision once per part.
-Cost     per touched feature O(parts x classes) time and, beside the models, some 30 bytes; arrays as wide as the
-         largest id are read, never made.
+         for a few merges of many rows each, between which the parts move far from one another.
+         Where precision decays, so does P0: in the difference of part k over the rows of k, before the sum over the
+         rows of all parts. Otherwise a feature that no part has met would lose its precision once per part.
+Given    the models of base and parts, of one method, with the same parameters and the same given classes.
+Back     a model whose features are in a table (``addresses``): those touched, however wide the ids. Learning returns
+         to arrays as wide as the ids by itself, where they fit.
+Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
+         memory for the touched features, in models and result.
 
 Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features; means and squared
 deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
@@ -87,7 +90,7 @@ class MergingLearner(RowLearner[S]):
     @classmethod
     def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
         learners = continued(cls, base, parts)
-        if len(parts) == 1:  # it keeps what it keeps, where keys of features not seen for a while have changed since
+        if len(parts) == 1:  # it keeps what it keeps: a learner compares the features of a row, not all of them
             return learners[1].model()
         first = learners[0]
         memories = [learner.memory for learner in learners]
@@ -175,7 +178,7 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
         memory, first = learner.memory, learners[0].memory
         own_classes, own_names = classes_like(memory.labels.classes, classes), names_of([learner])
         if not memory.labels.given:
-            raise UsageError(f"{name} found its classes on the way; models to merge start with classes=[...]")
+            raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
         if own_classes.tolist() != classes.tolist():
             raise UsageError(f"{name} has the classes {own_classes.tolist()}, not {classes.tolist()}")
         if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
@@ -224,7 +227,7 @@ def touched_ids(learner: MergingLearner[Any]) -> I64:
 
 
 def union(a: I64, b: I64) -> I64:
-    """The ids in a or b, ascending: fast where both ascend nearly, as they do here."""
+    """The ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
     ids = np.sort(np.concatenate([a, b]), kind="stable")
     return ids[np.diff(ids, prepend=-1) > 0]
 
@@ -265,8 +268,8 @@ def best_positions(keys: F64, budget: int) -> I64:
     if keys.size > budget:
         cut = np.partition(keys, keys.size - budget)[keys.size - budget]
     above = np.flatnonzero(keys > cut)
-    level = np.flatnonzero(keys == cut) if cut > -np.inf else above[:0]
-    return np.concatenate([above, level[: budget - above.size]])
+    equal = np.flatnonzero(keys == cut) if cut > -np.inf else above[:0]
+    return np.concatenate([above, equal[: budget - above.size]])
 
 
 # ---- counts and moments
@@ -280,7 +283,7 @@ def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def merged_labels(learners: Sequence[MergingLearner[S]]) -> Labels:
-    """Classes and how often each was met; of the last label there is none."""
+    """The classes and how often each was met; which was the last has no meaning."""
     labels = Labels(classes_of(learners))
     labels.counts = added([learner.memory.labels.counts for learner in learners])
     changes = added([learner.memory.labels.order for learner in learners])[0]

@@ -230,7 +230,7 @@ class SOFSLearner(MergingLearner[SofsState]):
         self, state: SofsState, positions: NDArray[np.int64], ids: NDArray[np.int64], estimates: Estimates
     ) -> None:
         keys = self._keys(estimates)
-        order = np.lexsort((-ids, keys))  # as they would leave: so every slot is at its place in the heap
+        order = np.lexsort((-ids, keys))  # the first to leave first, which is a heap
         kept, slots = order.size, np.arange(order.size)
         flags_of(state)[positions[order]] = -1 - slots
         state.counts[KEPT] = kept
