@@ -227,7 +227,8 @@ class RowMemory(Generic[S]):
             grid = self.curve.grid
             if not grid.size or (np.diff(grid) <= 0).any() or grid[-1] != self.budget:
                 raise ValueError("the grid of its curve does not end at the budget")
-        if ids.size != np.unique(ids).size or (not ids.size and used > max(self.width, 1)):
+        twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
+        if twice or (not ids.size and used > max(self.width, 1)):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes)
