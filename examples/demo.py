@@ -26,7 +26,10 @@ def main() -> None:
     for line in record.selection.ranked()[:10]:
         print(f"  feature {line['feature']:<6} {line['score']:8.2f}")
     print(f"held-out accuracy with these {len(record.selection)}: {record.test_accuracy:.1%}")
-    print(f"learned in {record.seconds['total']:.2f} s; the run was saved to {RUN}/ (see README: apply, predict)")
+    seconds = record.seconds
+    print(f"read in {seconds['read']:.2f} s, learned in {seconds['learn']:.2f} s", end="")
+    print(f"; compiled, once, in {seconds['compile']:.1f} s" if seconds["compile"] else "")
+    print(f"the run was saved to {RUN}/ (see README: apply, predict)")
 
 
 if __name__ == "__main__":
