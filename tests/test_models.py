@@ -122,14 +122,11 @@ def test_a_compressed_archive_is_refused() -> None:
         Model.from_bytes(data)
 
 
-def test_an_array_that_says_it_is_larger_than_it_is_takes_no_memory() -> None:
-    def lie(content: bytes) -> bytes:
-        shape = b"(4,)"
-        assert shape in content
-        return content.replace(shape, b"(9999999999,)".ljust(len(shape)))[: len(content) + 9]
-
-    data = repacked(trained("sofs").model().to_bytes(), "state.weight.npy", lie)
-    with pytest.raises(ss.DataError, match=r"shape|header"):
+def test_an_array_that_says_it_is_larger_than_it_is_is_refused_before_it_is_made() -> None:
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
+    data = repacked(trained("sofs").model().to_bytes(), "state.weight.npy", lambda _: header.getvalue() + bytes(32))
+    with pytest.raises(ss.DataError, match=r"does not hold what its shape .* says"):
         Model.from_bytes(data)
 
 

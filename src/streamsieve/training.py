@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -55,7 +56,7 @@ class Training:
     trace: Trace = field(default_factory=list)
 
 
-class Feed(Generic[B]):
+class Feed(ABC, Generic[B]):
     """What a learner is fed with: the data in blocks of its kind. Blocks of rows or columns can be cut."""
 
     unit = "rows"
@@ -63,14 +64,17 @@ class Feed(Generic[B]):
     def __init__(self, source: DataSource, y: NDArray[Any] | None, total: int | None) -> None:
         self.source, self.y, self.total = source, y, total
 
+    @abstractmethod
     def blocks(self) -> Iterator[B]:
-        raise NotImplementedError
+        """All blocks, once more from the first."""
 
+    @abstractmethod
     def size(self, block: B) -> int:
-        raise NotImplementedError
+        """How many units a block has."""
 
+    @abstractmethod
     def part(self, block: B, start: int, stop: int) -> B:
-        raise NotImplementedError
+        """The units of a block from ``start`` to before ``stop``."""
 
 
 class RowFeed(Feed[RowBlock]):

@@ -255,3 +255,13 @@ def test_damaged_columns_are_refused(tmp_path, change, message):
     pq.write_table(pa.table(good).replace_schema_metadata({**metadata, "target": "[0]"}), tmp_path / "columns.parquet")
     with pytest.raises(ss.DataError, match="1 labels for 2 rows"):
         ss.open_source(tmp_path / "columns.parquet")
+
+
+def test_rows_that_fit_in_memory_are_not_surveyed(tmp_path, monkeypatch):
+    """Counting entries by ranges of ids is for the way over the disk alone."""
+    from streamsieve.sources import buckets
+
+    monkeypatch.setattr(buckets, "count_ranges", lambda *_: pytest.fail("nobody needs the counts"))
+    rows, y = some_rows()
+    write_rows(tmp_path / "rows.svm", Rows(rows, y).row_blocks(), n_features=60)
+    assert ss.SAOLA(measure="fisher_z").fit_source(ss.open_source(tmp_path / "rows.svm")).n_features_seen_ == 60

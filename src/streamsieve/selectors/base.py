@@ -176,7 +176,7 @@ class Learner(ABC, Generic[B, M]):
     def selection(self) -> Selection:
         """The selected features, with scores and names; its size is that of the selection."""
         indices, scores = self._selected()
-        names = self._names()
+        names = self.feature_names
         return Selection(indices, scores, None if names is None else names[indices])
 
     def findings(self) -> Findings:
@@ -189,10 +189,6 @@ class Learner(ABC, Generic[B, M]):
 
     @property
     def feature_names(self) -> NDArray[Any] | None:
-        """The names of all features, if they are known."""
-        return self._names()
-
-    def _names(self) -> NDArray[Any] | None:
         """The names of all features, if they are known."""
         return self.__dict__.get("feature_names_in_")
 
@@ -219,7 +215,7 @@ class Learner(ABC, Generic[B, M]):
         """All that was learned; its arrays are those learning goes on with, so copy it to keep it."""
         params = {name: _as_json(value) for name, value in self.parameters().items()}
         header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
-        names = self._names()
+        names = self.feature_names
         if names is not None:
             arrays |= texts_to_arrays(NAMES, names)
         return Model(self.method, params, header, arrays, note)
