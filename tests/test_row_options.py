@@ -165,7 +165,8 @@ def test_the_intercept_learns_what_no_feature_can_tell() -> None:
     random = np.random.default_rng(0)
     X = np.abs(random.standard_normal((2000, 3)))
     y = np.where(X[:, 0] > 0.7, 1, 0)
-    with_intercept, without = (ss.SOFS(1, fit_intercept=kind).fit(X, y) for kind in (True, False))
+    form: dict[str, Any] = {"gamma": 1.0, "normalize": False, "class_weight": None}  # centred, it would not be needed
+    with_intercept, without = (ss.SOFS(1, fit_intercept=kind, **form).fit(X, y) for kind in (True, False))
     assert with_intercept.score(X, y) > 0.85
     assert with_intercept.score(X, y) > without.score(X, y) + 0.1
     assert len(with_intercept.selection()) == 1
@@ -186,7 +187,7 @@ def test_class_weights_by_label_equal_weights_of_rows(tmp_path: Any) -> None:
     X, y = sparse_stream()
     labels = np.where(y > 0, "spam", "ham")
     by_class = ss.SOFS(7, class_weight={"spam": 3.0}).fit(X, labels)
-    by_row = ss.SOFS(7).fit(X, labels, sample_weight=np.where(y > 0, 3.0, 1.0))
+    by_row = ss.SOFS(7, class_weight=None).fit(X, labels, sample_weight=np.where(y > 0, 3.0, 1.0))
     assert by_class.decision_function(X).tolist() == by_row.decision_function(X).tolist()
     by_class.save(tmp_path / "model")
     assert ss.load(tmp_path / "model").class_weight == {"spam": 3.0}
