@@ -44,7 +44,7 @@ def test_a_document_without_the_markers_is_refused_and_kept(document: Path, text
 
 def test_the_document_has_a_place_for_every_section() -> None:
     text = report.DOCUMENT.read_text()
-    for name in ("peers", "scaling", "stages"):
+    for name in ("peers", "scaling", "stages", "clicks"):
         assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
     assert str(ROOT) not in text
 
