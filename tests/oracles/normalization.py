@@ -112,20 +112,20 @@ def prepared(rows: list[Values], most_values: int = 2**22) -> tuple[list[Values]
     """The rows as they are learned, all of them by the last choice made, and the closest call."""
     choice = choose(rows[: n_chosen_from(rows, most_values)])
     moments = Moments(choice.dense)
-    learned = []
-    closest_call = float("inf")
+    results = []
     for x in rows:
         moments.add(x)
-        row, call = scaled(x, choice, moments)
-        learned.append(row)
-        closest_call = min(closest_call, call)
-    return learned, closest_call
+        results.append(scaled(x, choice, moments))
+    return [row for row, _ in results], min((call for _, call in results), default=float("inf"))
 
 
-def prepared_to_predict(learned: list[Values], rows: list[Values], most_values: int = 2**22) -> list[Values]:
-    """Rows as they are scored after ``learned`` were learned: nothing is added to the moments."""
+def prepared_to_predict(
+    learned: list[Values], rows: list[Values], most_values: int = 2**22
+) -> tuple[list[Values], float]:
+    """Rows as they are scored after ``learned`` were learned: nothing is added to the moments; and the closest call."""
     choice = choose(learned[: n_chosen_from(learned, most_values)])
     moments = Moments(choice.dense)
     for x in learned:
         moments.add(x)
-    return [scaled(x, choice, moments)[0] for x in rows]
+    results = [scaled(x, choice, moments) for x in rows]
+    return [row for row, _ in results], min((call for _, call in results), default=float("inf"))

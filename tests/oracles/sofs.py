@@ -106,6 +106,7 @@ def learn(
     bias_evidence = [0.0 for _ in classes]
     keys: dict[int, float] = {}
     past: dict[int, list[Any]] = {}  # the updates a feature took part in, as (row, absolute value, snr: was it kept)
+    class_past: list[list[Any]] = [[] for _ in classes]  # the updates of a weight vector, as (row, direction)
     sizes = Sizes(criterion, forget)
     exact = gamma != "auto" and forget is None and criterion == "confidence"  # whether no key was ever rounded
     s = 1.0  # what forgetting has made of 1
@@ -130,6 +131,12 @@ def learn(
         """Whether equal keys are equal in any arithmetic: of features with the same past, or made without rounding."""
         return past[j] == past[k] or (exact and (evidence[j] == evidence[k] or on_grid(keys[j])))
 
+    def scores_are_alike(x: Values, c: int, d: int) -> bool:
+        """Whether equal scores of a row are equal in any arithmetic: nothing was added up, or the same."""
+        terms = [mu[j][i] for j in x if j in kept for i in (c, d)]
+        empty = not any(terms) and (z == 0 or not (class_past[c] or class_past[d]))
+        return empty or (c != d and class_past[c] == class_past[d])
+
     rows_so_far = 0
     for t, (x, code) in enumerate(rows):
         v = 1.0 if weights is None else weights[t]
@@ -148,10 +155,15 @@ def learn(
 
         score = scores({j: mu[j] for j in kept}, bias, x, z)
         ahead = lead(score, code, n_classes)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
         mistakes += ahead <= 0
+        alike = [[scores_are_alike(x, c, d) for d in classes] for c in classes]
+        if n_classes == 2:
+            closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=alike[0][0])
+        else:
+            level = [c for c in classes if c != code and score[c] == score[code]]
+            closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=all(alike[code][c] for c in level))
 
-        a, call = directions(score, code, n_classes, update)
+        a, call = directions(score, code, n_classes, update, alike)
         closest_call = min(closest_call, call)
         margin = 0.0
         for c in classes:
@@ -193,6 +205,8 @@ def learn(
         for c in classes:
             bias[c] += loss * a[c] * variance(bias_evidence[c]) * z / denominator
             bias_evidence[c] += a[c] ** 2 * z**2 / gamma_t
+            if a[c] != 0:
+                class_past[c].append((t, a[c]))
 
         for j in [j for j in sorted(x) if j not in kept]:
             if len(kept) < n_features_to_select:
@@ -248,8 +262,13 @@ def variance(evidence: float) -> float:
     return 1 / (1 + evidence)
 
 
-def directions(score: list[float], code: int, n_classes: int, update: str) -> tuple[list[float], float]:
-    """By how much each class steps (the alphas of equations 10 and 11), and the closest call among the scores."""
+def directions(
+    score: list[float], code: int, n_classes: int, update: str, alike: list[list[bool]] | None = None
+) -> tuple[list[float], float]:
+    """By how much each class steps (the alphas of equations 10 and 11), and the closest call among the scores.
+
+    ``alike`` says of which classes equal scores are a tie in any arithmetic; without it of all.
+    """
     if n_classes == 2:
         return [1.0 if code == 1 else -1.0], float("inf")
     closest_call = float("inf")
@@ -257,13 +276,15 @@ def directions(score: list[float], code: int, n_classes: int, update: str) -> tu
     rival = min(others, key=lambda c: (-score[c], c))
     for c in others:
         if c != rival:
-            closest_call = nearer(closest_call, score[c], score[rival], tie_is_real=True)
+            real = alike is None or alike[c][rival]
+            closest_call = nearer(closest_call, score[c], score[rival], tie_is_real=real)
     a = [0.0] * n_classes
     a[code] = 1.0
     a[rival] = -1.0
     if update == "uniform":
         for c in others:
-            closest_call = nearer(closest_call, score[c], score[code], tie_is_real=True)
+            real = alike is None or alike[c][code]
+            closest_call = nearer(closest_call, score[c], score[code], tie_is_real=real)
         level = [c for c in others if score[c] >= score[code]]
         if level:
             a[rival] = 0.0
