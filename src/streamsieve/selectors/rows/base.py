@@ -23,6 +23,8 @@ from ..base import (
     ClassWeight,
     Findings,
     Learner,
+    Prediction,
+    Predictor,
     Reads,
     Seed,
     count_of,
@@ -32,8 +34,10 @@ from ..base import (
     require_one_of,
 )
 from .addresses import find, table_addresses
+from .calibration import probabilities
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .inputs import NORMALIZATIONS, constant_now, constants_of, prepare
+from .meaning import classes_of_weights, majority
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
 
@@ -305,7 +309,19 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         curve = None
         if self.memory.curve is not None:
             curve = {name: values.tolist() for name, values in self.curve_.items()}
-        return Findings(self.mistakes_, self.updates_, curve)
+        return Findings(self.mistakes_, self.updates_, curve, details=self._meaning())
+
+    def _meaning(self) -> dict[str, Any]:
+        """What the selected features say: their weights, aligned with the selection, and the class of each."""
+        if not self.n_rows_:
+            return {}
+        ids, weights, _ = self._weights()
+        chosen = weights[np.searchsorted(ids, self._selected()[0])]
+        return {
+            "weights": (chosen[:, 0] if chosen.shape[1] == 1 else chosen).tolist(),
+            "speaks_for": classes_of_weights(chosen, self.classes_),
+            "majority": majority(self.memory.labels),
+        }
 
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""
@@ -344,9 +360,20 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
 
         return score
 
-    def predictor(self) -> Callable[[RowBlock], NDArray[Any]]:
+    def predictor(self) -> Predictor[RowBlock]:
         score = self.scorer()
-        return lambda block: self.classify(score(block))
+
+        def predict(block: RowBlock) -> Prediction:
+            scores = score(block)
+            return Prediction(self.classify(scores), scores, self.probabilities(scores))
+
+        return Predictor(self.classes_, predict)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
+        if self.classes_.size == 1:
+            return np.ones((scores.size, 1))
+        return probabilities(scores, self.memory.calibration)
 
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""

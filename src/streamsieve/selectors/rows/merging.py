@@ -40,6 +40,7 @@ from ..base import to_builtin
 from ..state import changed
 from .addresses import find, table_addresses
 from .base import RowLearner
+from .calibration import merged_calibration
 from .curves import rank_slots
 from .inputs import Moments
 from .memory import RowMemory, S
@@ -119,6 +120,7 @@ class MergingLearner(RowLearner[S]):
         memory.moments = merged_moments(memories, ids)
         memory.addresses = table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
+        memory.calibration = merged_calibration([one.calibration for one in memories])
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)
