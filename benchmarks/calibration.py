@@ -7,7 +7,7 @@ orders. `ECE` is the expected calibration error: test rows in 15 bins of equally
 mean over the bins of the distance between mean probability and frequency; for more than two classes by the
 probability of the class predicted. `log loss` is that of the probabilities, beside that of the class rates of the
 training rows for every row (`rate`), and beside the best that a logistic fit on the scores of the test rows themselves
-could do (`best`), for two classes.
+could do (`best`); for more than two classes, one slope for all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 
@@ -79,15 +81,15 @@ def measured(parts: Parts, k: int) -> tuple[float, ...]:
     scores, chances = selector.decision_function(parts.X_test), selector.predict_proba(parts.X_test)
     y, classes = parts.y_test, selector.classes_
     rates = np.tile([np.mean(parts.y == label) for label in classes], (len(y), 1))
-    best = np.nan
     if len(classes) == 2:
         error = calibration_error(chances[:, 1], y == classes[1])
-        fit = LogisticRegression(C=np.inf).fit(scores[:, None], y)
-        best = log_loss(y, fit.predict_proba(scores[:, None]), labels=classes)
+        best = LogisticRegression(C=np.inf).fit(scores[:, None], y).predict_proba(scores[:, None])
     else:
         error = calibration_error(chances.max(axis=1), selector.predict(parts.X_test) == y)
-    accuracy = accuracy_score(y, classes[chances.argmax(axis=1)])
-    return accuracy, error, log_loss(y, chances, labels=classes), log_loss(y, rates, labels=classes), best
+        found = minimize_scalar(lambda slope: log_loss(y, softmax(np.exp(slope) * scores, axis=1), labels=classes))
+        best = softmax(np.exp(found.x) * scores, axis=1)
+    losses = (log_loss(y, each, labels=classes) for each in (chances, rates, best))
+    return accuracy_score(y, classes[chances.argmax(axis=1)]), error, *losses
 
 
 def main() -> None:
@@ -97,8 +99,7 @@ def main() -> None:
         orders = [parts_of(options.data, name, order) for order in range(ORDERS)]
         for k in BUDGETS[name]:
             accuracy, *others = np.mean([measured(parts, k) for parts in orders], axis=0)
-            cells = ["" if np.isnan(value) else f"{value:.3f}" for value in others]
-            lines.append([name, str(k), f"{accuracy:.1%}", *cells])
+            lines.append([name, str(k), f"{accuracy:.1%}", *(f"{value:.3f}" for value in others)])
             print(*lines[-1], file=sys.stderr, flush=True)
     print(table(["set", "k", "accuracy", "ECE", "log loss", "rate", "best"], lines))
 

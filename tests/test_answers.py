@@ -113,7 +113,7 @@ def test_a_feature_speaks_for_the_class_that_it_is_found_in(tmp_path: Path) -> N
         assert dict(zip(record.selection.indices.tolist(), record.details["speaks_for"], strict=True)) == spoken
         coef = record.selector.coef_.toarray()[:, record.selection.indices]
         np.testing.assert_array_equal(np.atleast_2d(np.array(record.details["weights"]).T), coef)
-        table = list(csv.DictReader((folder / "selection.csv").open()))
+        table = list(csv.DictReader((folder / "selection.csv").read_text().splitlines()))
         assert list(table[0]) == ["feature", "score", "name", "weight", "class"]
         assert {int(line["feature"]): line["class"] for line in table} == spoken
         best = np.array(coef).max(axis=0) if len(spoken) == 3 else coef[0]
@@ -208,6 +208,26 @@ def test_scores_that_separate_the_classes_keep_a_finite_slope() -> None:
     assert 0.9 < probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
 
 
+def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None:
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 2000)
+    scores = random.standard_normal(2000) * np.where(np.arange(2000) < 20, 1e-6, 1.0)
+    calibration = start_calibration()
+    calibrate(scores[:, None], y, np.ones(2000), calibration)
+    assert abs(probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
+
+
+def test_rows_without_a_score_do_not_count() -> None:
+    random = np.random.default_rng(0)
+    scores, y = random.standard_normal((200, 1)), random.integers(0, 2, 200)
+    one, other = start_calibration(), start_calibration()
+    calibrate(scores, y, np.ones(200), one)
+    spread = np.repeat(scores, 2, axis=0)
+    spread[1::2] = np.nan
+    calibrate(spread, np.repeat(y, 2), np.ones(400), other)
+    np.testing.assert_array_equal(one, other)
+
+
 def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
     random = np.random.default_rng(0)
     scores, y = random.normal(-1.0, 0.1, 5000), (random.random(5000) < 0.03).astype(np.int64)
@@ -274,7 +294,7 @@ def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
     rate = 0.03
     for data, test, worst_error, least_gain in (
         (TRAIN, TEST, 0.08, 0.3),
-        ("synthetic:clicks?rows=60000", "synthetic:clicks?rows=60000&seed=1", 0.2 * rate, 0.05),
+        ("synthetic:clicks?rows=60000", "synthetic:clicks?rows=60000&seed=1", 0.25 * rate, 0.05),
     ):
         selector = ss.SOFS(30, class_weight=weight).fit_source(ss.open_source(data), classes=[-1, 1])
         predictor = selector.predictor()

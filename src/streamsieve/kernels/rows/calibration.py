@@ -14,7 +14,9 @@ ENTRIES = 8
 
 PRIOR = 0.1  # rows of evidence for no change, in every step
 LONGEST_STEP = 1.0  # of the log odds of a score of usual size
-SMALLEST_SLOPE = 0.01  # of the log odds, per score of usual size: a larger score never means a smaller probability
+# The slope stays within these bounds, over the usual size of scores: a larger score never means a smaller probability,
+# and scores that become a thousand times larger, as those of first rows may, are not taken for certainties.
+SMALLEST_SLOPE, LARGEST_SLOPE = 0.01, 20.0
 
 
 @kernel
@@ -61,18 +63,22 @@ def calibrate(scores: F64, codes: I64, weights: F64, calibration: F64) -> None:
             step_of_two(centred[0], codes[row], doubt, weight, size, calibration)
         else:
             step_of_many(centred, codes[row], doubt, weight, size, calibration, chances)
-        calibration[SLOPE] = max(calibration[SLOPE], SMALLEST_SLOPE / size)
+        calibration[SLOPE] = min(max(calibration[SLOPE], SMALLEST_SLOPE / size), LARGEST_SLOPE / size)
 
 
 @kernel
 def step_of_two(score: float, code: int, doubt: float, weight: float, size: float, calibration: F64) -> None:
-    """One Newton step of slope and offset; both solved for at once, no further than ``LONGEST_STEP``."""
-    chance = 1.0 / (1.0 + np.exp(-(calibration[SLOPE] * score + calibration[OFFSET])))
-    spread = weight * chance * (1.0 - chance)
+    """One Newton step of slope and offset; both solved for at once, no further than ``LONGEST_STEP``.
+
+    Written by the chance of the wrong class, so that swapping the classes changes signs and nothing else.
+    """
+    sign = 1.0 if code == 1 else -1.0
+    wrong = 1.0 / (1.0 + np.exp(sign * (calibration[SLOPE] * score + calibration[OFFSET])))
+    spread = weight * wrong * (1.0 - wrong)
     calibration[CURVATURE] += spread * score * score
     calibration[MIXED] += spread * score
     calibration[FLATNESS] += spread
-    pull = weight * ((1.0 - doubt if code == 1 else doubt) - chance)
+    pull = sign * weight * (wrong - doubt)
     by_slope, mixed = calibration[CURVATURE] + PRIOR * calibration[SQUARE], calibration[MIXED]
     by_offset = calibration[FLATNESS] + PRIOR
     determinant = by_slope * by_offset - mixed * mixed
