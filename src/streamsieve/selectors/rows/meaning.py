@@ -17,7 +17,7 @@ def classes_of_weights(weights: NDArray[np.float64], classes: NDArray[Any]) -> l
     """
     codes = (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
     labels = classes[np.minimum(codes, classes.size - 1)].tolist()
-    silent: NDArray[np.bool_] = ~weights.any(axis=1)
+    silent = ~(weights != 0).any(axis=1)
     return [None if nothing else label for label, nothing in zip(labels, silent.tolist(), strict=True)]
 
 

@@ -26,6 +26,7 @@ from .addresses import (
     refuse_beyond_memory,
     table_addresses,
 )
+from .auto_scaling import AutoScaling
 from .calibration import check_calibration, start_calibration
 from .inputs import Moments, start_moments
 
@@ -66,6 +67,7 @@ class RowMemory(Generic[S]):
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
+    scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
@@ -187,8 +189,16 @@ class RowMemory(Generic[S]):
             "budget": self.budget,
             "used": self.addresses.used,
             "warned": self.warned,
-            "random": [self.random.bit_generator.state, self.attribute_random.bit_generator.state],
+            "random": self.random_states(),
+            **({} if self.scaling is None else self.scaling.header()),
         }
+
+    def random_states(self) -> list[Any]:
+        """Where both random generators are."""
+        return [self.random.bit_generator.state, self.attribute_random.bit_generator.state]
+
+    def set_random_states(self, states: list[Any]) -> None:
+        self.random.bit_generator.state, self.attribute_random.bit_generator.state = states
 
     def arrays(self) -> Arrays:
         used, classes = self.addresses.used, self.labels.classes
@@ -200,6 +210,7 @@ class RowMemory(Generic[S]):
             arrays[holder + name] = array[:used]
         return {
             **arrays,
+            **({} if self.scaling is None else self.scaling.arrays()),
             "ids": self.addresses.ids[:used],
             "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
             "label_counts": self.labels.counts,
@@ -223,9 +234,13 @@ class RowMemory(Generic[S]):
             "width": self.width,
         }
         expected = {STATE + name: wanted for name, wanted in schema.items()} | self._common_schema(ids.size > 0)
+        if self.scaling is not None:
+            expected |= self.scaling.schema(header)
         sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        if self.scaling is not None:
+            self.scaling = AutoScaling.restored(header, arrays, self.width)
         if self.curve is not None:
             self.curve = Curve(*(arrays[CURVE + name] for name in Curve._fields))
             grid = self.curve.grid
@@ -240,7 +255,7 @@ class RowMemory(Generic[S]):
         check_calibration(self.calibration)
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
-        self.random.bit_generator.state, self.attribute_random.bit_generator.state = header["random"]
+        self.set_random_states(header["random"])
         if ids.size:
             self.grow(self.addresses.ids.size)
 
@@ -256,7 +271,7 @@ class RowMemory(Generic[S]):
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),
             MOMENTS + "dense": Field(np.int64, (1,), -1, 2),
-            MOMENTS + "totals": Field(np.float64, (2,), 0),
+            MOMENTS + "totals": Field(np.float64, (4,), 0),
         }
         if self.curve is not None:
             schema |= {
