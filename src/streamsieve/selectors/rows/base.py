@@ -40,7 +40,7 @@ from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
 from .calibration import probabilities, swapped
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .inputs import AUTO, INTERCEPT_SHARE, NORMALIZATIONS, UNIT_LENGTH, Lengths, standardized
-from .meaning import classes_of_weights, majority
+from .meaning import meaning
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
 
@@ -389,19 +389,9 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         curve = None
         if self.memory.curve is not None:
             curve = {name: values.tolist() for name, values in self.curve_.items()}
-        return Findings(self.mistakes_, self.updates_, curve, details=self._meaning())
-
-    def _meaning(self) -> dict[str, Any]:
-        """What the selected features say: their weights, aligned with the selection, and the class of each."""
-        if not self.n_rows_:
-            return {}
         ids, weights, _ = self._weights()
         chosen = weights[np.searchsorted(ids, self._selected()[0])]
-        return {
-            "weights": (chosen[:, 0] if chosen.shape[1] == 1 else chosen).tolist(),
-            "speaks_for": classes_of_weights(chosen, self.classes_),
-            "majority": majority(self.memory.labels),
-        }
+        return Findings(self.mistakes_, self.updates_, curve, details=meaning(chosen, self.memory.labels))
 
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""
