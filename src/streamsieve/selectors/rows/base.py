@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError, UsageError
 from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES, UPDATES
 from ...kernels.rows.scaling import NORMS, ROWS
@@ -24,6 +25,8 @@ from ..base import (
     ClassWeight,
     Findings,
     Learner,
+    Prediction,
+    Predictor,
     Reads,
     Seed,
     count_of,
@@ -34,8 +37,10 @@ from ..base import (
 )
 from .addresses import find, table_addresses
 from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
+from .calibration import probabilities, swapped
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .inputs import AUTO, INTERCEPT_SHARE, NORMALIZATIONS, UNIT_LENGTH, Lengths, standardized
+from .meaning import meaning
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
 
@@ -231,6 +236,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         codes, swap = self.memory.labels.encode(block.y, block.origin)
         if swap:
             self._negate(self.memory.state)
+            self.memory.calibration = swapped(self.memory.calibration)
         at = 0
         while at < block.n_rows:
             scaling = self.memory.scaling
@@ -275,6 +281,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         """Learn rows of these classes, in pieces: to rank kept features in between, and to stay in the cache."""
         memory = self.memory
         weights = row_weights(codes, block.sample_weight, self.class_weight, memory.labels)
+        sample_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
         memory.labels.count(codes)
         memory.counts[1] += block.n_nonzero
         at = 0
@@ -287,6 +294,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
             known = codes[at:stop], weights[at:stop], *self._lengths(piece), scores
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
             self._update(memory.state, memory.addresses.ids, rows, memory.curve)
+            calibrate(scores, rows.codes, sample_weights[at:stop], memory.calibration)
             memory.counts[0] += piece.n_rows
             if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
                 ids, _, ranks = self._kept(memory.state)
@@ -383,7 +391,9 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         curve = None
         if self.memory.curve is not None:
             curve = {name: values.tolist() for name, values in self.curve_.items()}
-        return Findings(self.mistakes_, self.updates_, curve)
+        ids, weights, _ = self._weights()
+        chosen = weights[np.searchsorted(ids, self._selected()[0])]
+        return Findings(self.mistakes_, self.updates_, curve, details=meaning(chosen, self.memory.labels))
 
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""
@@ -424,9 +434,20 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
 
         return score
 
-    def predictor(self) -> Callable[[RowBlock], NDArray[Any]]:
+    def predictor(self) -> Predictor[RowBlock]:
         score = self.scorer()
-        return lambda block: self.classify(score(block))
+
+        def predict(block: RowBlock) -> Prediction:
+            scores = score(block)
+            return Prediction(self.classify(scores), scores, self.probabilities(scores))
+
+        return Predictor(self.classes_, predict)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
+        if self.classes_.size == 1:
+            return np.ones((scores.size, 1))
+        return probabilities(scores, self.memory.calibration)
 
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""

@@ -27,6 +27,7 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
+from .calibration import check_calibration, start_calibration
 from .inputs import Moments, start_moments
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
@@ -70,6 +71,7 @@ class RowMemory(Generic[S]):
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    calibration: NDArray[np.float64] = field(default_factory=start_calibration)  # of probabilities
     warned: bool = False  # of rows sorted by class
 
     # ---- room for every feature met
@@ -224,6 +226,7 @@ class RowMemory(Generic[S]):
             "label_counts": self.labels.counts,
             "label_order": self.labels.order,
             "counts": self.counts,
+            "calibration": self.calibration,
         }
 
     def restore(
@@ -231,6 +234,7 @@ class RowMemory(Generic[S]):
     ) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         n_classes = self.labels.n_classes
+        arrays = {"calibration": start_calibration(), **arrays}  # earlier versions had none
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -257,7 +261,8 @@ class RowMemory(Generic[S]):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes)
-        self.counts = arrays["counts"]
+        self.counts, self.calibration = arrays["counts"], arrays["calibration"]
+        check_calibration(self.calibration)
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
@@ -271,6 +276,7 @@ class RowMemory(Generic[S]):
             "label_counts": Field(np.int64, ("classes",), 0),
             "label_order": Field(np.int64, (2,), -1),
             "counts": Field(np.int64, (2,), 0),
+            "calibration": Field(np.float64, self.calibration.shape),
             MOMENTS + "first": Field(np.float64, per_feature),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),
