@@ -263,17 +263,19 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         left = None if warm_up.ended else warm_up
         scaling.warm_up = left
         if not choice.same_as(scaling.choice):
-            self._start_again()
+            self._start_again(rows[0].indices)
             self.memory.set_random_states(warm_up.random)
             self.memory.scaling = AutoScaling.start(choice, left)
             self._learn(*rows)
 
-    def _start_again(self) -> None:
-        """Forget what was learned, but not which classes there are; the memory of before is free after that."""
+    def _start_again(self, touched: NDArray[Any]) -> None:
+        """Forget what was learned, but not which classes there are; ``touched`` are the ids of all features met."""
         old = self.memory
         old.labels.counts[:] = 0
-        self._memory = self._fresh(old.labels, old.declared_width, old.budget)
-        self._memory.warned = old.warned
+        memory = self._memory = self._fresh(old.labels, old.declared_width, old.budget)
+        memory.warned = old.warned
+        if old.addresses.direct:
+            memory.take_cleared(old, touched)
 
     def _learn(self, block: RowBlock, codes: NDArray[np.int64]) -> None:
         """Learn rows of these classes, in pieces: to rank kept features in between, and to stay in the cache."""

@@ -95,6 +95,16 @@ class RowMemory(Generic[S]):
             self.grow(self.addresses.ids.size)
         return block.derived(indices=positions)
 
+    def take_cleared(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
+        """Take over the arrays of a memory whose positions are ids, without what it knew of the features touched.
+
+        Arrays as wide as a billion ids are costly to get from the system a second time.
+        """
+        for holder, name, array in old._per_feature_arrays():
+            array[touched] = 0
+            self._put(holder, name, array)
+        self.addresses, self.width = old.addresses, old.width
+
     def known_part(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, without features that were never seen."""
         positions = find(self.addresses, block.indices)
