@@ -128,7 +128,7 @@ def newness(weight: float, total: float) -> float:
 
 @kernel
 def bounded(slope: float, square: float) -> float:
-    """A slope within its bounds for scores of this mean square; 0, where there was none yet, becomes 1 over their size."""
+    """A slope within its bounds for scores of this mean square; where there was none yet, 1 over their size."""
     if slope == 0.0:
         return float(1.0 / np.sqrt(square))
     if slope < 0.0 or slope * slope * square < SMALLEST_SLOPE * SMALLEST_SLOPE:
