@@ -16,6 +16,7 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES, UPDATES
 from ...kernels.rows.scores import score_rows
 from ...model import Arrays, Schema
+from ...selection import Selection
 from ...sources.base import DataSource, Missing, Source
 from ...targets import Labels
 from ..base import (
@@ -31,8 +32,10 @@ from ..base import (
     require,
     require_one_of,
 )
+from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
+from .diagnosis import remarks_on_rows
 from .inputs import NORMALIZATIONS, constant_now, constants_of, prepare
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
@@ -306,6 +309,22 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if self.memory.curve is not None:
             curve = {name: values.tolist() for name, values in self.curve_.items()}
         return Findings(self.mistakes_, self.updates_, curve)
+
+    def diagnosis(self, look: Look) -> list[Remark]:
+        return [*super().diagnosis(look), *remarks_on_rows(self, look)]
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        """The sizes of the weights, equal for equal columns that were kept over the same rows."""
+        if self.reads_what_it_asks:
+            return None
+        ids, weights, _ = self._weights()
+        return np.abs(weights[np.searchsorted(ids, selection.indices)])
+
+    def _advice_if_empty(self) -> str:
+        return "try the method sofs" if self.n_nonzero_ and self.method != "sofs" else super()._advice_if_empty()
+
+    def _advice_if_all(self) -> str:
+        return "try n_features_to_select='auto'" if "curve" in self.parameter_names() else super()._advice_if_all()
 
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""

@@ -35,6 +35,7 @@ from ...errors import UsageError
 from ...kernels.rows.members import MISTAKES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
+from ...selection import Selection
 from ...targets import NONE_YET, Labels, classes_from_text
 from ..base import to_builtin
 from ..state import changed
@@ -86,6 +87,10 @@ class MergingLearner(RowLearner[S]):
         return 1.0
 
     # ---- merging
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
+        """The precisions, equal for equal columns whenever they were kept."""
+        return estimates_of(self, selection.indices).excess
 
     @classmethod
     def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
