@@ -50,9 +50,6 @@ class ReliefFLearner(MatrixLearner):
         require_budget(self.n_features_to_select)
         require_one_of("scale", self.scale, SCALES)
 
-    def _advice_if_empty(self) -> str:
-        return "try the method local-learning"
-
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
         total, done = 2 * len(slices(n_features)), count(1)
@@ -115,9 +112,6 @@ class IReliefLearner(MatrixLearner):
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
         require_one_of("scale", self.scale, SCALES)
-
-    def _advice_if_empty(self) -> str:
-        return "try the method local-learning"
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size

@@ -16,26 +16,31 @@ if TYPE_CHECKING:
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
 FEW_FEATURES = 20  # with so few, more may help
-STANDARD_ERRORS = 2.0  # by which predictions must be better than chance
-JUDGED_FROM = 0.15  # of perfect: what is better than chance in a stream that is long enough to be judged
+STANDARD_ERRORS = 2.0  # by which predictions must be better
+JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at most in rows enough to be judged by
+LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 
-def better_than_chance(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
-    """Whether predictions know more than how often each class occurs; None where there are too few rows to say.
+def better_than_majority(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
+    """Whether predictions are clearly better than the largest class for all rows; None where there are too few to say.
 
-    ``hits`` and ``rows`` are right predictions and rows by class. Predictions that have nothing to do with the classes,
-    always the largest one for instance, are right in fractions of the classes that add up to 1, however unequal the
-    classes are and whatever weights they have. What is above 1 is knowledge, up to the number of classes less 1.
+    ``hits`` and ``rows`` are right predictions and rows by class. Fewer mistakes are better; but where one class is
+    rare, good predictions may cost mistakes. So these count too: predictions that have nothing to do with the classes,
+    always the largest for instance, are right in fractions of the classes that add up to 1, however unequal the classes
+    are. What is above 1 is knowledge, at most the number of classes less 1.
     """
     met = rows > 0
     hits, rows = hits[met], rows[met]
-    most = rows.size - 1
+    total, most = rows.sum(), rows.size - 1
     if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * most:
         return None
-    right = hits / rows
-    cautious = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
-    error = np.sqrt((cautious * (1.0 - cautious) / rows).sum())
-    return bool(right.sum() - 1.0 > STANDARD_ERRORS * error)
+    mistakes, of_majority = total - hits.sum(), total - rows.max()
+    if mistakes < of_majority - STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total)):
+        return True
+    knowledge = (hits / rows).sum() - 1.0
+    fractions = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
+    error = np.sqrt((fractions * (1.0 - fractions) / rows).sum())
+    return bool(knowledge > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
 
 
 def remarks_on_rows(learner: RowLearner[Any], look: Look) -> list[Remark]:
