@@ -32,8 +32,8 @@ from data import load, parser
 SEEDS = 5
 ROW_SETS = ("20news_rec_sci", "20news_comp_sci", "farm-ads")
 ROW_FORMS: dict[str, dict[str, Any]] = {
-    "neither": {"fit_intercept": False},
-    "intercept": {"fit_intercept": True},
+    "neither": {"fit_intercept": False, "class_weight": None},
+    "intercept": {"fit_intercept": True, "class_weight": None},
     "balanced": {"fit_intercept": False, "class_weight": "balanced"},
     "both": {"fit_intercept": True, "class_weight": "balanced"},
 }

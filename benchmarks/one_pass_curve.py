@@ -44,7 +44,7 @@ def main() -> None:
         order = np.random.default_rng(0).permutation(len(y))
         X, y = X[order], y[order]
         grid = [k for k in GRID if k <= X.shape[1]]
-        form: dict[str, Any] = {"normalize": "l2", "gamma": 0.1}
+        form: dict[str, Any] = {"normalize": "l2", "gamma": 0.1, "class_weight": None}
         one = ss.SOFS(grid[-1], curve=grid, **form).fit(X, y)
         own = [100 * (1 - (run := ss.SOFS(k, **form).fit(X, y)).mistakes_ / run.n_rows_) for k in grid]
         auto = ss.SOFS("auto", curve=grid, **form).fit(X, y).n_features_selected_

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the sections of a document, tables, the penalty that a peer is given."""
+"""What the benchmarks share: the sections of a document, tables, the penalty that a peer is given, stored figures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import batch
 import report
 from contestants import Problem, ScikitLearn, cut, tune
 from streamsieve import workflow
@@ -44,7 +45,7 @@ def test_a_document_without_the_markers_is_refused_and_kept(document: Path, text
 
 def test_the_document_has_a_place_for_every_section() -> None:
     text = report.DOCUMENT.read_text()
-    for name in ("peers", "scaling", "stages"):
+    for name in ("peers", "scaling", "stages", "clicks"):
         assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
     assert str(ROOT) not in text
 
@@ -78,3 +79,20 @@ def test_a_peer_is_tuned_to_no_fewer_features_than_asked_for(tmp_path: Path) -> 
     assert 50 <= model.nonzero <= 60
     assert np.count_nonzero(model.weights) == 50
     assert accuracy > 0.8
+
+
+def test_the_table_beside_batch_methods_has_the_columns_and_cells_of_its_script() -> None:
+    section = batch.PAGE.read_text().partition("<!-- batch: begin -->")[2].partition("<!-- batch: end -->")[0]
+    header, _, *lines = [
+        tuple(cell.strip() for cell in line.strip("|").split("|")) for line in section.splitlines() if line[:1] == "|"
+    ]
+    assert header == batch.HEADER
+    cells = [(name, str(k)) for name, budgets in batch.SETS.items() for k in budgets]
+    assert [line[:2] for line in lines] == [*cells, ("mean", "")]
+
+
+def test_batch_figures_are_stored_for_every_cell() -> None:
+    lines = batch.stored()
+    for name, budgets in batch.SETS.items():
+        stored = [(int(line["k"]), line["method"]) for line in lines[name]]
+        assert stored == [(k, method) for k in budgets for method in batch.PEERS]

@@ -61,7 +61,9 @@ def random_rows(n: int, seed: int, n_classes: int = 2) -> list[Row]:
 
 
 def started(cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, **params: Any) -> Model:
-    model: Model = cls(**{"n_features_to_select": 5, **params}).start(width, range(n_classes)).model()
+    model: Model = (
+        cls(**{"n_features_to_select": 5, "normalize": False, **params}).start(width, range(n_classes)).model()
+    )
     return model
 
 
@@ -204,7 +206,9 @@ def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, param
 @CRITERIA
 @CLASSES
 def test_of_equal_features_the_lower_ids_are_kept(criterion: str, n_classes: int) -> None:
-    base = started(SOFSLearner, n_classes, n_features_to_select=4, criterion=criterion, fit_intercept=False)
+    gamma = 7.0 if n_classes == 2 else 8.0  # so that weights are exact
+    params = {"n_features_to_select": 4, "criterion": criterion, "gamma": gamma, "fit_intercept": False}
+    base = started(SOFSLearner, n_classes, **params)
     rows: list[Row] = [(dict.fromkeys(range(8, 12), 1.0), 1), (dict.fromkeys(range(4, 8), 1.0), 1)]
     parts = [gone_on(base, rows) for _ in range(2)]
     assert parts[0].selection().indices.tolist() == [8, 9, 10, 11]  # in a learner the first to come stay
@@ -284,9 +288,9 @@ def test_what_no_part_meets_is_forgotten_as_if_all_rows_had_come_in_turn(criteri
 
 
 def test_a_precision_beyond_float32_stays_the_largest() -> None:
-    base = started(SOFSLearner, criterion="confidence")
+    base = started(SOFSLearner, criterion="confidence", gamma=1.0)
     parts = [gone_on(base, [({0: 1e30, 1: 1.0, 2 + seed: 2.0}, seed % 2)]) for seed in range(3)]
-    assert np.isinf(parts[0].memory.state.excess).any()
+    assert parts[0].memory.state.excess.max() == np.finfo(np.float32).max
     learner = merged(base, parts)
     assert learner.selection().indices[np.argmax(learner.selection().scores)] == 0
 
@@ -305,7 +309,9 @@ def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given() -> None:
 
 def test_names_and_classes_are_carried_over() -> None:
     """Classes given as text, as on a command line, take the kind of the labels where rows were learned."""
-    base = SOFSLearner(4).start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)]).model()
+    base = (
+        SOFSLearner(4, normalize=False).start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)]).model()
+    )
     learner = merged(base, [gone_on(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))])
     assert learner.classes_.tolist() == [0, 1]
     assert learner.selection().names.tolist() == [f"gene {j}" for j in learner.selection().indices]
@@ -318,17 +324,30 @@ def test_methods_that_do_not_merge_are_refused() -> None:
             merge_models(Model(method, {}, {}, {}), [Model(method, {}, {}, {})])
 
 
+def half(**params: Any) -> SOFSLearner:
+    return SOFSLearner(0.5, normalize=False, **params)
+
+
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (AROWLearner(0.5).start(N_FEATURES, [0, 1]), "part 2 is a model of arow; sofs merges its own alone"),
-        (SOFSLearner(0.5, gamma=0.25).start(N_FEATURES, [0, 1]), "part 2 has gamma=0.25 and the base gamma=1.0"),
-        (SOFSLearner(0.5).start(N_FEATURES, [0, 2]), r"part 2 has the classes \[0, 2\], not \[0, 1\]"),
-        (SOFSLearner(0.5).start(N_FEATURES, [0, 1, 2]), r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]"),
-        (SOFSLearner(0.5).start(N_FEATURES), "part 2 found its classes in the rows"),
-        (SOFSLearner(0.5).start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
-        (SOFSLearner(0.5).start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
-        (SOFSLearner(0.5).start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
+        (
+            AROWLearner(0.5).start(N_FEATURES, [0, 1]),
+            "part 2 is a model of arow; sofs merges its own alone",
+        ),
+        (
+            half(gamma=0.25).start(N_FEATURES, [0, 1]),
+            "part 2 has gamma=0.25 and the base gamma='auto'",
+        ),
+        (half().start(N_FEATURES, [0, 2]), r"part 2 has the classes \[0, 2\], not \[0, 1\]"),
+        (
+            half().start(N_FEATURES, [0, 1, 2]),
+            r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]",
+        ),
+        (half().start(N_FEATURES), "part 2 found its classes in the rows"),
+        (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
+        (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
+        (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
     ],
 )
 def test_a_part_that_does_not_belong_is_refused(other: Any, message: str) -> None:
@@ -360,11 +379,12 @@ from streamsieve.selectors.rows.sofs import SOFSLearner
 def part(first, width):
     ids, ones = np.arange(first, first + 1000), np.ones(1000, np.float32)
     block = RowBlock(np.array([0, 1000]), ids, ones, np.array([1]), width)
-    return SOFSLearner(100).start(width, [0, 1]).partial_fit_block(block).model()
+    return SOFSLearner(100, normalize=False).start(width, [0, 1]).partial_fit_block(block).model()
 
-merge_models(SOFSLearner(100).start(5000, [0, 1]).model(), [part(0, 5000), part(500, 5000)])
+merge_models(SOFSLearner(100, normalize=False).start(5000, [0, 1]).model(), [part(0, 5000), part(500, 5000)])
 width = 200_000_000
-base, parts = SOFSLearner(100).start(width, [0, 1]).model(), [part(at, width) for at in (0, 99_999_500, width - 1000)]
+base = SOFSLearner(100, normalize=False).start(width, [0, 1]).model()
+parts = [part(at, width) for at in (0, 99_999_500, width - 1000)]
 assert all(len(one.arrays["state.cells"]) == width for one in parts)
 before = peak_memory()
 print(merge_models(base, parts).arrays["ids"].size, peak_memory() - before)
@@ -378,8 +398,16 @@ def test_memory_is_that_of_the_touched_features() -> None:
     assert more < 50_000_000  # one array of 8 bytes per feature would take 1,600 MB
 
 
-@pytest.mark.parametrize(("cls", "params"), [*product([SOFSLearner], OPTIONS[:2]), (AROWLearner, {})])
-def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("cls", "params", "alike"),
+    [
+        (SOFSLearner, {"gamma": 1.0}, 90),
+        (SOFSLearner, {}, 80),  # it steps further, so parts move further from one another
+        (SOFSLearner, {"criterion": "confidence"}, 90),
+        (AROWLearner, {}, 90),
+    ],
+)
+def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params: dict[str, Any], alike: int) -> None:
     """Basehock in 4 shards, merged 16 times."""
     (train,), (test,) = (list(ss.open_source(path).row_blocks()) for path in (TRAIN, TEST))
     start = cls(100, normalize="l2", **params).start(train.n_features, np.unique(train.y))
@@ -394,4 +422,4 @@ def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params
     accuracy, wanted = (float((one.predictor()(test) == test.y).mean()) for one in (learner, sequential))
     assert learner.n_rows_ == train.n_rows
     assert accuracy > wanted - 0.02
-    assert np.intersect1d(learner.selection().indices, sequential.selection().indices).size >= 90
+    assert np.intersect1d(learner.selection().indices, sequential.selection().indices).size >= alike

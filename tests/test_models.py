@@ -47,7 +47,10 @@ def test_models_of_the_first_format_still_load(name: str) -> None:
         assert selection.groups.tolist() == expected["groups"]
     if "scores_of_rows" in expected:
         assert selector.classes_.tolist() == expected["classes"]
-        np.testing.assert_allclose(selector.decision_function(X), expected["scores_of_rows"], rtol=1e-12)
+        unit = str(selector.get_params().get("normalize")).endswith("l2")  # lengths were rounded to float32 then
+        np.testing.assert_allclose(
+            selector.decision_function(X), expected["scores_of_rows"], rtol=1e-6 if unit else 1e-12
+        )
     if "weights" in expected:
         np.testing.assert_allclose(selector.feature_weights_, expected["weights"], rtol=1e-12)
 

@@ -17,7 +17,9 @@ from streamsieve.estimators import estimator_class
 from streamsieve.kernels.rows.partial import EXPLORED
 from streamsieve.registry import METHODS, learner_class
 
-from .oracles import ofs_partial
+from .oracles import ofs_partial, sofs
+from .oracles.class_weights import row_weights
+from .oracles.normalization import prepared, prepared_to_predict, unit
 
 Row = tuple[dict[int, float], int]
 
@@ -32,8 +34,8 @@ POWERS = st.sampled_from([0.25, 0.5, 1.0, 2.0])
 PARAMS = {
     "sofs": {
         "n_features_to_select": BUDGET,
-        "gamma": POWERS,
-        "criterion": st.sampled_from(["confidence", "snr"]),
+        "gamma": st.one_of(st.just("auto"), POWERS),
+        "criterion": st.sampled_from(["snr", "snr", "confidence"]),
         "update": st.sampled_from(["max_score", "uniform"]),
         "forget": st.sampled_from([None, None, 10.0, 3.7]),
     },
@@ -55,8 +57,14 @@ PARAMS = {
     "fobos": {"eta": st.sampled_from([0.25, 0.5]), "regularization": st.sampled_from([0.125, 0.25])},
     "arow": {"gamma": POWERS},
 }
+MOST_ROWS = 40
+ROW_WEIGHTS = st.one_of(
+    st.just([1.0] * MOST_ROWS),
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=MOST_ROWS, max_size=MOST_ROWS),
+)
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
 OTHERS = {method for method in METHODS if learner_class(method).reads != "rows"}  # files of their own
+TESTED = sorted(set(METHODS) - DRAWING - OTHERS)
 
 
 def block_of(rows: list[Row], weights: list[float]) -> RowBlock:
@@ -82,6 +90,20 @@ def intercept_inputs(rows: list[Row], weights: list[float]) -> list[float]:
     return constants
 
 
+def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
+    """Rows of two columns that are rarely 0, four sparse ones of other scales and the rest sparse ones of one scale."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, n_classes, n_rows)
+    X = random.standard_normal((n_rows, N_FEATURES)) * (random.random((n_rows, N_FEATURES)) < 0.35)
+    X[:, 2:4] *= 100.0
+    X[:, 4:6] *= 0.01
+    X[:, 0] = random.standard_normal(n_rows) + 5.0
+    X[:, 1] = random.standard_normal(n_rows) - 0.5
+    X[random.random(n_rows) < 0.1, :2] = 0.0
+    rows = X.astype(np.float32).tolist()
+    return [({j: x for j, x in enumerate(row) if x}, code) for row, code in zip(rows, codes.tolist(), strict=True)]
+
+
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
     ids, weights, scores = selector._kept(selector.memory.state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
@@ -94,30 +116,107 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
     np.testing.assert_allclose(selector._bias(selector.memory.state), expected["bias"], rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - DRAWING - OTHERS))
+def expected_of(
+    method: str, rows: list[Row], n_classes: int, weights: list[float], intercept: bool, params: dict[str, Any]
+) -> dict[str, Any]:
+    if method == "sofs":
+        return sofs.learn(rows, n_classes, weights, fit_intercept=intercept, **params)
+    constants = intercept_inputs(rows, weights) if intercept else None
+    oracle: dict[str, Any] = import_module(f"tests.oracles.{method}").learn(
+        rows, n_classes, weights, constants, **params
+    )
+    return oracle
+
+
+def as_learned(rows: list[Row], weights: list[float], normalize: bool | str) -> tuple[list[Row], float]:
+    """The rows as an algorithm gets them, and the closest call; those of weight 0 are absent and stay as they are."""
+    if normalize is False:
+        return rows, float("inf")
+    counting = [t for t, weight in enumerate(weights) if weight]
+    raw = [rows[t][0] for t in counting]
+    values, closest_call = prepared(raw) if normalize == "auto" else ([unit(x) for x in raw], float("inf"))
+    result = list(rows)
+    for t, x in zip(counting, values, strict=True):
+        result[t] = x, rows[t][1]
+    return result, closest_call
+
+
+def as_predicted(rows: list[Row], weights: list[float], normalize: bool | str) -> list[dict[int, float]]:
+    """The rows as they are scored when all have been learned."""
+    raw = [x for x, _ in rows]
+    if normalize == "auto":
+        return prepared_to_predict([x for x, weight in zip(raw, weights, strict=True) if weight], raw)
+    return [unit(x) for x in raw] if normalize else raw
+
+
+@pytest.mark.parametrize("method", sorted(set(TESTED) - {"sofs"}))
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
-    rows = data.draw(st.lists(st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=40))
-    weights = data.draw(
-        st.one_of(st.just([1.0] * len(rows)), st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=40, max_size=40))
-    )[: len(rows)]
+    rows = data.draw(st.lists(st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=MOST_ROWS))
+    weights = data.draw(ROW_WEIGHTS)[: len(rows)]
     intercept = data.draw(st.booleans())
     params = {name: data.draw(values) for name, values in PARAMS[method].items()}
-    constants = intercept_inputs(rows, weights) if intercept else None
-    expected = import_module(f"tests.oracles.{method}").learn(rows, n_classes, weights, constants, **params)
+    expected = expected_of(method, rows, n_classes, weights, intercept, params)
     assume(expected["closest_call"] > 1e-5)
-    selector = estimator_class(method)(**params, fit_intercept=intercept).start(N_FEATURES, range(n_classes))
-    selector.partial_fit_block(block_of(rows, weights))
-    if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
-        expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
+    selector = estimator_class(method)(**params, fit_intercept=intercept, normalize=False, class_weight=None)
+    selector.start(N_FEATURES, range(n_classes)).partial_fit_block(block_of(rows, weights))
     if method == "pet" and not intercept and params["forget"] is None:
         assert_agrees(selector, expected, rtol=0.0, atol=0.0)
-    elif method == "sofs":  # its precisions are float32
-        assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
     else:
         assert_agrees(selector, expected, rtol=1e-9, atol=1e-10)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(data=st.data())
+def test_sofs_agrees_with_its_oracle(data: Any) -> None:
+    n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
+    lengths = st.sampled_from([1.0] * 9 + [64.0])  # some rows are far longer than the others
+    drawn = st.tuples(ROW_VALUES, lengths, st.integers(0, n_classes - 1))
+    rows = [
+        ({j: value * length for j, value in x.items()}, code)
+        for x, length, code in data.draw(st.lists(drawn, min_size=1, max_size=MOST_ROWS))
+    ]
+    normalize = data.draw(st.sampled_from([False, False, "l2", "auto"]))
+    compare("sofs", data, rows, n_classes, normalize, least_distance=1e-5)
+
+
+@pytest.mark.parametrize("method", TESTED)
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say(method: str, data: Any) -> None:
+    n_classes = data.draw(st.sampled_from([2, 3]))
+    rows = mixed_rows(data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, MOST_ROWS)), n_classes)
+    normalize = data.draw(st.sampled_from(["l2", "auto", "auto"]))
+    compare(method, data, rows, n_classes, normalize, least_distance=1e-4)
+
+
+def compare(
+    method: str, data: Any, rows: list[Row], n_classes: int, normalize: bool | str, least_distance: float
+) -> None:
+    """The selector and its oracle on these rows, with weights and parameters that are drawn."""
+    given_weights = data.draw(ROW_WEIGHTS)[: len(rows)]
+    class_weight = data.draw(st.sampled_from([None, "auto", "balanced"]))
+    intercept = data.draw(st.booleans())
+    params = {name: data.draw(values) for name, values in PARAMS[method].items()}
+    weights = row_weights([code for _, code in rows], n_classes, given_weights, class_weight)
+    learned, closest_call = as_learned(rows, weights, normalize)
+    expected = expected_of(method, learned, n_classes, weights, intercept, params)
+    assume(min(closest_call, expected["closest_call"]) > least_distance)
+
+    selector = estimator_class(method)(
+        **params, fit_intercept=intercept, normalize=normalize, class_weight=class_weight
+    ).start(N_FEATURES, range(n_classes))
+    block = block_of(rows, given_weights)
+    selector.partial_fit_block(block)
+    if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
+        expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
+    assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)  # values and precisions are float32
+    if method == "sofs" and any(weights):
+        wanted = [sofs.predict(expected, x) for x in as_predicted(rows, weights, normalize)]
+        scores = selector.scorer()(block).reshape(len(rows), -1)
+        np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-4)
 
 
 @settings(max_examples=300, deadline=None)
@@ -131,7 +230,7 @@ def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
 def test_partial_inputs_agree_with_their_oracle(
     rows: list[Row], budget: int, epsilon: float, intercept: bool, seed: int
 ) -> None:
-    selector = ss.OFSPartial(budget, epsilon=epsilon, fit_intercept=intercept, random_state=seed)
+    selector = ss.OFSPartial(budget, epsilon=epsilon, fit_intercept=intercept, class_weight=None, random_state=seed)
     selector.start(n_features=N_FEATURES, classes=[0, 1])
     asked: list[set[int] | None] = []
     norms: list[float] = []
@@ -175,7 +274,9 @@ def test_random_selection_keeps_every_feature_equally_often() -> None:
     X = np.ones((1, 10))
     kept = np.zeros(10)
     for seed in range(2000):
-        selector = ss.RandomSelection(3, random_state=seed, fit_intercept=False).partial_fit(X, [1], classes=[0, 1])
+        selector = ss.RandomSelection(3, normalize=False, fit_intercept=False, random_state=seed).partial_fit(
+            X, [1], classes=[0, 1]
+        )
         kept[selector.selection().indices] += 1
     assert kept.sum() == 3 * 2000
     assert (np.abs(kept - 600) < 5 * np.sqrt(2000 * 0.3 * 0.7)).all()
@@ -183,9 +284,9 @@ def test_random_selection_keeps_every_feature_equally_often() -> None:
 
 def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     X, y = np.ones((3000, 10)), np.tile([0, 1], 1500)
-    selector = ss.PET(10, attributes="random", random_state=0, fit_intercept=False).fit(X, y)
+    selector = ss.PET(10, attributes="random", normalize=False, fit_intercept=False, random_state=0).fit(X, y)
     assert selector.n_rows_ == 3000
-    few = ss.PET(2, attributes="random", random_state=0, fit_intercept=False).start(10, [0, 1])
+    few = ss.PET(2, attributes="random", normalize=False, fit_intercept=False, random_state=0).start(10, [0, 1])
     seen = np.zeros(10)
     for _ in range(1000):
         block, _ = few._inputs(RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10))

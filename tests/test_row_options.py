@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import streamsieve as ss
 from streamsieve.checks.data import sparse_stream
 from streamsieve.selectors.rows.curves import default_grid, grid_of, next_ranking, smallest_good
+from streamsieve.selectors.rows.inputs import standardized
 
 from .paths import TEST, TRAIN
 
@@ -123,9 +124,7 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
-    from streamsieve.selectors.rows.inputs import prepare
-
-    scaled = prepare(block, selector.memory.moments, "standard", learn=False)
+    scaled = standardized(block, selector.memory.moments, learn=False)
     expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
     assert scaled.indices.tolist() == expected.indices.tolist()
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
@@ -165,7 +164,7 @@ def test_the_intercept_learns_what_no_feature_can_tell() -> None:
     random = np.random.default_rng(0)
     X = np.abs(random.standard_normal((2000, 3)))
     y = np.where(X[:, 0] > 0.7, 1, 0)
-    with_intercept, without = (ss.SOFS(1, fit_intercept=kind).fit(X, y) for kind in (True, False))
+    with_intercept, without = (ss.SOFS(1, normalize=False, fit_intercept=kind).fit(X, y) for kind in (True, False))
     assert with_intercept.score(X, y) > 0.85
     assert with_intercept.score(X, y) > without.score(X, y) + 0.1
     assert len(with_intercept.selection()) == 1

@@ -40,6 +40,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import streamsieve as ss
 from data import load, parser, standardized
+from forms import OFS
 
 HEADS = ("features", "KNN", "tree (J48)", "SVM", "AUC", "seconds")
 Figures = tuple[float | str | None, ...]  # as HEADS; None where the paper has none
@@ -173,7 +174,7 @@ def first_order(split: Split, seed: int) -> Iterator[Choice]:
     order = np.random.default_rng(seed).permutation(len(split.y))
     rows, labels = standardized(split.X)[order], split.y[order]
     for k in BUDGETS:
-        yield timed(ss.FOFS(k, eta=0.2, regularization=0.01, fit_intercept=False), rows, labels)
+        yield timed(ss.FOFS(k, **OFS), rows, labels)
 
 
 METHODS: dict[str, Callable[[Split, int], Iterator[Choice]]] = {

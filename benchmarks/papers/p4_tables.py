@@ -21,6 +21,7 @@ from sklearn.preprocessing import normalize
 
 import streamsieve as ss
 from data import load, parser, standardized
+from forms import OFS, OFS_PARTIAL, PE, RAND
 
 Figures = dict[str, tuple[float, float]]
 
@@ -74,25 +75,18 @@ NOTES = {
 }
 
 Make = Callable[[int, int], Any]
+SOME: dict[str, Any] = {"attributes": "random"}
+OFS_RAND = {**OFS, "radius": 10, "trigger": "mistake"}
 FULL: dict[str, Make] = {
-    "RAND": lambda k, seed: ss.RandomSelection(k, eta=0.2, fit_intercept=False, random_state=seed),
-    "PE": lambda k, seed: ss.PET(k, eta=0.2, fit_intercept=False),
-    "OFS": lambda k, seed: ss.FOFS(k, eta=0.2, regularization=0.01, fit_intercept=False),
+    "RAND": lambda k, seed: ss.RandomSelection(k, **RAND, random_state=seed),
+    "PE": lambda k, seed: ss.PET(k, **PE),
+    "OFS": lambda k, seed: ss.FOFS(k, **OFS),
 }
 PARTIAL: dict[str, Make] = {
-    "RAND": lambda k, seed: ss.RandomSelection(k, eta=0.2, attributes="random", fit_intercept=False, random_state=seed),
-    "PE": lambda k, seed: ss.PET(k, eta=0.2, attributes="random", fit_intercept=False, random_state=seed),
-    "OFS_rand": lambda k, seed: ss.FOFS(
-        k,
-        eta=0.2,
-        regularization=0.01,
-        radius=10,
-        trigger="mistake",
-        attributes="random",
-        fit_intercept=False,
-        random_state=seed,
-    ),
-    "OFS_P": lambda k, seed: ss.OFSPartial(k, epsilon=0.2, eta=0.2, radius=10, fit_intercept=False, random_state=seed),
+    "RAND": lambda k, seed: ss.RandomSelection(k, **RAND, **SOME, random_state=seed),
+    "PE": lambda k, seed: ss.PET(k, **PE, **SOME, random_state=seed),
+    "OFS_rand": lambda k, seed: ss.FOFS(k, **OFS_RAND, **SOME, random_state=seed),
+    "OFS_P": lambda k, seed: ss.OFSPartial(k, **OFS_PARTIAL, random_state=seed),
 }
 
 

@@ -198,6 +198,12 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
     if "told" in learned:
         learned["fitted"] = learned.pop("told")
     arrays = {RENAMED.get(name, name): array for name, array in arrays.items()}
+    if "moments.totals" in arrays:  # the mean square of row lengths was not kept: that of the mean is near
+        norms, rows = arrays["moments.totals"]
+        squares = norms * norms / max(rows, 1.0)
+        arrays["moments.totals"] = np.array([norms, rows, squares, rows])
+        if "state.fresh" in arrays:  # SOFS, where the intercept goes by the kept part of rows
+            arrays["state.kept_squares"] = np.array([squares])
     if "feature_names" in arrays:
         arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
     if "names" in learned:  # pairs of an id and a name

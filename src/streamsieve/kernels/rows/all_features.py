@@ -45,6 +45,7 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
     scores, steps = np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
+        factor = rows.factors[row]
         for c in range(n_classes):
             scores[c] = state.bias[c, 0] * rows.constants[row]
         for i in range(begin, end):
@@ -52,7 +53,8 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
             pay_off(weight[position], state.owed[0] - paid[position])
             paid[position] = state.owed[0]
             for c in range(n_classes):
-                scores[c] += weight[position, c] * rows.values[i]
+                scores[c] += weight[position, c] * (rows.values[i] * factor)
+        rows.scores[row] = scores
         if is_mistake(scores, rows.codes[row]):
             state.counts[MISTAKES] += 1
         learns = False
@@ -67,7 +69,7 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
         if learns:
             for i in range(begin, end):
                 for c in range(n_classes):
-                    weight[rows.indices[i], c] += steps[c] * rows.values[i]
+                    weight[rows.indices[i], c] += steps[c] * (rows.values[i] * factor)
         state.owed[0] += eta * penalty
 
 
@@ -90,11 +92,12 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
     scores, directions = np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
-        constant = rows.constants[row]
+        factor, constant = rows.factors[row], rows.constants[row]
         for c in range(n_classes):
             scores[c] = bias[c, 0] * constant
             for i in range(begin, end):
-                scores[c] += cells[rows.indices[i], n_classes + c] * rows.values[i]
+                scores[c] += cells[rows.indices[i], n_classes + c] * (rows.values[i] * factor)
+            rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             state.counts[MISTAKES] += 1
         margin = set_directions(scores, rows.codes[row], MAX_SCORE, directions)
@@ -106,8 +109,9 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
             square = directions[c] * directions[c]
             spread += square * constant * constant / (1.0 + bias[c, 1])
             for i in range(begin, end):
+                x = rows.values[i] * factor
                 covariance[i - begin, c] = 1.0 / (1.0 + cells[rows.indices[i], c])
-                spread += square * covariance[i - begin, c] * rows.values[i] * rows.values[i]
+                spread += square * covariance[i - begin, c] * x * x
         row_gamma = gamma / rows.weights[row]
         for c in range(n_classes):
             step = (1.0 - margin) * directions[c] / (spread + row_gamma)
@@ -115,6 +119,6 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
             bias[c, 0] += step * constant / (1.0 + bias[c, 1])
             bias[c, 1] += constant * constant * growth
             for i in range(begin, end):
-                x = np.float64(rows.values[i])
+                x = rows.values[i] * factor
                 cells[rows.indices[i], n_classes + c] += step * covariance[i - begin, c] * x
                 cells[rows.indices[i], c] += x * x * growth

@@ -18,7 +18,11 @@ class Rows(NamedTuple):
     values: Floats
     codes: I64  # which class a row has
     weights: F64  # how much it counts
-    constants: F64  # the input of the intercept; 0 without one
+    factors: F64  # what its values are multiplied by
+    constants: F64  # the input of the intercept, where that is a part of the mean length; 0 without one
+    mean_squares: F64  # the mean squared length of the rows so far, this one included
+    counted: F64  # how many rows that mean is over, as far as they are not forgotten
+    scores: F64  # rows x vectors of weights, to be filled in: the scores before the row is learned
 
 
 @kernel
@@ -27,6 +31,16 @@ def longest_row(indptr: I64) -> int:
     for row in range(indptr.size - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
     return longest
+
+
+@kernel
+def balance(codes: I64, counts: I64, weights: F64) -> None:
+    """``weights`` = rows so far over those of the row's class times the classes; ``counts`` per class go on."""
+    total = counts.sum()
+    for row in range(codes.size):
+        counts[codes[row]] += 1
+        total += 1
+        weights[row] = total / (counts.size * counts[codes[row]])
 
 
 @kernel

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..heap import push, refresh_root, sift_down
-from ..jit import kernel, summing
+from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, Floats, unsigned
 from .batch import Rows, longest_row
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, UPDATES
 
 SMALLEST_SCALE = 1e-12
+LARGEST_CELL = float(np.finfo(np.float32).max)
 
 
 class ConfidenceState(NamedTuple):
@@ -38,7 +39,7 @@ class ConfidenceState(NamedTuple):
 
 @kernel
 def confidence_update(
-    state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float
+    state: ConfidenceState, ids: I64, rows: Rows, gammas: F64, curve: Curve | None, decay: float
 ) -> None:
     """Learn the rows of one block, in order.
 
@@ -46,9 +47,10 @@ def confidence_update(
                  beta = 1 / (x'Sx + gamma)
                  if loss > 0:  mu_j += loss beta y S_jj x_j,   1/S_jj += x_j^2 / gamma
              then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept is one more
-             feature, always kept, of value ``rows.constants``. A row of weight v learns with gamma / v. Before
-             each row all precisions above 1 shrink by ``decay``.
-    Given    ids: the id at a position, or empty where position and id are the same; curve: a Curve, or None.
+             feature, always kept, of value ``rows.constants``. Before each row all precisions above 1 shrink by
+             ``decay``.
+    Given    ids: the id at a position, or empty where position and id are the same; gammas: the gamma of each row,
+             which learns nothing if that is 0; curve: a Curve, or None.
     Back     ``state`` and ``curve``, changed in place.
 
     Only features of the row change their precision, and beside the common decay it only grows, so only they can
@@ -66,7 +68,7 @@ def confidence_update(
     for row in range(rows.codes.size):
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
         sign = 1.0 if rows.codes[row] == 1 else -1.0
-        constant = rows.constants[row]
+        factor, constant = rows.factors[row], rows.constants[row]
         scale *= decay
         if scale < SMALLEST_SCALE:
             rescale(state, scale)
@@ -78,29 +80,31 @@ def confidence_update(
             cell = cells[position]
             if cell < 0:
                 slot = unsigned(-1 - cell)
-                score += weight[slot] * values[i]
+                part = weight[slot] * (values[i] * factor)
+                score += part
                 if curve is not None:
-                    curve.sums[curve.bucket[slot], 0] += weight[slot] * values[i]
+                    curve.sums[curve.bucket[slot], 0] += part
                 before[i - begin] = excess[slot]
             else:
                 before[i - begin] = outside[position]
+        rows.scores[row, 0] = score
         margin = sign * score
         if margin <= 0.0:
             counts[MISTAKES] += 1
         if curve is not None:
             state.bias[0, 0] = bias_weight
             count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
-        if margin >= 1.0:
+        row_gamma = gammas[row]
+        if margin >= 1.0 or row_gamma == 0.0:
             continue
         counts[UPDATES] += 1
-        row_gamma = gamma / rows.weights[row]
         growth = 1.0 / (row_gamma * scale)
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = bias_variance * constant * constant
-        spread += learn_precisions(before, scale, growth, values, begin, end - begin, pull, grown)
+        spread += learn_precisions(before, scale, growth, values, factor, begin, end - begin, pull, grown)
         step = (1.0 - margin) * sign / (spread + row_gamma)
         bias_weight += step * bias_variance * constant
-        bias_excess += constant * constant * growth
+        bias_excess = storable(bias_excess + constant * constant * growth)
         threshold = np.float32(-1.0) if counts[KEPT] < weight.size else state.heap_key[0]
         best = threshold
         for i in range(begin, end):
@@ -123,21 +127,46 @@ def confidence_update(
 
 @summing
 def learn_precisions(
-    excess: F32, scale: float, growth: float, values: Floats, begin: int, count: int, pull: F64, grown: F32
+    excess: F32,
+    scale: float,
+    growth: float,
+    values: Floats,
+    factor: float,
+    begin: int,
+    count: int,
+    pull: F64,
+    grown: F32,
 ) -> float:
     """What a row does to the precisions of its features; apart, so that it can be vectorised.
 
-    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on.
+    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on, to be
+             multiplied by ``factor``.
     Back     pull: S x, with S as it was before the row; grown: excess + x^2 growth; and the row's x'Sx.
     """
     spread = 0.0
     for i in range(count):
-        x = np.float64(values[begin + i])
+        x = values[begin + i] * factor
         variance = 1.0 / (1.0 + excess[i] * scale)
         pull[i] = variance * x
-        grown[i] = excess[i] + x * x * growth
+        grown[i] = storable(excess[i] + x * x * growth)
         spread += variance * x * x
     return spread
+
+
+@inlined
+def storable(excess: float) -> float:
+    """A precision above its start as a cell can hold it: never infinite, no NaN, its sign bit never set.
+
+    The sign bit of a cell says that it names a slot, so it must not come out of arithmetic. A sum of squares has none,
+    nor has 0 as such a sum.
+    """
+    return excess if excess <= LARGEST_CELL else LARGEST_CELL
+
+
+@inlined
+def bounded(weight: float) -> float:
+    """A weight as a cell can hold it: never infinite."""
+    return min(max(weight, -LARGEST_CELL), LARGEST_CELL)
 
 
 @kernel

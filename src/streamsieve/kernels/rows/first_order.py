@@ -89,7 +89,7 @@ def first_order_update(
     scores, curve_scores, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
-        constant = rows.constants[row]
+        factor, constant = rows.factors[row], rows.constants[row]
         scale = state.scale[0]
         for c in range(n_classes):
             scores[c] = state.bias[c, 0] * constant
@@ -98,12 +98,13 @@ def first_order_update(
             if taken > 0:
                 slot = unsigned(taken - 1)
                 for c in range(n_classes):
-                    part = weight[slot, c] * values[i]
+                    part = weight[slot, c] * (values[i] * factor)
                     scores[c] += part
                     if curve is not None:
                         curve.sums[curve.bucket[slot], c] += part
         for c in range(n_classes):
             scores[c] *= scale
+            rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             counts[MISTAKES] += 1
         if curve is not None:
@@ -119,7 +120,7 @@ def first_order_update(
         state.scale[0] = scale
         if learns:
             counts[UPDATES] += 1
-            step(state, ids, curve, indices, values, begin, end, constant, steps, radius, reach)
+            step(state, ids, curve, indices, values, factor, begin, end, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 
@@ -131,6 +132,7 @@ def step(
     curve: Curve | None,
     indices: Ints,
     values: Floats,
+    factor: float,
     begin: int,
     end: int,
     constant: float,
@@ -138,7 +140,7 @@ def step(
     radius: float,
     reach: F64,
 ) -> None:
-    """Add ``steps[c]`` times the row from ``begin`` to ``end`` to the stored weights, project and truncate.
+    """Add ``steps[c]`` times the row from ``begin`` to ``end``, times ``factor``, to the weights, project, truncate.
 
     ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider would have.
     """
@@ -157,7 +159,7 @@ def step(
         squares += state.bias[c, 0] * state.bias[c, 0]
     for i in range(begin, end):
         taken = slots[unsigned(indices[i])]
-        x = np.float64(values[i])
+        x = values[i] * factor
         if taken > 0:
             slot = unsigned(taken - 1)
             for c in range(steps.size):
@@ -189,7 +191,7 @@ def step(
                     slots[member[slot]] = 0
                 for c in range(steps.size):
                     squares -= weight[slot, c] * weight[slot, c]
-                    weight[slot, c] = steps[c] * values[i]
+                    weight[slot, c] = steps[c] * (values[i] * factor)
                     squares += weight[slot, c] * weight[slot, c]
                 slots[indices[i]] = slot + 1
                 insert(heap, heap_position, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])

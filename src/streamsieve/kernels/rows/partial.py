@@ -127,6 +127,7 @@ def partial_update(
             if slot >= 0:
                 scores[0] += state.weight[slot, 0] * seen_values[i]
         scores[0] *= state.scale[0]
+        rows.scores[row, 0] = scores[0]
         if is_mistake(scores, rows.codes[row]):
             state.counts[MISTAKES] += 1
         sign = sign_of(0, rows.codes[row], 1)
@@ -143,7 +144,7 @@ def partial_update(
                 positions[present] = asked[i]
                 present += 1
         steps[0] = eta * rows.weights[row] * sign / state.scale[0]
-        step(state, ids, None, positions, seen_values, 0, present, constant, steps, radius, reach)
+        step(state, ids, None, positions, seen_values, 1.0, 0, present, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 
@@ -188,12 +189,14 @@ def random_update(
     outsider = np.empty(longest_row(rows.indptr), np.bool_)
     for row in range(rows.codes.size):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
+        factor = rows.factors[row]
         for c in range(n_classes):
             scores[c] = state.bias[c, 0] * rows.constants[row]
             for i in range(begin, end):
                 slot = slots[rows.indices[i]] - 1
                 if slot >= 0:
-                    scores[c] += weight[slot, c] * rows.values[i]
+                    scores[c] += weight[slot, c] * (rows.values[i] * factor)
+            rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             counts[MISTAKES] += 1
         learns = False
@@ -212,7 +215,7 @@ def random_update(
             outsider[i - begin] = slot < 0
             if slot >= 0:
                 for c in range(n_classes):
-                    weight[slot, c] += steps[c] * rows.values[i]
+                    weight[slot, c] += steps[c] * (rows.values[i] * factor)
         members = counts[KEPT]
         kept = 0
         for slot in range(members):
@@ -229,7 +232,7 @@ def random_update(
                     state.member[kept] = position
                     state.member_id[kept] = ids[position] if ids.size else position
                     for c in range(n_classes):
-                        weight[kept, c] = steps[c] * rows.values[i]
+                        weight[kept, c] = steps[c] * (rows.values[i] * factor)
                     kept += 1
                     slots[position] = kept
                 looked_at += 1

@@ -4,36 +4,70 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel, summing
-from ..types import F64, I64, Floats, Ints, unsigned
+from ..jit import inlined, kernel, summing
+from ..types import F64, I64, Floats, Ints
 
-NORMS, ROWS = 0, 1  # entries of ``totals``: the sum of row norms, the number of rows
-
-
-@kernel
-def scale_rows_to_length_one(indptr: I64, values: Floats, scaled: Floats) -> None:
-    """``scaled`` = ``values`` with every row divided by its Euclidean norm; empty rows stay empty."""
-    for row in range(indptr.size - 1):
-        squares = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            squares += np.float64(values[i]) * np.float64(values[i])
-        norm = np.sqrt(squares)
-        for i in range(indptr[row], indptr[row + 1]):
-            scaled[i] = values[i] / norm if norm > 0.0 else 0.0
+NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3  # ``totals``: of row norms, rows; of squared norms, rows that have values
 
 
 @summing
-def intercept_inputs(indptr: I64, values: Floats, size: float, totals: F64, constants: F64) -> None:
-    """``constants[r]`` = ``size`` times the mean norm of all rows so far, row r included; ``totals`` goes on."""
-    norms, rows = totals[NORMS], totals[ROWS]
+def squares_of(values: Floats, begin: int, end: int) -> float:
+    """The squared length of a row."""
+    squares = 0.0
+    for i in range(begin, end):
+        squares += np.float64(values[i]) * np.float64(values[i])
+    return squares
+
+
+@kernel
+def measure_rows(
+    indptr: I64,
+    values: Floats,
+    unit_length: bool,
+    share: float,
+    longest: float,
+    decay: float,
+    totals: F64,
+    factors: F64,
+    constants: F64,
+    mean_squares: F64,
+    counted: F64,
+) -> None:
+    """What a kernel must know of the length of rows before it learns them.
+
+    Given    unit_length: whether every row is divided by its length; share: the intercept's input, in mean lengths;
+             longest: a row whose squared length is more than that many times the mean so far is shortened to it;
+             decay: what a row leaves of the sums before it; totals: see above, which go on.
+    Back     the fields of ``Rows`` of these names. Empty rows count for the mean length, not for the mean square.
+    """
     for row in range(indptr.size - 1):
-        squares = 0.0
-        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
-            squares += np.float64(values[i]) * np.float64(values[i])
-        norms += np.sqrt(squares)
-        rows += 1.0
-        constants[row] = size * norms / rows
-    totals[NORMS], totals[ROWS] = norms, rows
+        squares = squares_of(values, indptr[row], indptr[row + 1])
+        factor = 1.0
+        totals[SQUARES] *= decay
+        totals[COUNTED] *= decay
+        if squares > 0.0:
+            if unit_length:
+                factor = 1.0 / np.sqrt(squares)
+                squares = 1.0
+            if totals[COUNTED] > 0.0:
+                most = longest * (totals[SQUARES] / totals[COUNTED])
+                if squares > most:
+                    factor *= np.sqrt(most / squares)
+                    squares = most
+            totals[SQUARES] += squares
+            totals[COUNTED] += 1.0
+        totals[NORMS] += np.sqrt(squares)
+        totals[ROWS] += 1.0
+        factors[row] = factor
+        constants[row] = share * totals[NORMS] / totals[ROWS]
+        counted[row] = totals[COUNTED]
+        mean_squares[row] = totals[SQUARES] / totals[COUNTED] if totals[COUNTED] > 0.0 else 0.0
+
+
+@inlined
+def kept_length(kept_squares: float, rows: float, mean_square: float) -> float:
+    """The root mean square length of the kept part of the rows; of all of them while nothing of them was kept."""
+    return float(np.sqrt(kept_squares / rows if kept_squares > 0.0 else mean_square))
 
 
 @kernel

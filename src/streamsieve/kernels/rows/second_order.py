@@ -9,9 +9,10 @@ import numpy as np
 from ..jit import kernel
 from ..types import F32, F64, I32, I64
 from .batch import Rows, is_mistake, longest_row, set_directions
-from .confidence import SMALLEST_SCALE
+from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
+from .scaling import kept_length
 
 
 class SecondOrderState(NamedTuple):
@@ -33,12 +34,20 @@ class SecondOrderState(NamedTuple):
     excess: F32  # slots x C: (1/S - 1) / scale
     bias: F64  # C x 2: weight and excess of the intercept
     scale: F64  # what forgetting has left of old precision
+    kept_squares: F64  # the squared length of the kept part of the rows so far, summed
     counts: I64  # kept features, mistakes, updates
 
 
 @kernel
 def second_order_update(
-    state: SecondOrderState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float, rule: int
+    state: SecondOrderState,
+    ids: I64,
+    rows: Rows,
+    gammas: F64,
+    curve: Curve | None,
+    decay: float,
+    rule: int,
+    share: float,
 ) -> None:
     """Learn the rows of one block, in order.
 
@@ -50,7 +59,8 @@ def second_order_update(
              then keep the B features of largest key. Shadow weights take no part in the score: each learns as if it
              were the only one added to the kept ones. With them the key is signal to noise, sqrt(sum_c mu_cj^2 /
              S_cj); without, confidence, -sum_c S_cj (section 3.6), and a newcomer starts with the step of its row.
-    Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM.
+    Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM; share: with shadow weights the intercept's input
+             is as in ``signal_update``.
     Back     ``state`` and ``curve``, changed in place.
 
     Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
@@ -71,27 +81,37 @@ def second_order_update(
     scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
         begin, end = indptr[row], indptr[row + 1]
-        constant = rows.constants[row]
+        factor = rows.factors[row]
         state.scale[0] *= decay
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state, shadows)
         scale = state.scale[0]
-        for c in range(n_classes):
-            scores[c] = state.bias[c, 0] * constant
+        scores[:] = 0.0
+        squares = 0.0
         for i in range(begin, end):
             flag = flags[indices[i], 0]
             if flag < 0:
+                x = values[i] * factor
+                squares += x * x
                 for c in range(n_classes):
-                    part = weight[-1 - flag, c] * values[i]
+                    part = weight[-1 - flag, c] * x
                     scores[c] += part
                     if curve is not None:
                         curve.sums[curve.bucket[-1 - flag], c] += part
+        constant = rows.constants[row]
+        if shadows:
+            state.kept_squares[0] = state.kept_squares[0] * decay + squares
+            constant = share * kept_length(state.kept_squares[0], rows.counted[row], rows.mean_squares[row])
+        for c in range(n_classes):
+            scores[c] += state.bias[c, 0] * constant
+            rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             counts[MISTAKES] += 1
         if curve is not None:
             count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
         margin = set_directions(scores, rows.codes[row], rule, directions)
-        if margin >= 1.0:
+        row_gamma = gammas[row]
+        if margin >= 1.0 or row_gamma == 0.0:
             continue
         counts[UPDATES] += 1
         spread = 0.0
@@ -99,22 +119,21 @@ def second_order_update(
             variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
             spread += directions[c] * directions[c] * variance * constant * constant
         for i in range(begin, end):
-            x = np.float64(values[i])
+            x = values[i] * factor
             flag = flags[indices[i], 0]
             for c in range(n_classes):
                 stored = excess[-1 - flag, c] if flag < 0 else cells[indices[i], c]
                 variance = 1.0 / (1.0 + stored * scale)
                 covariance[i - begin, c] = variance
                 spread += directions[c] * directions[c] * variance * x * x
-        row_gamma = gamma / rows.weights[row]
         beta = 1.0 / (spread + row_gamma)
         growth = 1.0 / (row_gamma * scale)
         for c in range(n_classes):
             variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
             state.bias[c, 0] += (1.0 - margin) * beta * directions[c] * variance * constant
-            state.bias[c, 1] += directions[c] * directions[c] * constant * constant * growth
+            state.bias[c, 1] = storable(state.bias[c, 1] + directions[c] * directions[c] * constant * constant * growth)
         for i in range(begin, end):
-            x = np.float64(values[i])
+            x = values[i] * factor
             position = indices[i]
             flag = flags[position, 0]
             loss = 1.0 - margin
@@ -122,7 +141,7 @@ def second_order_update(
                 slot = -1 - flag
                 for c in range(n_classes):
                     weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
-                    excess[slot, c] = excess[slot, c] + directions[c] * directions[c] * x * x * growth
+                    excess[slot, c] = storable(excess[slot, c] + directions[c] * directions[c] * x * x * growth)
                 state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
                 if decays or state.fresh[slot] < state.key[slot]:
                     state.key[slot] = state.fresh[slot]
@@ -134,8 +153,9 @@ def second_order_update(
                 loss -= directions[c] * newcomer[i - begin, c] * x
             loss = max(0.0, loss)
             for c in range(n_classes):
-                newcomer[i - begin, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
-                cells[position, c] = cells[position, c] + directions[c] * directions[c] * x * x * growth
+                step = loss * beta * directions[c] * covariance[i - begin, c] * x
+                newcomer[i - begin, c] = bounded(newcomer[i - begin, c] + step)
+                cells[position, c] = storable(cells[position, c] + directions[c] * directions[c] * x * x * growth)
                 if shadows:
                     cells[position, n_classes + c] = newcomer[i - begin, c]
             keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
@@ -191,7 +211,7 @@ def insert_outsider(
         for c in range(n_classes):
             cells[state.member[slot], c] = state.excess[slot, c]
             if shadows:
-                cells[state.member[slot], n_classes + c] = state.weight[slot, c]
+                cells[state.member[slot], n_classes + c] = bounded(state.weight[slot, c])
     for c in range(n_classes):
         state.weight[slot, c] = weights[row, c]
         state.excess[slot, c] = cells[position, c]

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
-from .confidence import SMALLEST_SCALE, learn_precisions
+from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
+from .scaling import kept_length
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 
@@ -35,20 +36,25 @@ class SignalState(NamedTuple):
     excess: F32
     bias: F64  # 1 x 2: weight and excess of the intercept
     scale: F64  # what forgetting has left of old precision
+    kept_squares: F64  # the squared length of the kept part of the rows so far, summed
     counts: I64  # kept features, mistakes, updates
 
 
 @kernel
-def signal_update(state: SignalState, ids: I64, rows: Rows, curve: Curve | None, gamma: float, decay: float) -> None:
+def signal_update(
+    state: SignalState, ids: I64, rows: Rows, gammas: F64, curve: Curve | None, decay: float, share: float
+) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, with S the diagonal covariance, m = y mu.x over the kept features, loss = max(0, 1 - m) and
-             beta = 1 / (x'Sx + gamma); if loss > 0:
-                 kept      mu_j += loss beta y S_jj x_j
-                 shadows   mu_j += max(0, 1 - m - y mu_j x_j) beta y S_jj x_j
+    Problem  per row, with K the kept features, S the diagonal covariance, m = y mu.x over K and the intercept, gamma
+             the row's; if m < 1:
+                 D = gamma + S_b c^2 + sum over K of S_jj x_j^2
+                 kept      mu_j += (1 - m) y S_jj x_j / D
+                 shadows   mu_j += max(0, 1 - m - y mu_j x_j) y S_jj x_j / (D + S_jj x_j^2)
                  all       1/S_jj += x_j^2 / gamma
              then keep the B features of largest |mu_j| / sqrt(S_jj). Shadow weights take no part in the score: each
-             learns as if it were the only one added to the kept ones.
+             learns as if it were the only one added to the kept ones. The intercept is a kept feature b outside the
+             budget; its input c is ``share`` times the root mean square length of the kept part of the rows so far.
     Given    as in ``confidence_update``.
     Back     ``state`` and ``curve``, changed in place.
 
@@ -63,82 +69,146 @@ def signal_update(state: SignalState, ids: I64, rows: Rows, curve: Curve | None,
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     longest = longest_row(indptr)
-    before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
-    pull = np.empty(longest)
+    kept = start_part(longest)
+    out = start_part(longest)
     scores = np.empty(1)
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
+    kept_squares = state.kept_squares[0]
     for row in range(rows.codes.size):
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
         sign = 1.0 if rows.codes[row] == 1 else -1.0
-        constant = rows.constants[row]
+        factor, gamma = rows.factors[row], gammas[row]
         scale *= decay
         if scale < SMALLEST_SCALE:
             rescale(state, scale)
             bias_excess *= scale
             scale = 1.0
-        score = bias_weight * constant
+        score = squares = 0.0
+        n_kept = n_out = unsigned(0)
         for i in range(begin, end):
             position = unsigned(indices[i])
             flag = flags[position, EXCESS]
+            x = values[i] * factor
             if flag < 0:
                 slot = unsigned(-1 - flag)
-                score += weight[slot] * values[i]
+                part = weight[slot] * x
+                score += part
+                squares += x * x
                 if curve is not None:
-                    curve.sums[curve.bucket[slot], 0] += weight[slot] * values[i]
-                before[i - begin] = excess[slot]
+                    curve.sums[curve.bucket[slot], 0] += part
+                kept.at[n_kept] = slot
+                kept.x[n_kept] = x
+                kept.excess[n_kept] = excess[slot]
+                n_kept += unsigned(1)
             else:
-                before[i - begin] = cells[position, EXCESS]
+                out.at[n_out] = position
+                out.x[n_out] = x
+                out.excess[n_out] = cells[position, EXCESS]
+                out.weight[n_out] = cells[position, WEIGHT]
+                n_out += unsigned(1)
+        kept_squares = kept_squares * decay + squares
+        constant = share * kept_length(kept_squares, rows.counted[row], rows.mean_squares[row])
+        score += bias_weight * constant
+        rows.scores[row, 0] = score
         margin = sign * score
         if margin <= 0.0:
             counts[MISTAKES] += 1
         if curve is not None:
             state.bias[0, 0] = bias_weight
             count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
-        if margin >= 1.0:
+        if margin >= 1.0 or gamma == 0.0:
             continue
         counts[UPDATES] += 1
-        row_gamma = gamma / rows.weights[row]
-        growth = 1.0 / (row_gamma * scale)
+        growth, start = 1.0 / (gamma * scale), 1.0 / scale
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
-        spread = bias_variance * constant * constant
-        spread += learn_precisions(before, scale, growth, values, begin, end - begin, pull, grown)
-        beta = sign / (spread + row_gamma)
-        start = 1.0 / scale
-        bias_weight += (1.0 - margin) * beta * bias_variance * constant
-        bias_excess += constant * constant * growth
+        spread = gamma + bias_variance * constant * constant
+        spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, kept.step)
+        learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, sign, 1.0 - margin, out.key)
+        step = (1.0 - margin) * sign / spread
+        bias_weight += step * bias_variance * constant
+        bias_excess = storable(bias_excess + constant * constant * growth)
+        for i in range(n_kept):
+            slot = unsigned(kept.at[i])
+            weight[slot] += step * kept.step[i]
+            excess[slot] = kept.excess[i]
+            fresh[slot] = weight[slot] * weight[slot] * (start + excess[slot])
+            if fresh[slot] < key[slot]:
+                key[slot] = fresh[slot]
+                update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
         best = -1.0
-        for i in range(begin, end):
-            x = np.float64(values[i])
-            position = unsigned(indices[i])
-            flag = flags[position, EXCESS]
-            step = beta * pull[i - begin]
-            if flag < 0:
-                slot = unsigned(-1 - flag)
-                weight[slot] += (1.0 - margin) * step
-                excess[slot] = grown[i - begin]
-                fresh[slot] = weight[slot] * weight[slot] * (start + excess[slot])
-                if fresh[slot] < key[slot]:
-                    key[slot] = fresh[slot]
-                    update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
-            else:
-                shadow = np.float64(cells[position, WEIGHT])
-                cells[position, WEIGHT] = shadow + max(0.0, 1.0 - margin - sign * shadow * x) * step
-                cells[position, EXCESS] = grown[i - begin]
-                best = max(best, key_of(cells, position, start))
+        for i in range(n_out):
+            position = unsigned(out.at[i])
+            cells[position, EXCESS] = out.excess[i]
+            cells[position, WEIGHT] = out.weight[i]
+            best = max(best, out.key[i])
         if slot_for(heap, key, counts[KEPT], best) != NO_SLOT:
-            for i in range(begin, end):
-                if flags[indices[i], EXCESS] >= 0:
-                    value = key_of(cells, indices[i], start)
-                    if slot_for(heap, key, counts[KEPT], value) != NO_SLOT:
-                        insert_if_larger(state, ids, curve, indices[i], value)
+            for i in range(n_out):
+                if slot_for(heap, key, counts[KEPT], out.key[i]) != NO_SLOT:
+                    insert_if_larger(state, ids, curve, out.at[i], out.key[i])
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
+    state.kept_squares[0] = kept_squares
+
+
+class Part(NamedTuple):
+    """The kept features of a row, or the others, one after the other: what the vectorised loops below work on."""
+
+    at: I64  # slots, or positions
+    x: F64
+    excess: F32
+    weight: F32  # of outsiders
+    step: F64  # S x of kept features
+    key: F64  # of outsiders
 
 
 @kernel
-def key_of(cells: F32, position: int, start: float) -> float:
-    """The squared signal to noise of an outsider, over the scale, of which ``start`` is the inverse."""
-    shadow = np.float64(cells[position, WEIGHT])
-    return float(shadow * shadow * (start + cells[position, EXCESS]))
+def start_part(longest: int) -> Part:
+    return Part(
+        np.empty(longest, np.int64),
+        np.empty(longest),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest),
+        np.empty(longest),
+    )
+
+
+@summing
+def learn_kept(x: F64, excess: F32, count: int, scale: float, growth: float, step: F64) -> float:
+    """What a row does to the precisions of its kept features; their part of D, and S x in ``step``."""
+    spread = 0.0
+    for i in range(count):
+        variance = 1.0 / (1.0 + excess[i] * scale)
+        excess[i] = storable(excess[i] + x[i] * x[i] * growth)
+        step[i] = variance * x[i]
+        spread += variance * x[i] * x[i]
+    return spread
+
+
+@summing
+def learn_shadows(
+    x: F64,
+    excess: F32,
+    weight: F32,
+    count: int,
+    scale: float,
+    growth: float,
+    spread: float,
+    sign: float,
+    loss: float,
+    key: F64,
+) -> None:
+    """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have.
+
+    S x / (D + S x^2) is x / (D / S + x^2): one division.
+    """
+    for i in range(count):
+        own = max(0.0, loss - sign * weight[i] * x[i])
+        squared = x[i] * x[i]
+        step = own * sign * x[i] / (spread * (1.0 + excess[i] * scale) + squared)
+        weight[i] = bounded(weight[i] + step)
+        excess[i] = storable(excess[i] + squared * growth)
+        shadow = np.float64(weight[i])
+        key[i] = shadow * shadow * (1.0 / scale + excess[i])
 
 
 @kernel
@@ -156,7 +226,7 @@ def insert_if_larger(state: SignalState, ids: I64, curve: Curve | None, position
         return
     if slot < counts[KEPT]:
         cells[member[slot], EXCESS] = state.excess[slot]
-        cells[member[slot], WEIGHT] = state.weight[slot]
+        cells[member[slot], WEIGHT] = bounded(state.weight[slot])
     state.weight[slot] = cells[position, WEIGHT]
     state.excess[slot] = cells[position, EXCESS]
     cells.view(np.int32)[position, EXCESS] = -1 - slot

@@ -14,7 +14,9 @@ from ...errors import DataError, UsageError
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES, UPDATES
+from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import score_rows
+from ...kernels.rows.separation import count_hits
 from ...model import Arrays, Schema
 from ...selection import Selection
 from ...sources.base import DataSource, Missing, Source
@@ -34,9 +36,10 @@ from ..base import (
 )
 from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
+from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
 from .diagnosis import remarks_on_rows
-from .inputs import NORMALIZATIONS, constant_now, constants_of, prepare
+from .inputs import AUTO, INTERCEPT_SHARE, NORMALIZATIONS, UNIT_LENGTH, Lengths, standardized
 from .memory import RowMemory, S, labels_of_model
 from .weights import refuse_weights, require_class_weight, row_weights
 
@@ -133,6 +136,31 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         return isinstance(self.normalize, str) and self.normalize.startswith("standard")
 
     @property
+    def _unit_length(self) -> bool:
+        """Whether rows are divided by their length."""
+        return self.normalize in UNIT_LENGTH
+
+    @property
+    def _share(self) -> float:
+        """The intercept's input, in typical lengths of rows."""
+        return INTERCEPT_SHARE if self.fit_intercept else 0.0
+
+    @property
+    def _longest(self) -> float:
+        """The squared length that a row may have, in mean ones; a longer one is shortened."""
+        return np.inf
+
+    @property
+    def _left_of_sums(self) -> float:
+        """What a row leaves of the sums of squared lengths before it."""
+        return 1.0
+
+    def _constant(self) -> float:
+        """The intercept's input for rows to predict."""
+        totals = self.memory.moments.totals
+        return float(self._share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
+
+    @property
     def needs_width(self) -> bool:
         """Whether the number of features must be known before the first row."""
         return False
@@ -183,7 +211,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if self.curve is not False or self.n_features_to_select == "auto":
             grid = grid_of(True if self.curve is False else self.curve, budget)
             curve = start_curve(grid, 1 if n_classes == 2 else n_classes)
-        return RowMemory(
+        memory = RowMemory(
             state=self._start(budget, n_classes),
             per_feature=self.per_feature,
             feature_positions=self.feature_positions,
@@ -196,41 +224,92 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
             width=width,
             curve=curve,
         )
+        if self.normalize == AUTO:
+            memory.scaling = AutoScaling.start(no_choice(), WarmUp([], [], memory.random_states()))
+        return memory
 
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""
-        memory = self.memory
         refuse_weights(block, self.n_rows_)
         block = block.without_weightless()
-        codes, swap = memory.labels.encode(block.y, block.origin)
+        codes, swap = self.memory.labels.encode(block.y, block.origin)
         if swap:
-            self._negate(memory.state)
-        weights = row_weights(codes, block.sample_weight, self.class_weight, memory.labels)
-        memory.labels.count(codes)
-        memory.counts[1] += block.n_nonzero
-        block, constants = self._inputs(memory.placed(block))
-        self.n_features_in_ = memory.width
+            self._negate(self.memory.state)
+            self.memory.swap_separation()
         at = 0
         while at < block.n_rows:
-            stop = block.n_rows
-            if memory.curve is not None:
-                stop = min(stop, at + next_ranking(self.n_rows_) - self.n_rows_)
-            piece = block.rows(at, stop)
-            rows = Rows(piece.indptr, piece.indices, piece.values, codes[at:stop], weights[at:stop], constants[at:stop])
-            self._update(memory.state, memory.addresses.ids, rows, memory.curve)
-            memory.counts[0] += piece.n_rows
-            if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
-                ids, _, scores = self._kept(memory.state)
-                rank_slots(memory.curve, scores, ids)
+            scaling = self.memory.scaling
+            if scaling is None or scaling.warm_up is None:
+                self._learn(block.rows(at, block.n_rows), codes[at:])
+                break
+            if swap:
+                scaling.warm_up.swap_classes()
+                swap = False
+            stop = scaling.warm_up.stop(block, at)
+            self._warm_up(scaling, scaling.warm_up, block.rows(at, stop), codes[at:stop])
             at = stop
         self._warn_of_order(at_end=False)
         return self
 
-    def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
-        """The rows as they are learned, and the intercept's input for each."""
-        moments = self.memory.moments
-        block = prepare(block, moments, self.normalize, learn=True)
-        return block, constants_of(block, moments, self.fit_intercept)
+    def _warm_up(self, scaling: AutoScaling, warm_up: WarmUp, block: RowBlock, codes: NDArray[np.int64]) -> None:
+        """Learn some of the first rows; if they change the choice of scales, all of them from the start."""
+        self._learn(block, codes)
+        warm_up.add(block, codes)
+        if not warm_up.due:
+            return
+        rows = warm_up.joined()
+        choice = choose(rows[0])
+        left = None if warm_up.ended else warm_up
+        scaling.warm_up = left
+        if not choice.same_as(scaling.choice):
+            self._start_again()
+            self.memory.set_random_states(warm_up.random)
+            self.memory.scaling = AutoScaling.start(choice, left)
+            self._learn(*rows)
+
+    def _start_again(self) -> None:
+        """Forget what was learned, but not which classes there are; the memory of before is free after that."""
+        old = self.memory
+        old.labels.counts[:] = 0
+        self._memory = self._fresh(old.labels, old.declared_width, old.budget)
+        self._memory.warned = old.warned
+
+    def _learn(self, block: RowBlock, codes: NDArray[np.int64]) -> None:
+        """Learn rows of these classes, in pieces: to rank kept features in between, and to stay in the cache."""
+        memory = self.memory
+        weights = row_weights(codes, block.sample_weight, self.class_weight, memory.labels)
+        memory.labels.count(codes)
+        memory.counts[1] += block.n_nonzero
+        at = 0
+        while at < block.n_rows:
+            stop = block.n_rows if memory.scaling is None else memory.scaling.stop(block, at)
+            if memory.curve is not None:
+                stop = min(stop, at + next_ranking(self.n_rows_) - self.n_rows_)
+            piece = self._inputs(block.rows(at, stop))
+            scores = np.empty((piece.n_rows, memory.state.bias.shape[0]))
+            known = codes[at:stop], weights[at:stop], *self._lengths(piece), scores
+            rows = Rows(piece.indptr, piece.indices, piece.values, *known)
+            self._update(memory.state, memory.addresses.ids, rows, memory.curve)
+            count_hits(memory.separation, rows.scores, rows.codes, self.n_rows_)
+            memory.counts[0] += piece.n_rows
+            if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
+                ids, _, ranks = self._kept(memory.state)
+                rank_slots(memory.curve, ranks, ids)
+            at = stop
+        self.n_features_in_ = memory.width
+
+    def _inputs(self, block: RowBlock) -> RowBlock:
+        """The rows as they are learned but for their length, with positions for ids."""
+        memory = self.memory
+        if memory.scaling is not None:
+            return memory.placed(memory.scaling.scaled(block, learn=True))
+        block = memory.placed(block)
+        return standardized(block, memory.moments, learn=True) if self._standardizes else block
+
+    def _lengths(self, block: RowBlock) -> Lengths:
+        """How long these rows are, which are about to be learned."""
+        totals = self.memory.moments.totals
+        return Lengths.of(block, totals, self._unit_length, self._share, self._longest, self._left_of_sums)
 
     def finish(self, origin: str = "") -> Self:
         self.memory.labels.refuse_one_class(origin)
@@ -351,14 +430,16 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if self._standardizes:
             ids = find(memory.addresses, ids).astype(np.int64)
         lookup = table_addresses(ids)
-        start = self._bias(memory.state) * constant_now(memory.moments, self.fit_intercept)
+        start = self._bias(memory.state) * self._constant()
 
         def score(block: RowBlock) -> NDArray[np.float64]:
             if self._standardizes:  # there are no moments for features that were never seen
-                block = memory.known_part(block)
-            block = prepare(block, memory.moments, self.normalize, learn=False)
+                block = standardized(memory.known_part(block), memory.moments, learn=False)
+            if memory.scaling is not None:
+                block = memory.scaling.scaled(block, learn=False)
             scores = np.tile(start, (block.n_rows, 1))
-            score_rows(lookup.table, lookup.ids, weights, block.indptr, block.indices, block.values, scores)
+            rows = block.indptr, block.indices, block.values
+            score_rows(lookup.table, lookup.ids, weights, *rows, self._unit_length, scores)
             return scores[:, 0] if weights.shape[1] == 1 else scores
 
         return score

@@ -97,9 +97,9 @@ class OGDLearner(GradientLearner):
         n_features_to_select: int | float = 100,
         *,
         eta: float = 0.1,
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -136,9 +136,9 @@ class FOBOSLearner(GradientLearner):
         *,
         eta: float = 0.1,
         regularization: float = 1e-4,
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -171,9 +171,9 @@ class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
         n_features_to_select: int | float = 100,
         *,
         gamma: float = 1.0,
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -256,9 +256,9 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
         eta: float = 1.0,
         trigger: str = "mistake",
         attributes: str = "all",
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         n_epochs: int = 1,
         random_state: Seed = None,
     ) -> None:

@@ -32,7 +32,7 @@ class RandomAttributes(RowLearner[S]):
         super().check_parameters()
         require_one_of("attributes", self.attributes, ATTRIBUTES)
 
-    def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
+    def _inputs(self, block: RowBlock) -> RowBlock:
         if self.attributes == "random":
             keep = np.empty(block.n_nonzero, np.bool_)
             memory = self.memory
@@ -170,9 +170,9 @@ class PETLearner(FirstOrderLearner):
         eta: float = 1.0,
         trigger: str = "mistake",
         attributes: str = "all",
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         forget: float | None = None,
         curve: bool | Sequence[int] = False,
         n_epochs: int = 1,
@@ -232,9 +232,9 @@ class FOFSLearner(FirstOrderLearner):
         radius: float | None = None,
         trigger: str = "margin",
         attributes: str = "all",
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         forget: float | None = None,
         curve: bool | Sequence[int] = False,
         n_epochs: int = 1,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock, dense_block
 from ...errors import UsageError
-from ...kernels.rows.scaling import intercept_inputs, scale_by_spread, scale_rows_to_length_one, standardize
+from ...kernels.rows.scaling import measure_rows, scale_by_spread, standardize
+from ...kernels.types import F64
 
-NORMALIZATIONS = (False, "l2", "standard", "standard+l2")
-INTERCEPT_SHARE = 0.3  # of the mean row norm so far: the constant input of the intercept
+AUTO = "auto"
+NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
+UNIT_LENGTH = (AUTO, "l2", "standard+l2")
+INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
 class Moments(NamedTuple):
@@ -25,25 +28,39 @@ class Moments(NamedTuple):
     second: NDArray[np.float64]  # per feature position
     seen: NDArray[np.float64]  # rows
     dense: NDArray[np.int64]  # 1 dense, 0 sparse, -1 not known yet
-    totals: NDArray[np.float64]  # sum of row norms, rows: for the intercept
+    totals: NDArray[np.float64]  # of row norms, rows, squared norms, rows that have values
 
 
 def start_moments() -> Moments:
-    return Moments(np.zeros(0), np.zeros(0), np.zeros(1), np.array([-1]), np.zeros(2))
+    return Moments(np.zeros(0), np.zeros(0), np.zeros(1), np.array([-1]), np.zeros(4))
 
 
-def prepare(block: RowBlock, moments: Moments, normalize: Any, learn: bool) -> RowBlock:
-    """The block as the algorithm wants its rows; ``learn`` takes them into the running moments."""
-    if normalize in ("standard", "standard+l2"):
-        block = _standardized(block, moments, learn)
-    if normalize in ("l2", "standard+l2"):
-        scaled = np.empty(block.n_nonzero, np.float32)
-        scale_rows_to_length_one(block.indptr, block.values, scaled)
-        block = block.derived(values=scaled)
-    return block
+class Lengths(NamedTuple):
+    """What kernels must know of the length of rows: fields of ``Rows``."""
+
+    factors: F64
+    constants: F64
+    mean_squares: F64
+    counted: F64
+
+    @classmethod
+    def of(cls, block: RowBlock, totals: F64, unit_length: bool, share: float, longest: float, decay: float) -> Lengths:
+        """Of rows about to be learned; see ``measure_rows``."""
+        lengths = cls(*(np.empty(block.n_rows) for _ in cls._fields))
+        measure_rows(block.indptr, block.values, unit_length, share, longest, decay, totals, *lengths)
+        return lengths
+
+    @classmethod
+    def unread(cls, n_rows: int) -> Lengths:
+        """Of rows that must not be looked at."""
+        return cls(np.ones(n_rows), *(np.zeros(n_rows) for _ in cls._fields[1:]))
 
 
-def _standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
+def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
+    """The block with its features divided by their standard deviation so far, and centred if it is dense.
+
+    ``learn`` takes the rows into the running moments.
+    """
     if moments.dense[0] < 0:
         moments.dense[0] = block.dense
     if moments.dense[0] != block.dense:
@@ -57,17 +74,3 @@ def _standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     sums = moments.first, moments.second
     scale_by_spread(block.indptr, block.indices, block.values, moments.seen, *sums, learn, scaled)
     return block.derived(values=scaled)
-
-
-def constants_of(block: RowBlock, moments: Moments, fit_intercept: bool) -> NDArray[np.float64]:
-    """The intercept's input for rows about to be learned."""
-    constants = np.zeros(block.n_rows)
-    if fit_intercept:
-        intercept_inputs(block.indptr, block.values, INTERCEPT_SHARE, moments.totals, constants)
-    return constants
-
-
-def constant_now(moments: Moments, fit_intercept: bool) -> float:
-    """The intercept's input for rows to predict."""
-    norms, rows = moments.totals
-    return float(INTERCEPT_SHARE * norms / rows) if fit_intercept and rows else 0.0

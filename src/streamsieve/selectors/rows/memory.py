@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.curve import Curve
+from ...kernels.rows.separation import Separation
 from ...kernels.table import all_below
 from ...model import Arrays, Field, Schema, check_arrays
 from ...targets import Labels
@@ -26,10 +27,12 @@ from .addresses import (
     refuse_beyond_memory,
     table_addresses,
 )
+from .auto_scaling import AutoScaling
 from .inputs import Moments, start_moments
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
+SEPARATION = "separation."
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
 
@@ -65,10 +68,20 @@ class RowMemory(Generic[S]):
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
+    scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    separation: Separation = field(init=False)
     warned: bool = False  # of rows sorted by class
+
+    def __post_init__(self) -> None:
+        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.state.bias.shape[0]))
+
+    def swap_separation(self) -> None:
+        """The two classes change their order: the scores of rows change their signs."""
+        hits, sums = self.separation
+        self.separation = Separation(hits[::-1].copy(), -sums)
 
     # ---- room for every feature met
 
@@ -185,12 +198,24 @@ class RowMemory(Generic[S]):
             "budget": self.budget,
             "used": self.addresses.used,
             "warned": self.warned,
-            "random": [self.random.bit_generator.state, self.attribute_random.bit_generator.state],
+            "random": self.random_states(),
+            **({} if self.scaling is None else self.scaling.header()),
         }
+
+    def random_states(self) -> list[Any]:
+        """Where both random generators are."""
+        return [self.random.bit_generator.state, self.attribute_random.bit_generator.state]
+
+    def set_random_states(self, states: list[Any]) -> None:
+        self.random.bit_generator.state, self.attribute_random.bit_generator.state = states
 
     def arrays(self) -> Arrays:
         used, classes = self.addresses.used, self.labels.classes
-        holders: list[tuple[str, dict[str, Any]]] = [(STATE, self.state._asdict()), (MOMENTS, self.moments._asdict())]
+        holders: list[tuple[str, dict[str, Any]]] = [
+            (STATE, self.state._asdict()),
+            (MOMENTS, self.moments._asdict()),
+            (SEPARATION, self.separation._asdict()),
+        ]
         if self.curve is not None:
             holders.append((CURVE, self.curve._asdict()))
         arrays = {prefix + name: array for prefix, holder in holders for name, array in holder.items()}
@@ -198,6 +223,7 @@ class RowMemory(Generic[S]):
             arrays[holder + name] = array[:used]
         return {
             **arrays,
+            **({} if self.scaling is None else self.scaling.arrays()),
             "ids": self.addresses.ids[:used],
             "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
             "label_counts": self.labels.counts,
@@ -210,6 +236,8 @@ class RowMemory(Generic[S]):
     ) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         n_classes = self.labels.n_classes
+        uncounted = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
+        arrays = {**{SEPARATION + name: array.copy() for name, array in uncounted._asdict().items()}, **arrays}
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -219,9 +247,14 @@ class RowMemory(Generic[S]):
             "width": self.width,
         }
         expected = {STATE + name: wanted for name, wanted in schema.items()} | self._common_schema(ids.size > 0)
+        if self.scaling is not None:
+            expected |= self.scaling.schema(header)
         sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
+        if self.scaling is not None:
+            self.scaling = AutoScaling.restored(header, arrays, self.width)
         if self.curve is not None:
             self.curve = Curve(*(arrays[CURVE + name] for name in Curve._fields))
             grid = self.curve.grid
@@ -235,7 +268,7 @@ class RowMemory(Generic[S]):
         self.counts = arrays["counts"]
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
-        self.random.bit_generator.state, self.attribute_random.bit_generator.state = header["random"]
+        self.set_random_states(header["random"])
         if ids.size:
             self.grow(self.addresses.ids.size)
 
@@ -246,11 +279,13 @@ class RowMemory(Generic[S]):
             "label_counts": Field(np.int64, ("classes",), 0),
             "label_order": Field(np.int64, (2,), -1),
             "counts": Field(np.int64, (2,), 0),
+            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
+            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
             MOMENTS + "first": Field(np.float64, per_feature),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),
             MOMENTS + "dense": Field(np.int64, (1,), -1, 2),
-            MOMENTS + "totals": Field(np.float64, (2,), 0),
+            MOMENTS + "totals": Field(np.float64, (4,), 0),
         }
         if self.curve is not None:
             schema |= {

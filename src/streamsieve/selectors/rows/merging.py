@@ -33,6 +33,8 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...kernels.rows.members import MISTAKES
+from ...kernels.rows.scaling import SQUARES
+from ...kernels.rows.separation import Separation
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...selection import Selection
@@ -40,6 +42,7 @@ from ...targets import NONE_YET, Labels, classes_from_text
 from ..base import to_builtin
 from ..state import changed
 from .addresses import find, table_addresses
+from .auto_scaling import LAST_ROW, AutoScaling
 from .base import RowLearner
 from .curves import rank_slots
 from .inputs import Moments
@@ -86,6 +89,9 @@ class MergingLearner(RowLearner[S]):
         """What forgetting has left of old precision."""
         return 1.0
 
+    def _merge_sums(self, state: S, states: Sequence[S], rule: Rule) -> None:
+        """Fill in the sums over rows that a state has beyond its counts."""
+
     # ---- merging
 
     def _evidence(self, selection: Selection) -> NDArray[np.float64]:
@@ -118,12 +124,17 @@ class MergingLearner(RowLearner[S]):
         bias = rule.merged([intercept_of(learner) for learner in learners])
         memory.state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
         memory.state.counts[MISTAKES:] = added([one.state.counts for one in memories])[MISTAKES:]
+        first._merge_sums(memory.state, [one.state for one in memories], rule)
         if keys:
             best = best_positions(keys[0], memory.budget)
             first._fill_slots(memory.state, best, ids[best], merged(ids[best]))
-        memory.moments = merged_moments(memories, ids)
+        memory.moments = merged_moments(memories, ids, rule)
+        memory.scaling = merged_scaling(memories)
         memory.addresses = table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
+        memory.separation = Separation(
+            added([one.separation.hits for one in memories]), added([one.separation.sums for one in memories])
+        )
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)
@@ -160,6 +171,12 @@ class Rule(NamedTuple):
         before = base.excess * math.prod(self.left)
         excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
         return Estimates(excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess))
+
+    def sums(self, sums: Sequence[F64]) -> F64:
+        """Sums over the rows of base and parts as one; forgetting decays them as it does precision."""
+        base, *parts = sums
+        own: F64 = np.sum([part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0)
+        return np.maximum(0.0, base * math.prod(self.left) + own)
 
 
 # ---- what goes together
@@ -296,7 +313,7 @@ def merged_labels(learners: Sequence[MergingLearner[S]]) -> Labels:
     return labels
 
 
-def merged_moments(memories: Sequence[RowMemory[S]], ids: I64) -> Moments:
+def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Moments:
     """The moments of all rows, for the features of a merged model."""
     moments = [memory.moments for memory in memories]
     kinds = {int(one.dense[0]) for one in moments} - {-1}
@@ -315,7 +332,33 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64) -> Moments:
         return tuple(joined([float(one[0]) for one in seen], sums) if dense[0] == 1 else added(sums))
 
     first, second = in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
-    return Moments(first, second, added(seen), dense, added([one.totals for one in moments]))
+    totals = added([one.totals for one in moments])
+    totals[SQUARES:] = rule.sums([one.totals[SQUARES:] for one in moments])
+    return Moments(first, second, added(seen), dense, totals)
+
+
+def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
+    """The scales of columns, which all parts must have chosen alike, with the moments of all rows."""
+    base, *parts = (memory.scaling for memory in memories)
+    if base is None:
+        return None
+    scalings = [part for part in parts if part is not None]
+    choice = scalings[0].choice
+    early = base.warm_up is not None and base.warm_up.n_rows > 0
+    early = early or any(scaling.warm_up is not None for scaling in scalings)
+    if early or not all(scaling.choice.same_as(choice) for scaling in scalings):
+        raise UsageError(
+            "normalize='auto' chooses from the first rows, and the parts did not start with the same choice; let the "
+            f"base learn {LAST_ROW:,} rows before it is divided, or name a normalization"
+        )
+    if base.warm_up is not None:  # it has no rows
+        base = AutoScaling.start(choice, None)
+    every = [base, *scalings]
+    seen = [one.seen for one in every]
+    means, deviations = joined(
+        [float(one[0]) for one in seen], [np.stack([one.means, one.deviations]) for one in every]
+    )
+    return AutoScaling(choice, means, deviations, added(seen))
 
 
 def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:

@@ -30,7 +30,7 @@ from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .addresses import table_addresses
 from .base import RowLearner, Scorer
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
-from .inputs import INTERCEPT_SHARE
+from .inputs import AUTO, Lengths
 
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
@@ -87,7 +87,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
         trigger: str = "margin",
         normalize: bool | str = False,
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         n_epochs: int = 1,
         random_state: Seed = None,
     ) -> None:
@@ -104,6 +104,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        require(self.normalize != AUTO, "normalize", AUTO, "chosen by hand: only values asked for may be read")
         require(is_number(self.epsilon) and 0 < self.epsilon <= 1, "epsilon", self.epsilon, "above 0 and at most 1")
         require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
         require(is_number(self.radius) and self.radius > 0, "radius", self.radius, "a number above 0")
@@ -155,20 +156,17 @@ class OFSPartialLearner(RowLearner[PartialState]):
             totals=np.zeros(2),
         )
 
-    def _inputs(self, block: RowBlock) -> tuple[RowBlock, NDArray[np.float64]]:
+    def _inputs(self, block: RowBlock) -> RowBlock:
         self.memory.moments.dense[0] = block.dense
-        return block, np.zeros(block.n_rows)
+        return self.memory.placed(block)
+
+    def _lengths(self, block: RowBlock) -> Lengths:
+        return Lengths.unread(block.n_rows)
 
     def _scaling(self) -> int:
         if not self._standardizes:
             return NOT_SCALED
         return CENTRED if self.memory.moments.dense[0] else SPREAD
-
-    def _intercept_share(self) -> float:
-        return INTERCEPT_SHARE if self.fit_intercept else 0.0
-
-    def _unit_length(self) -> bool:
-        return self.normalize in ("l2", "standard+l2")
 
     def _update(self, state: PartialState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         partial_update(
@@ -182,8 +180,8 @@ class OFSPartialLearner(RowLearner[PartialState]):
             TRIGGERS[self.trigger],
             self.memory.declared_width,
             self._scaling(),
-            self._unit_length(),
-            self._intercept_share(),
+            self._unit_length,
+            self._share,
         )
 
     def _kept(self, state: PartialState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
@@ -191,6 +189,10 @@ class OFSPartialLearner(RowLearner[PartialState]):
         scale = state.scale[0]
         weights = scale * state.weight[used]
         return state.member_id[used], weights, np.abs(weights[:, 0])
+
+    def _constant(self) -> float:
+        totals = self.memory.state.totals
+        return float(self._share * totals[NORMS] / max(1.0, totals[ROWS]))
 
     def _bias(self, state: PartialState) -> NDArray[np.float64]:
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
@@ -204,8 +206,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
         spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
         spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
         centre = state.mean[ids] if scaling == CENTRED else 0.0
-        constant = self._intercept_share() * state.totals[NORMS] / max(1.0, state.totals[ROWS])
-        start = self._bias(state)[0] * constant
+        start = self._bias(state)[0] * self._constant()
 
         def score(block: RowBlock) -> NDArray[np.float64]:
             indptr = np.zeros(block.n_rows + 1, np.int64)
@@ -215,7 +216,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:
                 matrix = (matrix - centre) / spread
-            if self._unit_length():
+            if self._unit_length:
                 norms = np.sqrt((matrix**2).sum(axis=1))
                 matrix /= np.where(norms > 0, norms, 1.0)[:, None]
             scores: NDArray[np.float64] = matrix @ weights[:, 0] + start

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +12,18 @@ from ...kernels.rows.batch import MAX_SCORE, UNIFORM, Rows
 from ...kernels.rows.confidence import ConfidenceState, confidence_update
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import KEPT
+from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
+from .inputs import AUTO
 from .integrity import check_heap, check_members, check_positions, kept_count
-from .merging import Estimates, MergingLearner
+from .merging import Estimates, MergingLearner, Rule
 
 CRITERIA = ("snr", "confidence")
-MANY_ROWS, LONG_ROWS, STILL_INSIDE = 10_000, 100.0, 0.99  # gamma looks too small: rows, length^2 / gamma, fraction
+GAMMA_SHARE = {"snr": 0.3, "confidence": 1.0}  # of the mean squared length of rows: gamma="auto"
+LONGEST = 10.0  # times the mean squared length: longer rows are shortened
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
 
@@ -97,12 +99,12 @@ class SOFSLearner(MergingLearner[SofsState]):
         self,
         n_features_to_select: int | float | str = 100,
         *,
-        gamma: float = 1.0,
+        gamma: float | str = "auto",
         criterion: str = "snr",
         update: str = "max_score",
-        normalize: bool | str = False,
+        normalize: bool | str = "auto",
         fit_intercept: bool = True,
-        class_weight: ClassWeight = None,
+        class_weight: ClassWeight = "auto",
         forget: float | None = None,
         curve: bool | Sequence[int] = False,
         n_epochs: int = 1,
@@ -120,22 +122,32 @@ class SOFSLearner(MergingLearner[SofsState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
+        fits = self.gamma == AUTO if isinstance(self.gamma, str) else is_number(self.gamma) and self.gamma > 0
+        require(fits, "gamma", self.gamma, "'auto' or a number above 0")
         require_one_of("criterion", self.criterion, CRITERIA)
         require_one_of("update", self.update, UPDATES)
 
-    def finish(self, origin: str = "") -> Self:
-        super().finish(origin)
-        norms, rows = self.memory.moments.totals
-        squares = (norms / max(1.0, rows)) ** 2
-        if rows >= MANY_ROWS and squares > LONG_ROWS * self.gamma and self.updates_ > STILL_INSIDE * self.n_rows_:
-            warnings.warn(
-                f"nearly every row was still inside the margin: gamma={self.gamma} is small for rows of squared length "
-                f"{squares:,.0f}, and weights stop moving too early; try normalize='l2', or gamma={squares:.0f}",
-                UserWarning,
-                stacklevel=3,
-            )
-        return self
+    @property
+    def _longest(self) -> float:
+        return LONGEST if self.criterion == "snr" else np.inf
+
+    @property
+    def _decay(self) -> float:
+        """What a row leaves of precision."""
+        return 1.0 if self.forget is None else 2.0 ** (-1.0 / self.forget)
+
+    @property
+    def _left_of_sums(self) -> float:
+        return self._decay if self.criterion == "snr" else 1.0
+
+    def _constant(self) -> float:
+        state = self.memory.state
+        if self.criterion == "confidence" or isinstance(state, ConfidenceState):
+            return super()._constant()
+        totals = self.memory.moments.totals
+        if not totals[COUNTED]:
+            return 0.0
+        return self._share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
 
     def _start(self, budget: int, n_classes: int) -> SofsState:
         n_vectors = 1 if n_classes == 2 else n_classes
@@ -155,6 +167,7 @@ class SOFSLearner(MergingLearner[SofsState]):
                 heap_slot=np.zeros(budget, np.int32),
                 **common,
             )
+        common["kept_squares"] = np.zeros(1)
         kind = SignalState if n_vectors == 1 else SecondOrderState
         shape = budget if n_vectors == 1 else (budget, n_vectors)
         return kind(
@@ -169,13 +182,21 @@ class SOFSLearner(MergingLearner[SofsState]):
         )
 
     def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
-        gamma, decay = float(self.gamma), 1.0 if self.forget is None else 2.0 ** (-1.0 / self.forget)
+        gammas = self._gammas(rows)
         if isinstance(state, ConfidenceState):
-            confidence_update(state, ids, rows, curve, gamma, decay)
+            confidence_update(state, ids, rows, gammas, curve, self._decay)
         elif isinstance(state, SignalState):
-            signal_update(state, ids, rows, curve, gamma, decay)
+            signal_update(state, ids, rows, gammas, curve, self._decay, self._share)
         else:
-            second_order_update(state, ids, rows, curve, gamma, decay, UPDATES[self.update])
+            rule = UPDATES[self.update]
+            second_order_update(state, ids, rows, gammas, curve, self._decay, rule, self._share)
+
+    def _gammas(self, rows: Rows) -> NDArray[np.float64]:
+        """The gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
+        if self.gamma == AUTO:
+            return GAMMA_SHARE[self.criterion] * rows.mean_squares / rows.weights
+        gammas = float(self.gamma) / rows.weights
+        return np.where(rows.counted > 0.0, gammas, 0.0) if self.criterion == "snr" else gammas
 
     def _negate(self, state: Any) -> None:
         super()._negate(state)
@@ -246,6 +267,12 @@ class SOFSLearner(MergingLearner[SofsState]):
     def _scale(self, state: SofsState) -> float:
         return float(state.scale[0])
 
+    def _merge_sums(self, state: SofsState, states: Sequence[SofsState], rule: Rule) -> None:
+        if not isinstance(state, ConfidenceState):
+            state.kept_squares[:] = rule.sums(
+                [one.kept_squares for one in states if not isinstance(one, ConfidenceState)]
+            )
+
     # ---- states from files
 
     def _schema(self) -> Schema:
@@ -274,6 +301,7 @@ class SOFSLearner(MergingLearner[SofsState]):
             "fresh": Field(np.float64, ("budget",), finite=False),
             "heap": Field(np.int32, ("budget",), 0, "budget"),
             "heap_position": Field(np.int32, ("budget",), 0, "budget"),
+            "kept_squares": Field(np.float64, (1,), 0),
             **common,
         }
 

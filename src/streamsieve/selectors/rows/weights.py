@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import DataError, prefix
+from ...kernels.rows.batch import balance
 from ...targets import Labels
 from ..base import ClassWeight, is_number, require
 
@@ -16,9 +17,9 @@ LARGEST_WEIGHT = 1e12  # of a row or a class
 
 
 def require_class_weight(value: Any) -> None:
-    """``class_weight`` is None, "balanced" or a dictionary of weights by label."""
-    known = value is None or (isinstance(value, str) and value == "balanced")
-    expected = "None, 'balanced' or a dictionary of weights by label"
+    """``class_weight`` is "auto", None, "balanced" or a dictionary of weights by label."""
+    known = value is None or (isinstance(value, str) and value in ("auto", "balanced"))
+    expected = "'auto', None, 'balanced' or a dictionary of weights by label"
     require(known or isinstance(value, dict), "class_weight", value, expected)
     for label, weight in value.items() if isinstance(value, dict) else ():
         fits = is_number(weight) and 0 <= weight <= LARGEST_WEIGHT
@@ -42,17 +43,20 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
 def row_weights(
     codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: ClassWeight, labels: Labels
 ) -> NDArray[np.float64]:
-    """The weights of rows of these classes; "balanced" goes by the class counts so far."""
+    """The weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
+
+    "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves others alone.
+    """
     weights: NDArray[np.float64] = np.ones(codes.size) if given is None else given.astype(np.float64)
     if isinstance(class_weight, dict):
         by_class, known = np.ones(labels.n_classes), labels.classes.tolist()
         by_class[-len(known) :] = [weight_of(label, class_weight) for label in known]
         return weights * by_class[codes]
-    if class_weight == "balanced":
-        n_classes = labels.n_classes
-        members = (codes[:, None] == np.arange(n_classes)).cumsum(axis=0) + labels.counts + 1
-        weights = weights * members.sum(axis=1) / (n_classes * members[np.arange(codes.size), codes])
-    return weights
+    if class_weight is None:
+        return weights
+    balanced = np.empty(codes.size)
+    balance(codes, labels.counts + 1, balanced)
+    return weights * (balanced if class_weight == "balanced" else np.maximum(1.0, np.sqrt(balanced / 2.0)))
 
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:

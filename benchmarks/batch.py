@@ -1,0 +1,201 @@
+"""SOFS in one pass and in three, beside batch methods that have all rows at once, with as many features.
+
+    python benchmarks/batch.py [--write] [--sets relathe ...]
+    python benchmarks/batch.py --peers [--sets relathe ...]
+
+SOFS (Wu, Hoi, Mei, Yu 2017) as it is without any parameter but k. Test accuracy in %, mean over the same splits and
+orders of rows as in hindsight.py. The batch methods:
+
+- L1-SVM: the L1-penalised linear SVM whose number of features comes nearest to k, by bisection on its penalty; of one
+  that has more, the k largest weights. It predicts by itself: nothing is fitted again.
+- chi2 + logistic, F + logistic where the data is dense: the k best columns by themselves, then a logistic regression on
+  them.
+
+Both get rows of length 1 or, where the data is dense, standardised columns. Their figures take minutes, so they are
+kept in batch.csv; the second form measures them anew. ``--write`` puts the table into docs/methods/sofs.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectKBest, chi2, f_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
+
+from hindsight import SETS as KINDS
+from hindsight import Data, Labels, data_of, measure
+from report import table, write_section
+
+sys.path.insert(0, str(Path(__file__).parent / "papers"))
+from data import parser
+
+PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs.md"
+STORED = Path(__file__).with_suffix(".csv")
+COLUMNS = ("set", "k", "method", "accuracy", "deviation", "orders")
+
+TEXT_BUDGETS = (10, 20, 50, 100, 200)
+SETS = {
+    **dict.fromkeys(("relathe", "basehock", "pcmac_asu", "farm-ads", "dexter"), TEXT_BUDGETS),
+    "splice": (3, 6, 15),
+    "german": (3, 6, 12),
+    "svmguide3": (2, 5, 10),
+}
+PASSES: list[dict[str, Any]] = [{}, {"n_epochs": 3}]
+PEERS = ("L1-SVM", "chi2 or F + logistic")
+HEADER = ("set", "k", "one pass", "three passes", *PEERS, "one pass ahead by")
+
+PENALTIES, STEPS = (-4.0, 4.0), 12  # powers of 10; halvings of that range
+
+Cell = tuple[str, int]
+
+
+class Penalised:
+    """L1-penalised SVMs on the same rows, each fitted once."""
+
+    def __init__(self, X: Any, y: Labels) -> None:
+        self.X, self.y = X, y
+        self._fitted: dict[float, Any] = {}
+
+    def fitted(self, power: float) -> Any:
+        if power not in self._fitted:
+            model = LinearSVC(penalty="l1", dual=False, C=10**power, max_iter=2000, random_state=0)
+            self._fitted[power] = model.fit(self.X, self.y)
+        return self._fitted[power]
+
+    def nearest(self, k: int) -> Any:
+        """The one whose number of features comes nearest to k, with no more than k of its weights."""
+        low, high = PENALTIES
+        tried = []
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            tried.append(self.fitted(middle))
+            low, high = (middle, high) if n_weights(tried[-1]) < k else (low, middle)
+        return cut(min(tried, key=lambda model: abs(n_weights(model) - k)), k)
+
+
+def n_weights(model: Any) -> int:
+    return int(np.count_nonzero(model.coef_))
+
+
+def cut(model: Any, k: int) -> Any:
+    """A model of the same kind with the k largest weights, and 0 for the others."""
+    weights = model.coef_[0]
+    kept = np.zeros_like(weights)
+    largest = np.argsort(-np.abs(weights), kind="stable")[:k]
+    kept[largest] = weights[largest]
+    smaller = LinearSVC()
+    smaller.coef_, smaller.intercept_, smaller.classes_ = kept[None, :], model.intercept_, model.classes_
+    return smaller
+
+
+def measure_peers(data: Data, budgets: Sequence[int], dense: bool) -> NDArray[np.float64]:
+    """Test accuracy in % by budget, method of PEERS and order."""
+    found = np.empty((len(budgets), len(PEERS), data.orders))
+    for order in range(data.orders):
+        X, y, X_test, y_test = data.parts(order)
+        scaler = (StandardScaler() if dense else Normalizer()).fit(X)
+        rows, test_rows = scaler.transform(X), scaler.transform(X_test)
+        svms = Penalised(rows, y)
+        for i, k in enumerate(budgets):
+            best = SelectKBest(f_classif if dense else chi2, k=k)
+            models = svms.nearest(k), make_pipeline(best, LogisticRegression(C=10, max_iter=2000)).fit(rows, y)
+            found[i, :, order] = [100 * model.score(test_rows, y_test) for model in models]
+    return found
+
+
+def stored() -> dict[str, list[dict[str, str]]]:
+    """The lines of the table of batch figures, by set."""
+    lines: dict[str, list[dict[str, str]]] = {name: [] for name in SETS}
+    if STORED.exists():
+        with STORED.open(newline="") as file:
+            for line in csv.DictReader(file):
+                lines[line["set"]].append(line)
+    return lines
+
+
+def renew_peers(names: Iterable[str], folder: Path) -> None:
+    """Measure the batch methods on these sets, and keep the figures of the others."""
+    lines = stored()
+    for name in names:
+        start, budgets = time.perf_counter(), SETS[name]
+        found = measure_peers(data_of(folder, name), budgets, KINDS[name].dense)
+        lines[name] = [
+            dict(zip(COLUMNS, map(str, (name, k, method, *figures(accuracies))), strict=True))
+            for k, by_method in zip(budgets, found, strict=True)
+            for method, accuracies in zip(PEERS, by_method, strict=True)
+        ]
+        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    with STORED.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(line for of_set in lines.values() for line in of_set)
+
+
+def figures(accuracies: NDArray[np.float64]) -> tuple[str, str, int]:
+    return f"{accuracies.mean():.4f}", f"{accuracies.std(ddof=1):.4f}", accuracies.size
+
+
+def compared(names: Iterable[str], folder: Path) -> dict[Cell, list[float]]:
+    """Accuracies by set and k: SOFS by number of passes, then the batch methods."""
+    lines, cells = stored(), {}
+    for name in names:
+        found = measure(data_of(folder, name), SETS[name], PASSES).mean(axis=2)
+        for k, of_passes in zip(SETS[name], found.tolist(), strict=True):
+            batch = {line["method"]: float(line["accuracy"]) for line in lines[name] if int(line["k"]) == k}
+            cells[name, k] = [*of_passes, *(batch[method] for method in PEERS)]
+    return cells
+
+
+def ahead(accuracies: Sequence[float]) -> float:
+    """By how much one pass is better than the better batch method."""
+    return accuracies[0] - max(accuracies[len(PASSES) :])
+
+
+def report(cells: dict[Cell, list[float]]) -> str:
+    lines = [
+        [name, str(k), *(f"{accuracy:.1f}" for accuracy in accuracies), f"{ahead(accuracies):+.1f}"]
+        for (name, k), accuracies in cells.items()
+    ]
+    means = np.mean(list(cells.values()), axis=0)
+    leads = {cell: ahead(accuracies) for cell, accuracies in cells.items()}
+    worst = min(leads, key=leads.__getitem__)
+    better = np.mean([max(accuracies[len(PASSES) :]) for accuracies in cells.values()])
+    lines.append(["mean", "", *(f"{mean:.1f}" for mean in means), f"{np.mean(list(leads.values())):+.1f}"])
+    return (
+        f"{table(HEADER, lines)}\n\n"
+        f"Mean of the {len(cells)} cells: one pass {means[0]:.1f}, three passes {means[1]:.1f}, the better of the two "
+        f"batch methods {better:.1f}. One pass is furthest behind them on {worst[0]} with k = {worst[1]}: "
+        f"{leads[worst]:+.1f}."
+    )
+
+
+def main() -> None:
+    options = parser(__doc__ or "")
+    options.add_argument("--peers", action="store_true", help="measure the batch methods anew")
+    options.add_argument("--write", action="store_true", help="put the table into docs/methods/sofs.md")
+    chosen = options.parse_args()
+    if chosen.write and (chosen.sets or chosen.peers):
+        options.error("--write takes all sets, and the batch figures as they are")
+    warnings.simplefilter("ignore")
+    if chosen.peers:
+        renew_peers(chosen.sets or SETS, chosen.data)
+        return
+    text = report(compared(chosen.sets or SETS, chosen.data))
+    print(text)
+    if chosen.write:
+        write_section("batch", text, PAGE)
+
+
+if __name__ == "__main__":
+    main()
