@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel, summing
+from ..jit import inlined, kernel, summing
 from ..table import probe
-from ..types import F32, F64, I32, I64, Floats, Ints
+from ..types import F64, I32, I64, Floats, Ints, unsigned
+
+NO_VALUE = -1
 
 
 @kernel
@@ -26,137 +28,172 @@ def scale_columns(
     scaled_indptr: I64,
     scaled_indices: Ints,
     scaled_values: Floats,
-) -> int:
+) -> bool:
     """The rows of a block with every column on its scale; ids ascend as before.
 
     Given    dense: the ids of the dense columns, ascending; means, deviations: of each, the mean and the sum of squared
              deviations from it over the ``seen`` rows so far (Welford), which go on with ``learn``; table, own,
              sizes: the sparse columns that have a size of their own (``kernels.table``); typical: that of all others.
-    Back     the scaled rows, and how many values they have. A dense column has a value in every row, unless it has not
-             varied yet or is at its mean; room is needed for all of them.
+    Back     the scaled rows. A dense column has a value in every row, unless it has not varied yet or is at its mean;
+             room is needed for all of them. Whether the rows have other columns than before: if not, which is
+             the usual case, ``scaled_indices`` is not filled in, and those of before hold.
     """
-    n_dense = dense.size
-    x, z = np.empty(n_dense), np.empty(n_dense, np.float32)
-    at = np.full(n_dense, -1)  # where in a row its dense columns are: in most data where they were in the row before
-    filled = 0
+    n_dense, factor = dense.size, 1.0 / typical
+    x, z = np.empty(n_dense, np.float32), np.empty(n_dense, np.float32)
+    at = np.full(n_dense, NO_VALUE)  # where in a row its dense columns are: in most data where they were in the last
+    filled, changed = 0, False
     scaled_indptr[0] = 0
     for row in range(indptr.size - 1):
         begin, end = indptr[row], indptr[row + 1]
-        here = scaled_indices[filled:], scaled_values[filled:]
-        if are_at(at, dense, indices[begin:end]) or locate(at, dense, indices[begin:end]):
-            for rank in range(n_dense):
-                x[rank] = values[begin + at[rank]]
-            length = end - begin
-            copy_row(indices[begin:end], values[begin:end], 1.0 / typical, *here)
-        else:
-            length = merge_row(indices[begin:end], values[begin:end], dense, 1.0 / typical, x, at, *here)
-        if own.size:
-            scale_own(table, own, sizes, typical, length, *here)
+        length = end - begin
         seen[0] += learn
-        standardize_row(x, seen[0], means, deviations, learn, z)
-        zeros = 0
-        for rank in range(n_dense):
-            scaled_values[filled + at[rank]] = z[rank]
-            zeros += z[rank] == 0.0
+        complete = are_at(at, dense, indices, begin, end) or locate(at, dense, indices, begin, end)
+        if not complete and not changed:
+            copy(indices, indptr[0], scaled_indices, 0, filled)
+            changed = True
+        if complete:
+            multiply(values, begin, factor, scaled_values, filled, length)
+            if changed:
+                copy(indices, begin, scaled_indices, filled, length)
+        else:
+            length = merge_row(indices, values, begin, end, dense, factor, x, at, scaled_indices, scaled_values, filled)
+        if sizes.size:
+            for i in range(length):
+                feature = scaled_indices[filled + i] if changed else indices[begin + i]
+                position = table[probe(table, own, int(feature))] - 1
+                if position >= 0:
+                    scaled_values[filled + i] *= typical / sizes[position]
+        if complete and is_run(at):
+            to = filled + at[0]
+            zeros = standardize(values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to)
+        else:
+            if complete:
+                for rank in range(n_dense):
+                    x[rank] = values[unsigned(begin + at[rank])]
+            zeros = standardize(x, 0, seen[0], means, deviations, learn, z, 0)
+            for rank in range(n_dense):
+                scaled_values[unsigned(filled + at[rank])] = z[rank]
         if zeros:
-            length = without_zeros(length, *here)
+            if not changed:
+                copy(indices, indptr[0], scaled_indices, 0, filled + length)
+                changed = True
+            length = without_zeros(scaled_indices, scaled_values, filled, length)
+        if not complete:
+            at[-1] = NO_VALUE
         filled += length
         scaled_indptr[row + 1] = filled
-    return filled
+    return changed
 
 
-@kernel
-def are_at(at: I64, dense: I64, indices: Ints) -> bool:
-    """Whether the dense columns are at these offsets in a row."""
-    if at.size and not 0 <= at[-1] < indices.size:
+@inlined
+def copy(numbers: Ints, begin: int, copied: Ints, to: int, count: int) -> None:
+    for i in range(count):
+        copied[unsigned(to + i)] = numbers[unsigned(begin + i)]
+
+
+@inlined
+def multiply(values: Floats, begin: int, factor: float, products: Floats, to: int, count: int) -> None:
+    for i in range(count):
+        products[unsigned(to + i)] = values[unsigned(begin + i)] * factor
+
+
+@inlined
+def is_run(numbers: I64) -> bool:
+    """Whether ascending numbers follow one another without a gap."""
+    return bool(numbers.size and numbers[-1] - numbers[0] == numbers.size - 1)
+
+
+@inlined
+def are_at(at: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
+    """Whether the dense columns are at these offsets in the row from ``begin`` to ``end``."""
+    if not at.size:
+        return True
+    if not 0 <= at[-1] < end - begin or indices[begin + at[0]] != dense[0] or indices[begin + at[-1]] != dense[-1]:
         return False
+    if is_run(dense):  # the ids of a row ascend: then as many between these two can only be the same
+        return is_run(at)
     differ = 0
-    for rank in range(at.size):
-        differ |= indices[at[rank]] ^ dense[rank]
+    for rank in range(dense.size):
+        differ |= indices[unsigned(begin + at[rank])] ^ dense[rank]
     return differ == 0
 
 
 @kernel
-def locate(at: I64, dense: I64, indices: Ints) -> bool:
+def locate(at: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
     """Find the offsets of the dense columns in a row; whether all are there."""
-    i = 0
+    i = begin
     for rank in range(dense.size):
-        while i < indices.size and indices[i] < dense[rank]:
+        while i < end and indices[i] < dense[rank]:
             i += 1
-        if i == indices.size or indices[i] != dense[rank]:
-            at[-1] = -1
+        if i == end or indices[i] != dense[rank]:
             return False
-        at[rank] = i
+        at[rank] = i - begin
     return True
-
-
-@kernel
-def copy_row(indices: Ints, values: Floats, factor: float, scaled_indices: Ints, scaled_values: Floats) -> None:
-    for i in range(indices.size):
-        scaled_indices[i] = indices[i]
-    for i in range(indices.size):
-        scaled_values[i] = values[i] * factor
 
 
 @kernel
 def merge_row(
     indices: Ints,
     values: Floats,
+    begin: int,
+    end: int,
     dense: I64,
     factor: float,
-    x: F64,
+    x: Floats,
     at: I64,
     scaled_indices: Ints,
     scaled_values: Floats,
+    to: int,
 ) -> int:
     """A row with room for the dense columns that it lacks; ``x`` are their values and ``at`` where they are then."""
-    i = filled = 0
-    for rank in range(dense.size):
-        while i < indices.size and indices[i] < dense[rank]:
+    i, filled = begin, to
+    for rank in range(dense.size + 1):
+        while i < end and (rank == dense.size or indices[i] < dense[rank]):
             scaled_indices[filled] = indices[i]
             scaled_values[filled] = values[i] * factor
             filled += 1
             i += 1
-        x[rank] = 0.0
-        if i < indices.size and indices[i] == dense[rank]:
-            x[rank] = values[i]
-            i += 1
-        scaled_indices[filled] = dense[rank]
-        at[rank] = filled
-        filled += 1
-    copy_row(indices[i:], values[i:], factor, scaled_indices[filled:], scaled_values[filled:])
-    return filled + indices.size - i
-
-
-@kernel
-def scale_own(table: I32, own: I64, sizes: F64, typical: float, length: int, indices: Ints, values: Floats) -> None:
-    """Give the columns that have a size of their own their scale."""
-    for i in range(length):
-        position = table[probe(table, own, int(indices[i]))] - 1
-        if position >= 0:
-            values[i] *= typical / sizes[position]
+        if rank < dense.size:
+            x[rank] = 0.0
+            if i < end and indices[i] == dense[rank]:
+                x[rank] = values[i]
+                i += 1
+            scaled_indices[filled] = dense[rank]
+            at[rank] = filled - to
+            filled += 1
+    return filled - to
 
 
 @summing
-def standardize_row(x: F64, seen: float, means: F64, deviations: F64, learn: bool, z: F32) -> None:
-    """The dense columns of one row, centred and divided by their standard deviation; 0 where that is 0."""
+def standardize(
+    x: Floats, begin: int, seen: float, means: F64, deviations: F64, learn: bool, z: Floats, to: int
+) -> int:
+    """The dense columns of one row, centred and divided by their standard deviation; how many come out as 0.
+
+    One that has not varied yet does.
+    """
     share = 1.0 / max(1.0, seen)
-    for rank in range(x.size):
+    zeros = 0
+    for rank in range(means.size):
+        value = x[unsigned(begin + rank)]
         if learn:
-            off = x[rank] - means[rank]
+            off = value - means[rank]
             means[rank] += off * share
-            deviations[rank] += off * (x[rank] - means[rank])
+            deviations[rank] += off * (value - means[rank])
         variance = deviations[rank] * share
-        z[rank] = (x[rank] - means[rank]) / np.sqrt(variance) if variance > 0.0 else 0.0
+        scaled = np.float32((value - means[rank]) / np.sqrt(variance) if variance > 0.0 else 0.0)
+        z[unsigned(to + rank)] = scaled
+        zeros += scaled == 0.0
+    return zeros
 
 
 @kernel
-def without_zeros(length: int, indices: Ints, values: Floats) -> int:
+def without_zeros(indices: Ints, values: Floats, begin: int, length: int) -> int:
     """Close the gaps that zeros leave in a row; how long it is then."""
-    filled = 0
-    for i in range(length):
+    filled = begin
+    for i in range(begin, begin + length):
         if values[i] != 0.0:
             indices[filled] = indices[i]
             values[filled] = values[i]
             filled += 1
-    return filled
+    return filled - begin

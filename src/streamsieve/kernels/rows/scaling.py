@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import inlined, kernel, summing
-from ..types import F64, I64, Floats, Ints
+from ..types import F64, I64, Floats, Ints, unsigned
 
 NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3  # ``totals``: of row norms, rows; of squared norms, rows that have values
 
@@ -14,7 +14,7 @@ NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3  # ``totals``: of row norms, rows; of
 def squares_of(values: Floats, begin: int, end: int) -> float:
     """The squared length of a row."""
     squares = 0.0
-    for i in range(begin, end):
+    for i in range(unsigned(begin), unsigned(end)):
         squares += np.float64(values[i]) * np.float64(values[i])
     return squares
 

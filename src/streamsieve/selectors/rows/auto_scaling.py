@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...kernels.rows.column_scaling import scale_columns
@@ -32,7 +33,10 @@ LAST_NONZERO = 1 << 22
 DENSE = 0.5  # of the rows have a value
 ENOUGH = 10  # non-zeros, to give a sparse column a size of its own
 FAR = 10.0  # times larger or smaller than typical: another scale
-PIECE = 1 << 17  # values scaled at a time, to stay in the cache
+WIDE = 16  # times as many ids as values: counting by id would take too much memory
+PIECE = 1 << 18  # values scaled at a time, to stay in the cache
+
+LARGEST_INT32 = np.iinfo(np.int32).max
 
 CHOSEN, WARM = "columns.", "warm."  # before the names of their arrays in a model
 
@@ -62,20 +66,24 @@ def no_choice() -> Choice:
 
 def choose(block: RowBlock) -> Choice:
     """The choice that some rows suggest."""
-    order = np.argsort(block.indices, kind="stable")
-    ids, sizes = block.indices[order], np.abs(block.values[order])
-    starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    counts = np.diff(starts, append=ids.size)
-    is_dense = counts >= DENSE * block.n_rows
-    typical = middle(sizes[~np.repeat(is_dense, counts)]) if not is_dense.all() else 1.0
-    frequent = (counts >= ENOUGH) & ~is_dense
-    columns, per_column = np.flatnonzero(frequent), counts[frequent]
-    by_size = np.lexsort((sizes[np.repeat(frequent, counts)], np.repeat(columns, per_column)))
-    lower = by_size[np.cumsum(per_column) - per_column + (per_column - 1) // 2]
-    medians = sizes[np.repeat(frequent, counts)][lower].astype(np.float64)
-    far = (medians < typical / FAR) | (medians > typical * FAR)
-    dense, own = ids[starts[is_dense]].astype(np.int64), ids[starts[columns[far]]].astype(np.int64)
-    return Choice(dense, own, medians[far], np.array([typical]))
+    ids, sizes = block.indices, np.abs(block.values)
+    columns = None  # ids, or their ranks if ids are far apart
+    if ids.size and int(ids.max()) > WIDE * ids.size:
+        columns, ids = np.unique(ids, return_inverse=True)
+    counts = np.bincount(ids)
+    is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
+    sparse = ~is_dense[ids]
+    typical = middle(sizes[sparse]) if sparse.any() else 1.0
+    small = np.bincount(ids[sizes < typical / FAR], minlength=counts.size)
+    large = np.bincount(ids[sizes > typical * FAR], minlength=counts.size)
+    lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
+    far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
+    own = np.flatnonzero(far)
+    medians = [float(np.partition(sizes[ids == column], lower[column])[lower[column]]) for column in own]
+    dense = np.flatnonzero(is_dense)
+    if columns is not None:
+        dense, own = columns[dense].astype(np.int64), columns[own].astype(np.int64)
+    return Choice(dense, own, np.array(medians), np.array([typical]))
 
 
 def middle(values: F32) -> float:
@@ -139,6 +147,7 @@ class AutoScaling:
     seen: F64 = field(default_factory=lambda: np.zeros(1))  # rows
     warm_up: WarmUp | None = None
     lookup: Addresses = field(init=False)
+    room: tuple[NDArray[Any], F32] = field(default_factory=lambda: (np.empty(0, np.int32), np.empty(0, np.float32)))
 
     def __post_init__(self) -> None:
         self.lookup = table_addresses(self.choice.own)
@@ -156,15 +165,20 @@ class AutoScaling:
         return min(block.n_rows, start + rows, max(int(full), start + 1))
 
     def scaled(self, block: RowBlock, learn: bool) -> RowBlock:
-        """The block with its columns scaled; its rows are not of length 1 yet."""
+        """The block with its columns scaled; its rows are not of length 1 yet. What is learned from holds until
+        the next."""
         if self.choice.only_length:
             return block
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
-        room = block.n_nonzero + block.n_rows * dense.size
-        indptr, values = np.empty(block.n_rows + 1, np.int64), np.empty(room, np.float32)
-        indices = np.empty(room, np.int64 if width > np.iinfo(np.int32).max else block.indices.dtype)
-        filled = scale_columns(
+        kind = np.int64 if width > LARGEST_INT32 else block.indices.dtype
+        indptr = np.empty(block.n_rows + 1, np.int64)
+        needed = block.n_nonzero + block.n_rows * dense.size
+        if learn:
+            indices, values = self._room(needed, kind)
+        else:  # predictions may be made by several threads at once
+            indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
+        changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
@@ -181,7 +195,17 @@ class AutoScaling:
             indices,
             values,
         )
+        filled = indptr[-1]
+        if not changed:
+            indices = block.indices[block.indptr[0] : block.indptr[-1]]
         return block.derived(indptr=indptr, indices=indices[:filled], values=values[:filled], n_features=width)
+
+    def _room(self, needed: int, kind: Any) -> tuple[NDArray[Any], F32]:
+        """Room for scaled rows, the same again and again: fresh memory costs more than filling it."""
+        indices, values = self.room
+        if indices.size < needed or indices.dtype != kind:
+            indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
+        return indices[:needed], values[:needed]
 
     # ---- to and from a model
 
