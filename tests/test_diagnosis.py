@@ -364,7 +364,7 @@ def test_copies_among_the_selected(method: str) -> None:
     params = {"n_features_to_select": 8}
     remark = remarks_on((with_copies, y), method, **params)[COPIES]
     assert remark.level == "note"
-    assert remark.message.startswith("there are copies among the selected features: feature ")
+    assert remark.message.startswith("some selected features are equal in every row that taught something: feature ")
     before, after = (
         LogisticRegression().fit(reduced, y).score(reduced, y)
         for reduced in (fitted(method, params, (data, y)).transform(data) for data in (with_copies, X))

@@ -187,10 +187,12 @@ class Learner(ABC, Generic[B, M]):
     def diagnosis(self, look: Look) -> list[Remark]:
         """What a user should know of the result, once all is learned; ``look`` is what there still is of the data."""
         selection = self.selection()
-        wanted: Any = self.parameters().get("n_features_to_select")
-        if not len(selection):
-            return [nothing_selected(self._advice_if_empty())]
+        return self._remarks(selection, look) if len(selection) else [nothing_selected(self._advice_if_empty())]
+
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        """What is to be said of features that were selected."""
         remarks = []
+        wanted: Any = self.parameters().get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.n_features_in_:
             remarks.append(no_limit(wanted, self.n_features_in_, self._advice_if_all()))
         evidence = self._evidence(selection)

@@ -63,11 +63,11 @@ def no_limit(wanted: int, width: int, advice: str) -> Remark:
 
 
 def duplicates(groups: list[list[str]]) -> Remark:
-    """``groups`` are what selected features are called whose columns are equal."""
+    """``groups`` are what selected features are called that were equal wherever something was learned."""
     copies = sum(len(group) - 1 for group in groups)
     shown = few([" = ".join(few(group)) for group in groups])
-    message = f"there are copies among the selected features: {', '.join(shown)}"
-    return Remark("duplicates", "note", message, f"omit copies from the data, which leaves room for {copies:,} others")
+    message = f"some selected features are equal in every row that taught something: {', '.join(shown)}"
+    return Remark("duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} others")
 
 
 def few(texts: list[str]) -> list[str]:

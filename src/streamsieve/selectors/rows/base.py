@@ -389,8 +389,8 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
             curve = {name: values.tolist() for name, values in self.curve_.items()}
         return Findings(self.mistakes_, self.updates_, curve)
 
-    def diagnosis(self, look: Look) -> list[Remark]:
-        return [*super().diagnosis(look), *remarks_on_rows(self, look)]
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        return [*remarks_on_rows(self, look), *super()._remarks(selection, look)]
 
     def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
         """The sizes of the weights, equal for equal columns that were kept over the same rows."""
