@@ -17,7 +17,9 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES, UPDATES
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import score_rows
+from ...kernels.rows.separation import count_hits
 from ...model import Arrays, Schema
+from ...selection import Selection
 from ...sources.base import DataSource, Missing, Source
 from ...targets import Labels
 from ..base import (
@@ -35,10 +37,12 @@ from ..base import (
     require,
     require_one_of,
 )
+from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
 from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
 from .calibration import probabilities, swapped
 from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
+from .diagnosis import remarks_on_rows
 from .inputs import AUTO, INTERCEPT_SHARE, NORMALIZATIONS, UNIT_LENGTH, Lengths, standardized
 from .meaning import meaning
 from .memory import RowMemory, S, labels_of_model
@@ -237,6 +241,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if swap:
             self._negate(self.memory.state)
             self.memory.calibration = swapped(self.memory.calibration)
+            self.memory.swap_separation()
         at = 0
         while at < block.n_rows:
             scaling = self.memory.scaling
@@ -295,6 +300,7 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
             self._update(memory.state, memory.addresses.ids, rows, memory.curve)
             calibrate(scores, rows.codes, sample_weights[at:stop], memory.calibration)
+            count_hits(memory.separation, rows.scores, rows.codes, self.n_rows_)
             memory.counts[0] += piece.n_rows
             if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
                 ids, _, ranks = self._kept(memory.state)
@@ -394,6 +400,22 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         ids, weights, _ = self._weights()
         chosen = weights[np.searchsorted(ids, self._selected()[0])]
         return Findings(self.mistakes_, self.updates_, curve, details=meaning(chosen, self.memory.labels))
+
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        return [*remarks_on_rows(self, look), *super()._remarks(selection, look)]
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        """The sizes of the weights, equal for equal columns that were kept over the same rows."""
+        if self.reads_what_it_asks:
+            return None
+        ids, weights, _ = self._weights()
+        return np.abs(weights[np.searchsorted(ids, selection.indices)])
+
+    def _advice_if_empty(self) -> str:
+        return "try the method sofs" if self.n_nonzero_ and self.method != "sofs" else super()._advice_if_empty()
+
+    def _advice_if_all(self) -> str:
+        return "try n_features_to_select='auto'" if "curve" in self.parameter_names() else super()._advice_if_all()
 
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""
