@@ -46,6 +46,9 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
             click.echo(f"  {line}")
     if saved_to:
         click.echo(f"saved to {saved_to}")
+    for remark in summary["details"].get("diagnosis", []):
+        if remark["level"] == "note":  # of the others Python has warned
+            click.echo(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
 
 
 def mistake_rates(summary: dict[str, Any]) -> str:

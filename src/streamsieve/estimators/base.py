@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 
 from ..blocks import is_sparse
 from ..selection import Selection
+from ..selectors.diagnosis import warn_of
 from ..sources.base import DataSource
 from ..training import Watch, train
 
@@ -108,7 +109,8 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
     ) -> Self:
         """Learn from a source, from scratch."""
         self.reset()
-        train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        warn_of(done.remarks, stacklevel=3)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -22,6 +22,7 @@ from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, text
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
 from ..targets import ONLY_CLASSES, Kind
+from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
 
 Reads = Literal["rows", "columns", "matrix"]
 ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
@@ -202,6 +203,40 @@ class Learner(ABC, Generic[B, M]):
     def findings(self) -> Findings:
         """What a run reports beside the selection."""
         return Findings()
+
+    def diagnosis(self, look: Look) -> list[Remark]:
+        """What a user should know of the result, once all is learned; ``look`` is what there still is of the data."""
+        selection = self.selection()
+        return self._remarks(selection, look) if len(selection) else [nothing_selected(self._advice_if_empty())]
+
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        """What is to be said of features that were selected."""
+        remarks = []
+        wanted: Any = self.parameters().get("n_features_to_select")
+        if is_integer(wanted) and wanted >= self.n_features_in_:
+            remarks.append(no_limit(wanted, self.n_features_in_, self._advice_if_all()))
+        evidence = self._evidence(selection)
+        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
+        if groups:
+            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
+        return remarks
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        """What was learned of each selected feature, a line each, equal for equal columns; None if nothing is."""
+        return None
+
+    def _advice_if_empty(self) -> str:
+        """What to try where no feature was selected."""
+        return "look whether the data was read as it should be: streamsieve info"
+
+    def _advice_if_all(self) -> str:
+        """What to try where as many features may be selected as there are."""
+        return "try a smaller number"
+
+    def title(self, feature: int) -> str:
+        """What a feature is called in messages."""
+        names = self.feature_names
+        return f"feature {feature}" if names is None else f"column {names[feature]!r}"
 
     def predictor(self) -> Predictor[B]:
         """What predicts rows, with what was learned so far; for methods that predict."""

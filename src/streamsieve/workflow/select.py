@@ -15,6 +15,7 @@ from ..machine import peak_memory
 from ..registry import learner_class, load_learner
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
 from ..selectors.base import AnyLearner, to_builtin
+from ..selectors.diagnosis import Remark, warn_of
 from ..sources import open_source
 from ..sources.base import DataSource, Source
 from ..training import Checkpoint, Trace, Watch, train
@@ -94,10 +95,10 @@ def select(
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
     if folder is None:
-        return run(request, learner, source, test_source, None, [], watch)
+        return announced(run(request, learner, source, test_source, None, [], watch))
     folder.begin(request)
     try:
-        return run(request, learner, source, test_source, folder, [], watch)
+        return announced(run(request, learner, source, test_source, folder, [], watch))
     finally:
         folder.release()
 
@@ -110,17 +111,18 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     if record is None and request.data is None:
         raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
     if record is not None and folder.checkpoint is None:
-        return record
+        return announced(record)
     if record is None:
         refuse_changed(request)
     folder.lock()
     try:
         if record is not None:
             folder.drop_checkpoint()
-            return record
+            return announced(record)
         learner, trace = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), [])
         source = open_source(str(request.data), request.target, request.zero_based)
-        return run(request, learner, source, open_test(request.test, request, source), folder, trace, watch)
+        test = open_test(request.test, request, source)
+        return announced(run(request, learner, source, test, folder, trace, watch))
     finally:
         folder.release()
 
@@ -152,6 +154,7 @@ def run(
             learner, source, classes=request.classes, groups=groups, watch=watch, checkpoint=checkpoint, trace=trace
         )
         record = record_of(request, learner, training.seconds, training.trace)
+        record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
             add_quality(record, learner, test)
         record.peak_memory_bytes = peak_memory()
@@ -174,6 +177,12 @@ def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
     record.details["test_balanced_accuracy"] = quality.balanced_accuracy
     if quality.auc is not None:
         record.details["test_auc"] = quality.auc
+
+
+def announced(record: RunRecord) -> RunRecord:
+    """The record, after warning of what makes it useless."""
+    warn_of([Remark(**remark) for remark in record.details.get("diagnosis", [])], stacklevel=3)
+    return record
 
 
 def record_of(request: RunRequest, learner: AnyLearner, seconds: dict[str, float], trace: Trace) -> RunRecord:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.curve import Curve
+from ...kernels.rows.separation import Separation
 from ...kernels.table import all_below
 from ...model import Arrays, Field, Schema, check_arrays
 from ...targets import Labels
@@ -32,6 +33,7 @@ from .inputs import Moments, start_moments
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
+SEPARATION = "separation."
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
 
@@ -72,7 +74,16 @@ class RowMemory(Generic[S]):
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
     calibration: NDArray[np.float64] = field(default_factory=start_calibration)  # of probabilities
+    separation: Separation = field(init=False)
     warned: bool = False  # of rows sorted by class
+
+    def __post_init__(self) -> None:
+        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.state.bias.shape[0]))
+
+    def swap_separation(self) -> None:
+        """The two classes change their order: the scores of rows change their signs."""
+        hits, sums = self.separation
+        self.separation = Separation(hits[::-1].copy(), -sums)
 
     # ---- room for every feature met
 
@@ -212,7 +223,11 @@ class RowMemory(Generic[S]):
 
     def arrays(self) -> Arrays:
         used, classes = self.addresses.used, self.labels.classes
-        holders: list[tuple[str, dict[str, Any]]] = [(STATE, self.state._asdict()), (MOMENTS, self.moments._asdict())]
+        holders: list[tuple[str, dict[str, Any]]] = [
+            (STATE, self.state._asdict()),
+            (MOMENTS, self.moments._asdict()),
+            (SEPARATION, self.separation._asdict()),
+        ]
         if self.curve is not None:
             holders.append((CURVE, self.curve._asdict()))
         arrays = {prefix + name: array for prefix, holder in holders for name, array in holder.items()}
@@ -235,6 +250,8 @@ class RowMemory(Generic[S]):
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         n_classes = self.labels.n_classes
         arrays = {"calibration": start_calibration(), **arrays}  # earlier versions had none
+        uncounted = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
+        arrays = {**{SEPARATION + name: array.copy() for name, array in uncounted._asdict().items()}, **arrays}
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -249,6 +266,7 @@ class RowMemory(Generic[S]):
         sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
         if self.scaling is not None:
             self.scaling = AutoScaling.restored(header, arrays, self.width)
         if self.curve is not None:
@@ -277,6 +295,8 @@ class RowMemory(Generic[S]):
             "label_order": Field(np.int64, (2,), -1),
             "counts": Field(np.int64, (2,), 0),
             "calibration": Field(np.float64, self.calibration.shape),
+            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
+            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
             MOMENTS + "first": Field(np.float64, per_feature),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),

@@ -40,9 +40,11 @@ class SOFSLearner(MergingLearner[SofsState]):
     features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
     precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
     own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
-    it were added to the kept ones. The defaults need no tuning; the paper's own form is ``criterion="confidence",
-    gamma=1.0, normalize=False, fit_intercept=False, class_weight=None``. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
+    it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
     ("snr"), times the number of classes if there are more than two.
+
+    The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
+    fit_intercept=False, class_weight=None``.
 
     Parameters
     ----------
