@@ -25,6 +25,9 @@ from streamsieve.workflow.quality import area_under_curve
 
 from .paths import DATA, TEST, TRAIN
 
+# A random choice of 5 features is often no better than the majority, which we rightly warn about.
+pytestmark = pytest.mark.filterwarnings("ignore:.*not clearly fewer than:UserWarning")
+
 ROW_METHODS = [method for method, estimator in ESTIMATORS.items() if estimator.reads == "rows"]
 
 
