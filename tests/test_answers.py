@@ -217,6 +217,16 @@ def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None
     assert abs(probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e-90, 1e90, 1e160, 1e300])
+def test_scores_of_any_size_leave_a_fit_of_numbers(size: float) -> None:
+    random = np.random.default_rng(0)
+    for n_vectors in (1, 3):
+        calibration = start_calibration()
+        scores = size * random.standard_normal((300, n_vectors))
+        calibrate(scores, random.integers(0, 2, 300), np.ones(300), calibration)
+        assert np.isfinite(calibration).all()
+
+
 def test_rows_without_a_score_do_not_count() -> None:
     random = np.random.default_rng(0)
     scores, y = random.standard_normal((200, 1)), random.integers(0, 2, 200)

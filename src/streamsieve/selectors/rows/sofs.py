@@ -79,6 +79,11 @@ class SOFSLearner(MergingLearner[SofsState]):
     Attributes
     ----------
     classes_ : array
+    coef_, intercept_ : sparse array, array
+        The weights of the kept features and of the intercept, for rows as ``normalize`` makes them; a row, or a row per
+        class if there are more than two.
+    support_, scores_ : array
+        A mask over all features; the scores of the selected ones, aligned with ``get_support(indices=True)``.
     n_features_in_ : int
         The width of the widest row seen.
     mistakes_, updates_ : int
