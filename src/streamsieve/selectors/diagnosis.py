@@ -67,7 +67,7 @@ def duplicates(groups: list[list[str]]) -> Remark:
     copies = sum(len(group) - 1 for group in groups)
     shown = few([" = ".join(few(group)) for group in groups])
     message = f"some selected features are equal in every row that taught something: {', '.join(shown)}"
-    return Remark("duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} others")
+    return Remark("duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more")
 
 
 def few(texts: list[str]) -> list[str]:
