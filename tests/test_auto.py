@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import streamsieve as ss
+from streamsieve.selectors.rows import auto_scaling
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 
@@ -43,14 +44,14 @@ def mixed_stream(rows: int, n_classes: int = 2, absent: float = 0.0) -> tuple[An
 
 def learned(selector: Any, X: Any) -> dict[str, Any]:
     """All that a user can see of what was learned, with its scores of some rows."""
-    selection = selector.selection()
+    selection, score = selector.selection(), selector.scorer()
     return {
         "selected": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
         "mistakes": selector.mistakes_,
         "updates": selector.updates_,
         "rows": selector.n_rows_,
-        "decisions": selector.decision_function(X).tolist(),
+        "decisions": np.concatenate([score(block) for block in ArraySource(X).row_blocks()]).tolist(),
     }
 
 
@@ -121,12 +122,10 @@ def changing_rows(n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return X.astype(np.float32), y
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 3, 511, 512, 600, 1023, 1024, 1100, 1500])
-def test_all_rows_are_learned_by_the_last_choice(n_rows: int) -> None:
-    rows, y = (part[:n_rows] for part in changing_rows(1500))
+def assert_learned_by_the_choice_of_the_oracle(rows: NDArray[Any], y: NDArray[Any], most_values: int = 2**22) -> None:
     raw = [{j: x for j, x in enumerate(row) if x} for row in rows.tolist()]
     prepared = np.zeros(rows.shape)
-    for line, x in zip(prepared, normalization.prepared(raw)[0], strict=True):
+    for line, x in zip(prepared, normalization.prepared(raw, most_values)[0], strict=True):
         line[list(x)] = list(x.values())
     by_choice, by_hand = (
         ss.SOFS(8, normalize=kind).partial_fit(X, y, classes=[0, 1]) for kind, X in (("auto", rows), (False, prepared))
@@ -137,6 +136,20 @@ def test_all_rows_are_learned_by_the_last_choice(n_rows: int) -> None:
     for part in (1, 2):
         ours, theirs = (kept[part][np.argsort(kept[0])] for kept in (found, expected))
         np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 511, 512, 600, 1023, 1024, 1100, 1500])
+def test_all_rows_are_learned_by_the_last_choice(n_rows: int) -> None:
+    rows, y = changing_rows(1500)
+    assert_learned_by_the_choice_of_the_oracle(rows[:n_rows], y[:n_rows])
+
+
+@pytest.mark.parametrize("most_values", [1, 40, 1500, 2400])
+def test_the_last_choice_is_made_when_the_first_rows_have_many_values(
+    monkeypatch: pytest.MonkeyPatch, most_values: int
+) -> None:
+    monkeypatch.setattr(auto_scaling, "LAST_NONZERO", most_values)
+    assert_learned_by_the_choice_of_the_oracle(*changing_rows(1500), most_values)
 
 
 # ---- containers, blocks, interruptions
@@ -174,6 +187,19 @@ def test_a_run_interrupted_before_its_choice_is_final_goes_on_as_if_it_were_not(
     resumed = ss.load(tmp_path / "model")
     assert learned(resumed, X) == learned(interrupted, X)
     assert learned(resumed.partial_fit(X[seen:], y[seen:]), X) == learned(straight, X)
+
+
+def test_classes_found_on_the_way_learn_the_same_as_classes_given() -> None:
+    """The first rows are all of the second class, so the signs of what they taught change when the first turns up."""
+    X, y = mixed_stream(300, absent=0.05)
+    order = np.concatenate([np.argsort(-y[:60], kind="stable"), np.arange(60, 300)])
+    X, y = X[order], y[order]
+    expected = learned(ss.SOFS(12).partial_fit(X, y, classes=[0, 1]), X)
+    for rows in (1, 7, 50):
+        selector = ss.SOFS(12).start(WIDTH)
+        for block in ArraySource(X, y, block_rows=rows).row_blocks():
+            selector.partial_fit_block(block)
+        assert learned(selector, X) == expected
 
 
 def test_looking_on_the_way_changes_nothing() -> None:
@@ -243,12 +269,26 @@ def test_no_number_can_break_the_selection(
         rows = np.clip(X * random.choice(sizes, 200)[:, None], -3.4e38, 3.4e38).astype(np.float32)
         for forget in (None, 5.0):
             selector = ss.SOFS(6, gamma=gamma, criterion=criterion, normalize=normalize, forget=forget, n_epochs=30)
-            selector.fit(rows, y)
+            selector.fit_source(ArraySource(rows, y), classes=range(n_classes))
             selection = selector.selection()
             assert len(selection) <= 6
             assert (np.diff(selection.indices) > 0).all()
             assert np.isin(selection.indices, np.arange(30)).all()
             assert not np.isnan(selection.scores).any()
-            assert selector.predict(rows).shape == (200,)
+            block = next(ArraySource(rows, y).row_blocks())
+            assert np.isin(selector.predictor()(block).labels, np.arange(n_classes)).all()
             selector.save(tmp_path / "model")
-            ss.load(tmp_path / "model").partial_fit(rows, y)
+            ss.load(tmp_path / "model").partial_fit_block(block)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
+def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(tmp_path: Path, criterion: str, n_classes: int) -> None:
+    """The precisions of features that do not come again sink below the smallest float32."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((5000, 40))
+    X[50:, :20] = X[:50, 20:] = 0.0
+    y = random.integers(0, n_classes, 5000)
+    selector = ss.SOFS(30, criterion=criterion, forget=10.0, normalize=False).fit(X, y)
+    selector.save(tmp_path / "model")
+    assert learned(ss.load(tmp_path / "model"), X) == learned(selector, X)

@@ -289,7 +289,7 @@ def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     few = ss.PET(2, attributes="random", normalize=False, fit_intercept=False, random_state=0).start(10, [0, 1])
     seen = np.zeros(10)
     for _ in range(1000):
-        block, _ = few._inputs(RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10))
+        block = few._inputs(RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10))
         assert block.n_nonzero == 2
         seen[block.indices] += 1
     assert (np.abs(seen - 200) < 5 * np.sqrt(1000 * 0.2 * 0.8)).all()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -42,6 +43,25 @@ class Findings(NamedTuple):
     curve: dict[str, list[Any]] | None = None  # accuracy by number of features
     measures: dict[str, int] | None = None  # how many relevant features were measured by what
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
+
+
+class Prediction(NamedTuple):
+    """What is predicted of some rows."""
+
+    labels: NDArray[Any]
+    scores: NDArray[np.float64]  # per row; for more than two classes, per row and class
+    probabilities: NDArray[np.float64]  # per row and class
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor(Generic[B]):
+    """Predicts the rows of a block, made once for as many blocks as there are."""
+
+    classes: NDArray[Any]  # sorted
+    predict: Callable[[B], Prediction]
+
+    def __call__(self, block: B) -> Prediction:
+        return self.predict(block)
 
 
 class Learner(ABC, Generic[B, M]):
@@ -218,8 +238,8 @@ class Learner(ABC, Generic[B, M]):
         names = self.feature_names
         return f"feature {feature}" if names is None else f"column {names[feature]!r}"
 
-    def predictor(self) -> Callable[[B], NDArray[Any]]:
-        """What predicts the rows of a block, made once for as many blocks as there are; for methods that predict."""
+    def predictor(self) -> Predictor[B]:
+        """What predicts rows, with what was learned so far; for methods that predict."""
         raise UsageError(f"{self.method} selects features and predicts nothing")
 
     @property

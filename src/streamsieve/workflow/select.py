@@ -19,7 +19,8 @@ from ..selectors.diagnosis import Remark, warn_of
 from ..sources import open_source
 from ..sources.base import DataSource, Source
 from ..training import Checkpoint, Trace, Watch, train
-from .apply import accuracy, open_like_training, predictions
+from .apply import open_like_training, predictions
+from .quality import measure
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
@@ -52,7 +53,7 @@ def select(
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
     test : path, source or pair (X, y), optional
-        Rows to measure the accuracy on afterwards.
+        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards.
     classes, target, zero_based
         As in ``fit_source`` and ``open_source``.
     groups : path, optional
@@ -155,7 +156,7 @@ def run(
         record = record_of(request, learner, training.seconds, training.trace)
         record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
-            record.test_accuracy = accuracy(predictions(learner, test))
+            add_quality(record, learner, test)
         record.peak_memory_bytes = peak_memory()
         if folder:
             folder.finish(record, learner)
@@ -164,6 +165,18 @@ def run(
             folder.discard(hopeless=isinstance(error, DataError))
         raise
     return record
+
+
+def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
+    """How well the learner predicts rows that it has not learned."""
+    rows = predictions(learner, test)
+    quality = measure(rows, rows.classes)
+    if quality is None:
+        return
+    record.test_accuracy = quality.accuracy
+    record.details["test_balanced_accuracy"] = quality.balanced_accuracy
+    if quality.auc is not None:
+        record.details["test_auc"] = quality.auc
 
 
 def announced(record: RunRecord) -> RunRecord:

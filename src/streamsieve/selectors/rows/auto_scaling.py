@@ -178,14 +178,17 @@ class AutoScaling:
             indices, values = self._room(needed, kind)
         else:  # predictions may be made by several threads at once
             indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
+        means, deviations, seen = self.means, self.deviations, self.seen
+        if not learn:  # a model may be mapped read-only, which the kernel, as it may learn, does not take
+            means, deviations, seen = means.copy(), deviations.copy(), seen.copy()
         changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
             dense,
-            self.means,
-            self.deviations,
-            self.seen,
+            means,
+            deviations,
+            seen,
             self.lookup.table,
             self.lookup.ids,
             self.choice.sizes,

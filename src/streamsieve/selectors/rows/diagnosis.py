@@ -11,7 +11,7 @@ from ...targets import show
 from ..diagnosis import Look, Remark, Scales
 
 if TYPE_CHECKING:
-    from .base import RowLearner
+    from .results import RowResults
 
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
@@ -21,7 +21,7 @@ JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at m
 LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 
-def remarks_on_rows(learner: RowLearner[Any], look: Look) -> list[Remark]:
+def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     """What to say of a learner that has learned all rows."""
     remarks = [no_better_than_majority(learner)]
     curve = learner.memory.curve
@@ -32,7 +32,7 @@ def remarks_on_rows(learner: RowLearner[Any], look: Look) -> list[Remark]:
     return [remark for remark in remarks if remark is not None]
 
 
-def no_better_than_majority(learner: RowLearner[Any]) -> Remark | None:
+def no_better_than_majority(learner: RowResults[Any]) -> Remark | None:
     """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
     labels = learner.memory.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
@@ -65,12 +65,12 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
 
 
-def weighs_classes(learner: RowLearner[Any]) -> bool:
+def weighs_classes(learner: RowResults[Any]) -> bool:
     """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
     return learner.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowLearner[Any]) -> str:
+def advice_against_chance(learner: RowResults[Any]) -> str:
     """The one thing to try: the most frequent cause that the parameters leave open."""
     counts, kept, width = learner.memory.labels.counts, learner.memory.budget, learner.n_features_in_
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
@@ -99,7 +99,7 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
     return None
 
 
-def different_scales(scales: Scales, learner: RowLearner[Any]) -> Remark | None:
+def different_scales(scales: Scales, learner: RowResults[Any]) -> Remark | None:
     """What to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
     if not scales.ids.size:
         return None

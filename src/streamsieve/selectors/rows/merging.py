@@ -44,6 +44,7 @@ from ..state import changed
 from .addresses import find, table_addresses
 from .auto_scaling import LAST_ROW, AutoScaling
 from .base import RowLearner
+from .calibration import merged_calibration
 from .curves import rank_slots
 from .inputs import Moments
 from .memory import RowMemory, S
@@ -132,6 +133,7 @@ class MergingLearner(RowLearner[S]):
         memory.scaling = merged_scaling(memories)
         memory.addresses = table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
+        memory.calibration = merged_calibration([one.calibration for one in memories])
         memory.separation = Separation(
             added([one.separation.hits for one in memories]), added([one.separation.sums for one in memories])
         )
