@@ -224,6 +224,22 @@ def test_little_is_enough_where_there_is_no_doubt() -> None:
     assert MAJORITY not in remarks_on((np.column_stack([2.0 * x - 1.0, np.ones(y.size)]), y))
 
 
+def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
+    """Without ``classes`` the only class known so far counts as the second, until a larger one turns up."""
+    X, y = linear(np.random.default_rng(0), 300, 5, 2)
+    y[:40] = 0
+    counted = []
+    for classes in (None, [0, 1]):
+        learner = learner_class("sofs")(normalize=False).start(5, classes=classes)
+        for block in ArraySource(X, y, block_rows=20).row_blocks():
+            learner.partial_fit_block(block)
+        counted.append(learner.memory.separation)
+    found, given = counted
+    assert found.hits.tolist() == given.hits.tolist()
+    assert found.sums.tolist() == given.sums.tolist()
+    assert given.hits.sum() > 200
+
+
 # ---- nothing selected
 
 

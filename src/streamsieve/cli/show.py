@@ -18,7 +18,10 @@ COLUMNS = {
 
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
-    """A run, from its summary."""
+    """A run, from its summary; what is to be noted comes first, as warnings do."""
+    for remark in summary["details"].get("diagnosis", []):
+        if remark["level"] == "note":
+            click.echo(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
     click.echo(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
     click.echo(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
@@ -46,9 +49,6 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
             click.echo(f"  {line}")
     if saved_to:
         click.echo(f"saved to {saved_to}")
-    for remark in summary["details"].get("diagnosis", []):
-        if remark["level"] == "note":  # of the others Python has warned
-            click.echo(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
 
 
 def mistake_rates(summary: dict[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,46 +27,42 @@ class Sample(Look):
         """Take the first rows of a block, as many as there is room for."""
         if self._full or not block.n_rows:
             return
-        room = MOST_NONZEROS - self._nonzeros + int(block.indptr[0])
-        fit = int(np.searchsorted(block.indptr, room, side="right")) - 1
+        indptr = block.indptr - block.indptr[0]
+        fit = int(np.searchsorted(indptr, MOST_NONZEROS - self._nonzeros, side="right")) - 1
         count = min(fit, block.n_rows, MOST_ROWS - self._rows)
         self._full = count < block.n_rows
-        part = block.rows(0, count)
-        self._rows, self._nonzeros = self._rows + count, self._nonzeros + part.n_nonzero
-        copies = {name: getattr(part, name).copy() for name in ("indptr", "indices", "values")}
-        self._blocks.append(part.derived(y=None, sample_weight=None, **copies))  # or it would hold the whole block
-
-    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Row, id and value of every non-zero."""
-        if not self._blocks:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        sample = RowBlock.joined(self._blocks)
-        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))
-        return rows, sample.indices.astype(np.int64), sample.values.astype(np.float64)
+        begin, end = block.indptr[0], block.indptr[count]
+        arrays = indptr[: count + 1], block.indices[begin:end].copy(), block.values[begin:end].copy()
+        self._blocks.append(RowBlock(*arrays, None, block.n_features))
+        self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Random sums of the values of columns; ``ids`` ascend."""
-        rows, features, values = self._entries()
-        at = np.searchsorted(ids, features)
+        sample = RowBlock.joined(self._blocks)
+        at = np.searchsorted(ids, sample.indices)
         at[at == ids.size] = 0
-        mine = ids[at] == features
+        mine = ids[at] == sample.indices
+        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[mine]
         factors = np.random.default_rng(0).standard_normal(MOST_ROWS)
-        sums = np.bincount(at[mine], factors[rows[mine]] * values[mine], minlength=ids.size)
+        sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
         present = np.bincount(at[mine], minlength=ids.size)
         return np.where(self._full & (present < FEW_VALUES), np.nan, sums)
 
     def scales(self) -> Scales:
-        _, features, values = self._entries()
-        ids, columns = numbered(features)
+        if not self._nonzeros:
+            return super().scales()
+        sample = RowBlock.joined(self._blocks)
+        ids, columns = numbered(sample.indices)
         present = np.bincount(columns, minlength=ids.size)
-        sizes = np.exp(np.bincount(columns, np.log(np.abs(values)), minlength=ids.size) / np.maximum(1, present))
+        sizes = np.exp(np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size) / np.maximum(1, present))
         enough = present >= ENOUGH_VALUES
         return Scales(ids[enough], sizes[enough])
 
 
-def numbered(features: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Ids, and which of them every feature is; sorting costs ten times as much as the rest, so small ids have none."""
-    largest = int(features.max(initial=-1))
+    largest = int(features.max())
     if largest < MOST_NONZEROS:
         return np.arange(largest + 1), features
-    return np.unique(features, return_inverse=True)
+    ids, columns = np.unique(features, return_inverse=True)
+    return ids.astype(np.int64), columns
