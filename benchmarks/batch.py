@@ -31,14 +31,14 @@ from sklearn.feature_selection import SelectKBest, chi2, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
-from sklearn.svm import LinearSVC
 
 from hindsight import SETS as KINDS
-from hindsight import Data, Labels, data_of, measure
+from hindsight import Data, data_of, measure
 from report import table, write_section
 
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from data import parser
+from l1_svm import Penalised
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs.md"
 STORED = Path(__file__).with_suffix(".csv")
@@ -55,48 +55,7 @@ PASSES: list[dict[str, Any]] = [{}, {"n_epochs": 3}]
 PEERS = ("L1-SVM", "chi2 or F + logistic")
 HEADER = ("set", "k", "one pass", "three passes", *PEERS, "one pass ahead by")
 
-PENALTIES, STEPS = (-4.0, 4.0), 12  # powers of 10; halvings of that range
-
 Cell = tuple[str, int]
-
-
-class Penalised:
-    """L1-penalised SVMs on the same rows, each fitted once."""
-
-    def __init__(self, X: Any, y: Labels) -> None:
-        self.X, self.y = X, y
-        self._fitted: dict[float, Any] = {}
-
-    def fitted(self, power: float) -> Any:
-        if power not in self._fitted:
-            model = LinearSVC(penalty="l1", dual=False, C=10**power, max_iter=2000, random_state=0)
-            self._fitted[power] = model.fit(self.X, self.y)
-        return self._fitted[power]
-
-    def nearest(self, k: int) -> Any:
-        """The one whose number of features comes nearest to k, with no more than k of its weights."""
-        low, high = PENALTIES
-        tried = []
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            tried.append(self.fitted(middle))
-            low, high = (middle, high) if n_weights(tried[-1]) < k else (low, middle)
-        return cut(min(tried, key=lambda model: abs(n_weights(model) - k)), k)
-
-
-def n_weights(model: Any) -> int:
-    return int(np.count_nonzero(model.coef_))
-
-
-def cut(model: Any, k: int) -> Any:
-    """A model of the same kind with the k largest weights, and 0 for the others."""
-    weights = model.coef_[0]
-    kept = np.zeros_like(weights)
-    largest = np.argsort(-np.abs(weights), kind="stable")[:k]
-    kept[largest] = weights[largest]
-    smaller = LinearSVC()
-    smaller.coef_, smaller.intercept_, smaller.classes_ = kept[None, :], model.intercept_, model.classes_
-    return smaller
 
 
 def measure_peers(data: Data, budgets: Sequence[int], dense: bool) -> NDArray[np.float64]:

@@ -17,7 +17,6 @@ def main() -> None:
         DATA / "basehock.train.svm.xz",
         method="sofs",
         n_features_to_select=100,
-        normalize="l2",
         test=DATA / "basehock.test.svm.xz",
         output=RUN,
     )

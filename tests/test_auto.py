@@ -276,7 +276,7 @@ def test_no_number_can_break_the_selection(
             assert np.isin(selection.indices, np.arange(30)).all()
             assert not np.isnan(selection.scores).any()
             block = next(ArraySource(rows, y).row_blocks())
-            assert np.isin(selector.predictor()(block), np.arange(n_classes)).all()
+            assert np.isin(selector.predictor()(block).labels, np.arange(n_classes)).all()
             selector.save(tmp_path / "model")
             ss.load(tmp_path / "model").partial_fit_block(block)
 

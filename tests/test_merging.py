@@ -419,7 +419,7 @@ def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params
         parts = [cls.from_model(model.copy()).partial_fit_block(rows).model() for rows in slices]
         model = merge_models(model, parts)
     learner = cls.from_model(model)
-    accuracy, wanted = (float((one.predictor()(test) == test.y).mean()) for one in (learner, sequential))
+    accuracy, wanted = (float((one.predictor()(test).labels == test.y).mean()) for one in (learner, sequential))
     assert learner.n_rows_ == train.n_rows
     assert accuracy > wanted - 0.02
     assert np.intersect1d(learner.selection().indices, sequential.selection().indices).size >= alike

@@ -322,11 +322,11 @@ def test_all_rows_without_labels_are_predicted(tmp_path: Path) -> None:
     table.to_parquet(tmp_path / "train.parquet")
     table[["a"]].to_parquet(tmp_path / "new.parquet")  # more than one block
     ss.select(tmp_path / "train.parquet", target="y", output=tmp_path / "run")
-    predictions = list(workflow.predict(tmp_path / "run", tmp_path / "new.parquet"))
+    rows = workflow.predict(tmp_path / "run", tmp_path / "new.parquet")
+    predictions = list(rows)
     assert len(predictions) > 1
-    seen = []
-    assert workflow.accuracy(seen.append(labels) or (labels, y) for labels, y in predictions) is None
-    assert sum(len(labels) for labels in seen) == 10_000
+    assert workflow.measure(predictions, rows.classes) is None
+    assert sum(len(found.labels) for found, _ in predictions) == 10_000
     with pytest.raises(ss.DataError, match="have no labels"):
         ss.select(tmp_path / "train.parquet", target="y", test=tmp_path / "new.parquet")
 

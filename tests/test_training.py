@@ -137,7 +137,7 @@ def test_a_finished_run_of_the_first_version_is_still_read(tmp_path: Path) -> No
     folder = DATA / "run"
     record = workflow.resume(folder)
     assert record.selection.indices.tolist() == json.loads((folder / "result.json").read_text())["selected"]
-    labels = np.concatenate([labels for labels, _ in workflow.predict(folder, "synthetic:x1?rows=100&seed=1")])
+    labels = np.concatenate([found.labels for found, _ in workflow.predict(folder, "synthetic:x1?rows=100&seed=1")])
     assert labels.size == 100
     assert workflow.apply(folder, "synthetic:x1?rows=10", tmp_path / "reduced.svm") == 10
 
@@ -151,7 +151,7 @@ def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = sparse_stream()
     learner = ss.SOFS(5).fit(X, y)
     parts = workflow.predictions(learner, ArraySource(X, y, block_rows=10))
-    assert sum(labels.size for labels, _ in parts) == len(y)
+    assert sum(found.labels.size for found, _ in parts) == len(y)
     assert len(built) == 1
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,10 +30,15 @@ class Selection:
         """Positions by falling score; of equal scores the lower id comes first."""
         return np.lexsort((self.indices, -self.scores))
 
-    def ranked(self) -> list[dict[str, Any]]:
-        """Every feature with its ``feature`` (id), ``score`` and, where known, ``name`` and ``group``, best first."""
-        columns = {"feature": self.indices, "score": self.scores, "name": self.names, "group": self.groups}
-        order = self._best_first()
+    def ranked(
+        self, most: int | None = None, more: Mapping[str, NDArray[Any] | None] = MappingProxyType({})
+    ) -> list[dict[str, Any]]:
+        """Every feature with its ``feature`` (id), ``score`` and, where known, ``name`` and ``group``, best first.
+
+        The ``most`` best of them, if that is given. ``more`` has other columns, by title, aligned with the indices.
+        """
+        columns = {"feature": self.indices, "score": self.scores, "name": self.names, "group": self.groups, **more}
+        order = self._best_first()[:most]
         known = {title: column[order].tolist() for title, column in columns.items() if column is not None}
         return [dict(zip(known, line, strict=True)) for line in zip(*known.values(), strict=True)]
 

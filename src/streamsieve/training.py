@@ -17,7 +17,9 @@ from .blocks import ColumnBlock, RowBlock
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
 from .selectors.base import AnyLearner
-from .selectors.matrix.data import Matrix, matrix_of
+from .selectors.diagnosis import Look, Remark
+from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
+from .selectors.rows.sample import Sample
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import by_columns
 
@@ -50,10 +52,14 @@ class Checkpoint(NamedTuple):
 
 @dataclass(slots=True)
 class Training:
-    """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way."""
+    """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way.
+
+    ``remarks`` are what a user should know of the result.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     trace: Trace = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
 
 class Feed(ABC, Generic[B]):
@@ -63,6 +69,10 @@ class Feed(ABC, Generic[B]):
 
     def __init__(self, source: DataSource, y: NDArray[Any] | None, total: int | None) -> None:
         self.source, self.y, self.total = source, y, total
+
+    def look(self) -> Look:
+        """What there still is of the data, after the last block."""
+        return Look()
 
     @abstractmethod
     def blocks(self) -> Iterator[B]:
@@ -81,9 +91,17 @@ class RowFeed(Feed[RowBlock]):
     def __init__(self, source: DataSource, missing: Missing) -> None:
         super().__init__(source, None, source.n_rows)
         self.rows, self.missing = by_rows(source), missing
+        self.sample = Sample()
 
     def blocks(self) -> Iterator[RowBlock]:
-        return self.rows.row_blocks(self.missing)
+        self.sample = Sample()
+        for block in self.rows.row_blocks(self.missing):
+            if self.missing == "error":  # or there are values that nobody may read
+                self.sample.add(block)
+            yield block
+
+    def look(self) -> Look:
+        return self.sample
 
     def size(self, block: RowBlock) -> int:
         return block.n_rows
@@ -143,6 +161,9 @@ class MatrixFeed(Feed[Matrix]):
     def part(self, block: Matrix, start: int, stop: int) -> Matrix:
         return block
 
+    def look(self) -> Look:
+        return MatrixLook(self.matrix)
+
 
 def train(
     learner: AnyLearner,
@@ -190,6 +211,7 @@ def train(
                 watch(progress_of(learner, feed))
     start, before = time.perf_counter(), compile_seconds()
     learner.finish(source.name)
+    done.remarks = learner.diagnosis(feed.look())
     compiled_learning += compile_seconds() - before
     learning += time.perf_counter() - start
     learner.listen(None)

@@ -4,8 +4,9 @@ The choice is made when 1, 2, 4, ..., 1,024 rows have been seen, each time from 
 starts again from the first row. So what counts in the end is the last choice made, and it holds for all rows. By it
 - a column that is not 0 in at least half of the rows chosen from is dense: its values, zeros too, are centred and
   divided by the standard deviation, both over all rows from the first to the one at hand;
-- any other column is divided by g, the median absolute value outside dense columns (1 if there is none), or, if it
-  has 10 values or more and their lower median m is outside [g / 10, 10 g], by m;
+- any other column is divided by 1.4826 g, with g the median absolute value outside dense columns (1 if there is none),
+  or, if it has 10 values or more and their lower median m is outside [g / 10, 10 g], by 1.4826 m: for normal values
+  that is a standard deviation, as for dense columns;
 - then every row is divided by its length.
 
 Gaps closed:
@@ -104,7 +105,7 @@ def scaled(x: Values, choice: Choice, moments: Moments) -> tuple[Values, float]:
                 result[j] = centred
                 closest_call = min(closest_call, abs(centred))
         else:
-            result[j] = x[j] / choice.m.get(j, choice.g)
+            result[j] = x[j] / (1.4826 * choice.m.get(j, choice.g))
     return unit(result), closest_call
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -15,7 +16,10 @@ from click.core import ParameterSource
 from ..errors import UsageError
 from ..files import replacing
 from ..sources import formats
-from .show import show_data, show_methods, show_summary
+from .show import quality_text, show_data, show_methods, show_summary
+
+if TYPE_CHECKING:
+    from ..workflow.apply import Predicted, Predictions
 
 TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
@@ -60,7 +64,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 @click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
 @click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
-@click.option("--test", metavar="FILE", help="Measure the accuracy on these rows afterwards.")
+@click.option("--test", metavar="FILE", help="Measure accuracy and AUC on these rows afterwards.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
 @click.option(
     "--checkpoint-every",
@@ -188,32 +192,49 @@ def apply(run_dir: str, data: str, output: Path, target: str | None, zero_based:
 @RUN_DIR
 @click.argument("data")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
+@click.option("--scores", is_flag=True, help="Write a CSV table with the score beside each label, or one per class.")
 @TARGET
 @ZERO_BASED
-def predict(run_dir: str, data: str, output: Path | None, target: str | None, zero_based: bool) -> None:
+def predict(run_dir: str, data: str, output: Path | None, scores: bool, target: str | None, zero_based: bool) -> None:
     """Print the predicted label of every row of DATA, one a line.
 
-    The accuracy, if DATA has labels, goes to standard error.
+    The accuracy, the balanced accuracy and the AUC, if DATA has labels, go to standard error.
     """
     from .. import workflow
 
     rows = workflow.predict(run_dir, data, target, zero_based)
+    write = write_scores if scores else write_labels
     if output:
-        with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-            accuracy = workflow.accuracy(write_labels(rows, file))
+        with replacing(output) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+            quality = workflow.measure(write(rows, file), rows.classes)
     else:
-        accuracy = workflow.accuracy(write_labels(rows, sys.stdout))
-    if accuracy is not None:
-        click.echo(f"accuracy {accuracy:.2%}", err=True)
+        quality = workflow.measure(write(rows, sys.stdout), rows.classes)
+    if quality is not None:
+        click.echo(f"accuracy {quality_text(*quality)}", err=True)
 
 
-def write_labels(predictions: Iterable[tuple[Any, Any]], file: IO[str]) -> Iterator[tuple[Any, Any]]:
+def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
     """Write predicted labels as they pass by."""
     from ..sources.writers import label_text
 
-    for predicted, y in predictions:
-        file.writelines(f"{label_text(label)}\n" for label in predicted.tolist())
-        yield predicted, y
+    for prediction, y in rows:
+        file.writelines(f"{label_text(label)}\n" for label in prediction.labels.tolist())
+        yield prediction, y
+
+
+def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
+    """Write a table of predicted labels and scores as they pass by; of two classes, the score of the second."""
+    from ..sources.writers import label_text
+
+    writer = csv.writer(file, lineterminator="\n")
+    classes = [label_text(label) for label in rows.classes.tolist()]
+    writer.writerow(["prediction", *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes])])
+    for prediction, y in rows:
+        scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
+        writer.writerows(
+            [label_text(label), *some] for label, some in zip(prediction.labels.tolist(), scores, strict=True)
+        )
+        yield prediction, y
 
 
 @click.command(

@@ -6,15 +6,32 @@ from typing import Any
 
 import click
 
+# what the columns of a table of features are called
+COLUMNS = {
+    "feature": "feature",
+    "score": "score",
+    "weight": "weight",
+    "class": "speaks for",
+    "group": "group",
+    "name": "name",
+}
+
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
-    """A run, from its summary."""
+    """A run, from its summary; what is to be noted comes first, as warnings do."""
+    for remark in summary["details"].get("diagnosis", []):
+        if remark["level"] == "note":
+            click.echo(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
     click.echo(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
     click.echo(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
-        click.echo(f"  online mistakes {summary['mistakes']:,} ({summary['mistake_rate']:.2%})")
+        click.echo(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)})")
     if "test_accuracy" in summary:
-        click.echo(f"  test accuracy   {summary['test_accuracy']:.2%}")
+        details = summary["details"]
+        measures = quality_text(
+            summary["test_accuracy"], details.get("test_balanced_accuracy"), details.get("test_auc")
+        )
+        click.echo(f"  test accuracy   {measures}")
     if "curve" in summary:
         click.echo("  online accuracy with the best k features")
         for k, accuracy in zip(summary["curve"]["n_features"], summary["curve"]["accuracy"], strict=True):
@@ -28,11 +45,45 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     click.echo(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
     if summary["best"]:
         click.echo(f"best {len(summary['best'])} by score")
-    for line in summary["best"]:
-        group = f"  group {line['group']}" if "group" in line else ""
-        click.echo(f"  {line['feature']:<12} {line['score']:<12.6g} {line.get('name', '')}{group}".rstrip())
+        for line in table_of_features(summary["best"]):
+            click.echo(f"  {line}")
     if saved_to:
         click.echo(f"saved to {saved_to}")
+
+
+def mistake_rates(summary: dict[str, Any]) -> str:
+    """Mistakes per row, and what always predicting the most frequent class would have cost."""
+    rate, majority = f"{summary['mistake_rate']:.2%}", summary["details"].get("majority")
+    if majority is None:
+        return rate
+    from ..sources.writers import label_text
+
+    return f"{rate}; always predicting {label_text(majority['class'])}: {summary['majority_mistake_rate']:.2%}"
+
+
+def quality_text(accuracy: float, balanced_accuracy: float | None, auc: float | None) -> str:
+    """Accuracy, and what else is known of how good predictions are."""
+    more = [] if balanced_accuracy is None else [f"balanced {balanced_accuracy:.2%}"]
+    more += [] if auc is None else [f"AUC {auc:.4f}"]
+    return f"{accuracy:.2%}" + (f" ({', '.join(more)})" if more else "")
+
+
+def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
+    """Features as aligned columns under their titles, numbers to the right."""
+    from ..sources.writers import label_text
+
+    show = {
+        "score": "{:.6g}".format,
+        "weight": "{:+.6g}".format,
+        "class": lambda label: "-" if label is None else label_text(label),
+    }
+    titles = [title for title in COLUMNS if title in lines[0]]
+    rows = [[COLUMNS[title] for title in titles]]
+    rows += [[show.get(title, str)(line[title]) for title in titles] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [">" if title in ("score", "weight") else "<" for title in titles]
+    cells = ([f"{cell:{side}{width}}" for cell, side, width in zip(row, aligned, widths, strict=True)] for row in rows)
+    return ["  ".join(row).rstrip() for row in cells]
 
 
 def time_taken(seconds: dict[str, float]) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 
 from ..blocks import is_sparse
 from ..selection import Selection
+from ..selectors.diagnosis import warn_of
 from ..sources.base import DataSource
 from ..training import Watch, train
 
@@ -54,6 +55,20 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
         mask[selected] = True
         return mask
 
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """``get_support()``: made anew whenever it is asked for, one byte per feature of the data."""
+        return self.get_support()
+
+    @property
+    def scores_(self) -> NDArray[np.float64]:
+        """The scores of the selected features, larger is better, aligned with ``get_support(indices=True)``.
+
+        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of all others a method
+        in fixed memory may know nothing.
+        """
+        return self.selection().scores
+
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
         """The names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
         selected = self.selection().indices
@@ -94,7 +109,8 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
     ) -> Self:
         """Learn from a source, from scratch."""
         self.reset()
-        train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        warn_of(done.remarks, stacklevel=3)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

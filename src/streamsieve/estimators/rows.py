@@ -103,6 +103,41 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
         """The class of every row; a score of exactly 0 is the first class."""
         return self.classify(self.decision_function(X))
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every class, a column each, in the order of ``classes_``; the largest is that predicted.
+
+        A logistic fit of the class on the score that each row had before it was learned (Platt 1999), from the same
+        pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of the data as it is.
+        Where class weights move the decision to where the class is less likely than not, its probability is given as
+        just above 1/2.
+        """
+        return self.probabilities(self.decision_function(X))
+
+    @property
+    def coef_(self) -> Any:
+        """The weights, a sparse array as wide as the data: one row, or a row per class if there are more than two.
+
+        They are for rows as ``normalize`` makes them: ``decision_function(X)`` is ``N @ coef_.T + intercept_``, N being
+        the rows of X brought to length 1, standardised, or as they are. With two classes a positive weight speaks for
+        the second of ``classes_``.
+        """
+        from scipy.sparse import csr_array
+
+        check_is_fitted(self)
+        ids, weights, _ = self._weights()
+        n_vectors = weights.shape[1]
+        bounds = np.arange(n_vectors + 1) * ids.size
+        shape = (n_vectors, self.n_features_in_)
+        coef = csr_array((weights.T.ravel(), np.tile(ids, n_vectors), bounds), shape=shape)
+        coef.eliminate_zeros()
+        return coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The score of a row without values, one number or one per class: the intercept's weight times its input."""
+        check_is_fitted(self)
+        return self._bias(self.memory.state) * self._constant()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.reads_what_it_asks

@@ -11,10 +11,10 @@ MOST_SHOWN = 10  # features; all of them are under ``selected``
 
 def summarize(record: RunRecord) -> dict[str, Any]:
     """All that is to be said of a run, as JSON can hold it: its record and what a reader looks for first."""
-    best = record.selection.top(MOST_SHOWN).ranked()
-    mistakes, rows = record.mistakes, record.n_rows
+    mistakes, rows, majority = record.mistakes, record.n_rows, record.details.get("majority")
     return {
         **record.to_dict(),
         "mistake_rate": None if mistakes is None or not rows else mistakes / rows,
-        "best": best,
+        "majority_mistake_rate": None if majority is None else 1.0 - majority["rate"],
+        "best": record.ranked(MOST_SHOWN),
     }

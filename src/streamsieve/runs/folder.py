@@ -16,8 +16,8 @@ from typing import Any
 
 from ..errors import DataError, UsageError
 from ..files import clear_partial, replacing
-from ..selection import Selection
 from ..selectors.base import AnyLearner
+from ..sources.writers import label_text
 from .record import RunRecord
 from .request import RunRequest
 
@@ -92,7 +92,7 @@ class RunDirectory:
     def finish(self, record: RunRecord, learner: AnyLearner) -> None:
         """Keep the model and the result; the run is finished when the result is there."""
         learner.save(self / MODEL)
-        _write_table(self / TABLE, record.selection)
+        _write_table(self / TABLE, record)
         _write_json(self / RESULT, record.to_dict())
         self.drop_checkpoint()
 
@@ -147,9 +147,12 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
         partial.write_text(json.dumps(content, indent=1) + "\n")
 
 
-def _write_table(path: Path, selection: Selection) -> None:
+def _write_table(path: Path, record: RunRecord) -> None:
     """The selection as a table, best first."""
-    ranked = selection.ranked()
+    ranked = record.ranked()
+    for line in ranked:
+        if "class" in line:
+            line["class"] = "" if line["class"] is None else label_text(line["class"])
     titles = list(ranked[0]) if ranked else ["feature", "score"]
     with replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, titles)

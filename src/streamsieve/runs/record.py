@@ -13,6 +13,8 @@ from ..selection import Selection
 if TYPE_CHECKING:
     from ..estimators import Estimator
 
+ALIGNED = "weights", "speaks_for"  # details with an entry per selected feature
+
 
 @dataclass(slots=True, eq=False)
 class RunRecord:
@@ -40,6 +42,21 @@ class RunRecord:
     def selector(self) -> Estimator | None:
         """The trained estimator; a record read from a file has none."""
         return None if self.open_selector is None else self.open_selector()
+
+    def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The selected features, or the ``most`` best, as ``Selection.ranked`` has them.
+
+        Where features have weights also the ``weight`` and the ``class`` it speaks for: of more than two classes, the
+        largest weight and its class.
+        """
+        weights, classes = (self.details.get(key) for key in ALIGNED)
+        if weights is None or classes is None:
+            return self.selection.ranked(most)
+        values = np.array(weights, np.float64)
+        largest = values.max(axis=1) if values.ndim > 1 else values
+        labels = np.empty(len(classes), object)
+        labels[:] = classes
+        return self.selection.ranked(most, {"weight": largest, "class": labels})
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
@@ -74,8 +91,9 @@ class RunRecord:
             None if names is None else np.array(names, dtype=object),
             None if groups is None else np.array(groups, np.int64),
         )
-        for column in (selection.scores, selection.names, selection.groups):
-            if column is not None and column.shape != selection.indices.shape:
-                raise ValueError("scores, names or groups do not fit the selected features")
+        aligned = [record.get("details", {}).get(key) for key in ALIGNED]
+        for column in (selection.scores, selection.names, selection.groups, *aligned):
+            if column is not None and len(column) != len(selection):
+                raise ValueError("scores, names, groups or weights do not fit the selected features")
         same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
         return cls(selection=selection, **same)

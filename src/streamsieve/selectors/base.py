@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -21,6 +22,7 @@ from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, text
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
 from ..targets import ONLY_CLASSES, Kind
+from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
 
 Reads = Literal["rows", "columns", "matrix"]
 ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
@@ -41,6 +43,25 @@ class Findings(NamedTuple):
     curve: dict[str, list[Any]] | None = None  # accuracy by number of features
     measures: dict[str, int] | None = None  # how many relevant features were measured by what
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
+
+
+class Prediction(NamedTuple):
+    """What is predicted of some rows."""
+
+    labels: NDArray[Any]
+    scores: NDArray[np.float64]  # per row; for more than two classes, per row and class
+    probabilities: NDArray[np.float64]  # per row and class
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor(Generic[B]):
+    """Predicts the rows of a block, made once for as many blocks as there are."""
+
+    classes: NDArray[Any]  # sorted
+    predict: Callable[[B], Prediction]
+
+    def __call__(self, block: B) -> Prediction:
+        return self.predict(block)
 
 
 class Learner(ABC, Generic[B, M]):
@@ -183,8 +204,42 @@ class Learner(ABC, Generic[B, M]):
         """What a run reports beside the selection."""
         return Findings()
 
-    def predictor(self) -> Callable[[B], NDArray[Any]]:
-        """What predicts the rows of a block, made once for as many blocks as there are; for methods that predict."""
+    def diagnosis(self, look: Look) -> list[Remark]:
+        """What a user should know of the result, once all is learned; ``look`` is what there still is of the data."""
+        selection = self.selection()
+        return self._remarks(selection, look) if len(selection) else [nothing_selected(self._advice_if_empty())]
+
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        """What is to be said of features that were selected."""
+        remarks = []
+        wanted: Any = self.parameters().get("n_features_to_select")
+        if is_integer(wanted) and wanted >= self.n_features_in_:
+            remarks.append(no_limit(wanted, self.n_features_in_, self._advice_if_all()))
+        evidence = self._evidence(selection)
+        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
+        if groups:
+            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
+        return remarks
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        """What was learned of each selected feature, a line each, equal for equal columns; None if nothing is."""
+        return None
+
+    def _advice_if_empty(self) -> str:
+        """What to try where no feature was selected."""
+        return "look whether the data was read as it should be: streamsieve info"
+
+    def _advice_if_all(self) -> str:
+        """What to try where as many features may be selected as there are."""
+        return "try a smaller number"
+
+    def title(self, feature: int) -> str:
+        """What a feature is called in messages."""
+        names = self.feature_names
+        return f"feature {feature}" if names is None else f"column {names[feature]!r}"
+
+    def predictor(self) -> Predictor[B]:
+        """What predicts rows, with what was learned so far; for methods that predict."""
         raise UsageError(f"{self.method} selects features and predicts nothing")
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,24 @@ from ..errors import DataError, UsageError
 from ..kernels.rows.scores import keep_selected
 from ..registry import load_learner
 from ..runs import RunDirectory
-from ..selectors.base import AnyLearner
+from ..selectors.base import AnyLearner, Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import open_like, refuse_target
 from ..sources.base import Source, by_rows
 from ..sources.writers import write_rows
 
-Predictions = Iterable[tuple[NDArray[Any], NDArray[Any] | None]]
+Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some rows, and their own labels
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What is predicted of the rows of a source, block by block as they are read."""
+
+    classes: NDArray[Any]  # sorted
+    blocks: Iterator[Predicted]
+
+    def __iter__(self) -> Iterator[Predicted]:
+        return self.blocks
 
 
 def apply(
@@ -38,7 +50,7 @@ def apply(
 
 
 def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
-    """The predicted labels of ``data`` and its own, block by block."""
+    """What is predicted of ``data``, and its own labels, block by block."""
     learner, source = trained(run_dir, data, target, zero_based)
     if not learner.predicts:
         raise UsageError(f"{run_dir}: {learner.method} selects features and predicts nothing; apply the selection")
@@ -46,19 +58,10 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
 
 
 def predictions(learner: AnyLearner, source: Source) -> Predictions:
-    """The predicted labels of rows and their own, block by block."""
-    predict_block = learner.predictor()
-    return ((predict_block(block), block.y) for block in source.row_blocks(learner.missing_rows))
-
-
-def accuracy(predicted: Predictions) -> float | None:
-    """The fraction of right labels, after all predictions were taken; None for rows without labels."""
-    right = rows = 0
-    for labels, y in predicted:
-        if y is not None:
-            right += int(np.count_nonzero(labels == y))
-            rows += len(y)
-    return right / rows if rows else None
+    """What is predicted of rows, and their own labels, block by block."""
+    predictor = learner.predictor()
+    blocks = ((predictor(block), block.y) for block in source.row_blocks(learner.missing_rows))
+    return Predictions(predictor.classes, blocks)
 
 
 def open_like_training(data: Any, names: NDArray[Any] | None, target: str | None, zero_based: bool) -> Source:

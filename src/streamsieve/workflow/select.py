@@ -15,10 +15,12 @@ from ..machine import peak_memory
 from ..registry import learner_class, load_learner
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
 from ..selectors.base import AnyLearner, to_builtin
+from ..selectors.diagnosis import Remark, warn_of
 from ..sources import open_source
 from ..sources.base import DataSource, Source
 from ..training import Checkpoint, Trace, Watch, train
-from .apply import accuracy, open_like_training, predictions
+from .apply import open_like_training, predictions
+from .quality import measure
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
@@ -51,7 +53,7 @@ def select(
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
     test : path, source or pair (X, y), optional
-        Rows to measure the accuracy on afterwards.
+        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards.
     classes, target, zero_based
         As in ``fit_source`` and ``open_source``.
     groups : path, optional
@@ -93,10 +95,10 @@ def select(
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
     if folder is None:
-        return run(request, learner, source, test_source, None, [], watch)
+        return announced(run(request, learner, source, test_source, None, [], watch))
     folder.begin(request)
     try:
-        return run(request, learner, source, test_source, folder, [], watch)
+        return announced(run(request, learner, source, test_source, folder, [], watch))
     finally:
         folder.release()
 
@@ -109,17 +111,18 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     if record is None and request.data is None:
         raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
     if record is not None and folder.checkpoint is None:
-        return record
+        return announced(record)
     if record is None:
         refuse_changed(request)
     folder.lock()
     try:
         if record is not None:
             folder.drop_checkpoint()
-            return record
+            return announced(record)
         learner, trace = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), [])
         source = open_source(str(request.data), request.target, request.zero_based)
-        return run(request, learner, source, open_test(request.test, request, source), folder, trace, watch)
+        test = open_test(request.test, request, source)
+        return announced(run(request, learner, source, test, folder, trace, watch))
     finally:
         folder.release()
 
@@ -151,8 +154,9 @@ def run(
             learner, source, classes=request.classes, groups=groups, watch=watch, checkpoint=checkpoint, trace=trace
         )
         record = record_of(request, learner, training.seconds, training.trace)
+        record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
-            record.test_accuracy = accuracy(predictions(learner, test))
+            add_quality(record, learner, test)
         record.peak_memory_bytes = peak_memory()
         if folder:
             folder.finish(record, learner)
@@ -160,6 +164,24 @@ def run(
         if folder:
             folder.discard(hopeless=isinstance(error, DataError))
         raise
+    return record
+
+
+def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
+    """How well the learner predicts rows that it has not learned."""
+    rows = predictions(learner, test)
+    quality = measure(rows, rows.classes)
+    if quality is None:
+        return
+    record.test_accuracy = quality.accuracy
+    record.details["test_balanced_accuracy"] = quality.balanced_accuracy
+    if quality.auc is not None:
+        record.details["test_auc"] = quality.auc
+
+
+def announced(record: RunRecord) -> RunRecord:
+    """The record, after warning of what makes it useless."""
+    warn_of([Remark(**remark) for remark in record.details.get("diagnosis", [])], stacklevel=3)
     return record
 
 

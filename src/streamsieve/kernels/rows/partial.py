@@ -127,7 +127,7 @@ def partial_update(
             if slot >= 0:
                 scores[0] += state.weight[slot, 0] * seen_values[i]
         scores[0] *= state.scale[0]
-        rows.scores[row, 0] = scores[0]
+        rows.scores[row, 0] = np.nan if state.question[EXPLORED] else scores[0]
         if is_mistake(scores, rows.codes[row]):
             state.counts[MISTAKES] += 1
         sign = sign_of(0, rows.codes[row], 1)

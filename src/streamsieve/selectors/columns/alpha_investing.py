@@ -70,6 +70,9 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         kept = state.counts[KEPT]
         return state.ids[:kept], state.scores[:kept]
 
+    def _advice_if_too_strict(self) -> str:
+        return f"try more to spend: wealth={10 * self.wealth:g}"
+
     def _schema(self, target: Target) -> Schema:
         return {
             "ids": Field(np.int64, ("slots",), 0),

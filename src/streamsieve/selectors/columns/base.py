@@ -18,6 +18,7 @@ from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads, is_integer, is_number, require_one_of
+from ..diagnosis import checksums_of
 from ..state import State, changed
 
 WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
@@ -212,6 +213,30 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         names = np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object) if known else None
         groups = self._groups(state)
         return Selection(indices, scores, names, None if groups is None else groups[np.argsort(self._kept(state)[0])])
+
+    def _held(self, state: C) -> NDArray[Any] | None:
+        """The kept columns, a line each, as far as they are remembered in a form that is equal for equal columns only.
+
+        In the order of ``_kept``; None where they are not, or where no two kept columns can be equal.
+        """
+        return None
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        state = self._settled()
+        held = self._held(state)
+        return None if held is None else checksums_of(held[np.argsort(self._kept(state)[0])])[:, None]
+
+    def _advice_if_empty(self) -> str:
+        varies = self.n_constant_ < self.n_features_seen_
+        return self._advice_if_too_strict() if varies else super()._advice_if_empty()
+
+    def _advice_if_too_strict(self) -> str:
+        """What to try where columns vary and none was good enough."""
+        return super()._advice_if_empty()
+
+    def title(self, feature: int) -> str:
+        name = self.memory.names.get(feature)
+        return f"feature {feature}" if name is None else f"column {name!r}"
 
     def findings(self) -> Findings:
         return Findings(details=self._details())

@@ -22,6 +22,7 @@ from ...targets import BOTH, Kind, Target
 from .base import in_parts
 from .batch import BatchLearner
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .statistics import advice_on_level
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
@@ -88,6 +89,9 @@ class BlanketLearner(BatchLearner[GatheredState]):
             codes,
             np.append(n_levels, n_classes),
         )
+
+    def _advice_if_too_strict(self) -> str:
+        return advice_on_level(self.alpha)
 
     def _tests(self, most_variables: int) -> Tests:
         """The tests; one by counts that is taken has fewer cells than there are rows."""

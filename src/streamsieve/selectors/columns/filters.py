@@ -71,6 +71,9 @@ class BatchFilter(BatchLearner[CodedState]):
         arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
         return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
+    def _advice_if_too_strict(self) -> str:
+        return "try bins=5" if self.bins == "mdl" else super()._advice_if_too_strict()
+
     def _schema(self, target: Target) -> Schema:
         return {
             **super()._schema(target),
@@ -135,6 +138,9 @@ class FCBFLearner(BatchFilter):
         in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
         relevance[relevance <= self.delta + EQUAL] = 0.0
         return relevance
+
+    def _advice_if_too_strict(self) -> str:
+        return "try delta=0" if self.delta > 0 else super()._advice_if_too_strict()
 
     def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))

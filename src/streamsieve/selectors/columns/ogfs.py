@@ -128,6 +128,9 @@ class OGFSLearner(GroupLearner[GroupState]):
         slots = state.order[: state.counts[KEPT]]
         return state.ids[slots], np.abs(state.weights[slots]).max(axis=1)
 
+    def _advice_if_too_strict(self) -> str:
+        return f"try a smaller penalty: regularization={(self.regularization or 0.1) / 10:g}"
+
     @property
     def counts_(self) -> dict[str, int]:
         """What became of the features: kept, irrelevant within their group, redundant by the regressions or copies."""

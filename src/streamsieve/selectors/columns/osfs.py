@@ -23,7 +23,7 @@ from ...model import Field, Schema
 from ...targets import BOTH, Kind, Target
 from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
-from .statistics import least_correlation
+from .statistics import advice_on_level, least_correlation
 
 MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 FIRST_SLOTS = 16
@@ -124,6 +124,12 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
     def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         slots = state.order[1 : state.counts[KEPT] + 1]
         return state.ids[slots], np.abs(state.correlations[TARGET, slots])
+
+    def _held(self, state: IndependenceState) -> NDArray[Any]:
+        return state.columns[state.order[1 : state.counts[KEPT] + 1]]
+
+    def _advice_if_too_strict(self) -> str:
+        return advice_on_level(self.alpha)
 
     @property
     def counts_(self) -> dict[str, int]:

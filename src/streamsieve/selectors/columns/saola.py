@@ -30,7 +30,7 @@ from ..base import Findings, is_number, require, require_budget, require_one_of
 from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
 from .coding import are_discrete, coded, require_bins
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
-from .statistics import effective_rows, least_correlation
+from .statistics import advice_on_level, effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
@@ -245,6 +245,16 @@ class SAOLALearner(ColumnLearner[SaolaState]):
     def _kept(self, state: SaolaState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         slots = state.order[: state.counts[KEPT]]
         return state.ids[slots], state.relevance[slots, state.measure[slots]]
+
+    def _held(self, state: SaolaState) -> NDArray[Any] | None:
+        slots = state.order[: state.counts[KEPT]]
+        if self.measure != "su":
+            return state.columns[slots]
+        return state.codes[slots] if self.bins is None else None  # columns that differ may have equal bins
+
+    def _advice_if_too_strict(self) -> str:
+        by_uncertainty = self.measure != "fisher_z" and self.delta > 0
+        return "try delta=0" if by_uncertainty else advice_on_level(self.alpha)
 
     @property
     def counts_(self) -> dict[str, int]:

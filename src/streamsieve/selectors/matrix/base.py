@@ -123,6 +123,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory]):
             found = found.top(int(self.n_features_to_select))
         return found.indices, found.scores
 
+    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
+        return selection.scores[:, None]
+
     def findings(self) -> Findings:
         return Findings(details={name.rstrip("_"): value for name, value in self._fitted_values().items()})
 

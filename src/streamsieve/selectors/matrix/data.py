@@ -30,6 +30,7 @@ from ...parallel import PARTS, Threads, cut
 from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
 from ..base import is_integer, is_number, require
+from ..diagnosis import Look, checksums_of
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 R = TypeVar("R")
@@ -82,6 +83,23 @@ class Matrix:
     def gather(self, features: NDArray[np.int64], block: NDArray[np.float64]) -> None:
         """Write features as the first lines of a block."""
         self._gather(*self._arrays, features, block)
+
+
+class MatrixLook(Look):
+    """The matrix as it is."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+
+    def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        matrix = self.matrix
+        columns = np.searchsorted(matrix.ids, ids)
+        lines, sums = np.zeros((BLOCK, matrix.n_rows)), np.zeros(ids.size)
+        for start in range(0, ids.size, BLOCK):
+            part = columns[start : start + BLOCK]
+            matrix.gather(part, lines)
+            sums[start : start + BLOCK] = checksums_of(lines[: part.size])
+        return sums
 
 
 def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:

@@ -107,6 +107,9 @@ class LocalLearningLearner(MatrixLearner):
         require_budget(self.n_features_to_select)
         require_one_of("scale", self.scale, SCALES)
 
+    def _advice_if_empty(self) -> str:
+        return f"try a smaller penalty: regularization={self.regularization / 10:g}"
+
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
         v = np.full(n_features, self._start_size / np.sqrt(max(1, n_features)))

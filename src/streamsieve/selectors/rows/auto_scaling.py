@@ -3,8 +3,11 @@
 Problem  decide per column, from the first 1,024 rows at most, by their content only:
              dense     non-zero in at least half of these rows: centred and divided by the standard deviation, both
                        running, zeros included
-             sparse    divided by m_j, the lower median of its own |x|, if it has 10 non-zeros or more and m_j is
-                       outside [g/10, 10 g]; otherwise by g, the median of |x| over all non-zeros of sparse columns
+             sparse    divided by 1.4826 m_j, with m_j the lower median of its own |x|, if it has 10 non-zeros or more
+                       and m_j is outside [g/10, 10 g]; otherwise by 1.4826 g, with g the median of |x| over all
+                       non-zeros of sparse columns. The factor makes a standard deviation of the median of normal
+                       values, so that sparse columns are as large as dense ones: methods that keep the largest
+                       weights would otherwise keep sparse columns first
          after which every row is divided by its length.
 Then     rows are learned at once. When 1, 2, 4, ..., 1,024 rows have been seen the choice is made anew from all of
          them, and if it is another one learning starts again from the first row, counters included. After the last
@@ -32,6 +35,7 @@ LAST_ROW = 1024  # of the warm-up
 LAST_NONZERO = 1 << 22
 DENSE = 0.5  # of the rows have a value
 ENOUGH = 10  # non-zeros, to give a sparse column a size of its own
+PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the median of their sizes
 FAR = 10.0  # times larger or smaller than typical: another scale
 WIDE = 16  # times as many ids as values: counting by id would take too much memory
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
@@ -178,18 +182,21 @@ class AutoScaling:
             indices, values = self._room(needed, kind)
         else:  # predictions may be made by several threads at once
             indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
+        means, deviations, seen = self.means, self.deviations, self.seen
+        if not learn:  # a model may be mapped read-only, which the kernel, as it may learn, does not take
+            means, deviations, seen = means.copy(), deviations.copy(), seen.copy()
         changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
             dense,
-            self.means,
-            self.deviations,
-            self.seen,
+            means,
+            deviations,
+            seen,
             self.lookup.table,
             self.lookup.ids,
-            self.choice.sizes,
-            float(self.choice.typical[0]),
+            PER_MEDIAN * self.choice.sizes,
+            PER_MEDIAN * float(self.choice.typical[0]),
             learn,
             indptr,
             indices,

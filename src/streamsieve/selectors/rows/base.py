@@ -3,69 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError, UsageError
+from ...errors import UsageError
 from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.members import MISTAKES, UPDATES
-from ...kernels.rows.scaling import NORMS, ROWS
-from ...kernels.rows.scores import score_rows
+from ...kernels.rows.separation import count_hits
 from ...model import Arrays, Schema
 from ...sources.base import DataSource, Missing, Source
 from ...targets import Labels
 from ..base import (
     MOST_FEATURES,
-    ClassWeight,
-    Findings,
-    Learner,
-    Reads,
-    Seed,
     count_of,
     is_integer,
     is_number,
     require,
     require_one_of,
 )
-from .addresses import find, table_addresses
 from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
-from .curves import budget_of, grid_of, next_ranking, rank_slots, smallest_good, start_curve
-from .inputs import AUTO, INTERCEPT_SHARE, NORMALIZATIONS, UNIT_LENGTH, Lengths, standardized
+from .calibration import swapped
+from .curves import budget_of, grid_of, next_ranking, rank_slots, start_curve
+from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized
 from .memory import RowMemory, S, labels_of_model
+from .results import RowResults
 from .weights import refuse_weights, require_class_weight, row_weights
 
-Scorer = Callable[[RowBlock], NDArray[np.float64]]
 
-
-class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
+class RowLearner(RowResults[S]):
     """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
     An author writes ``_start``, ``_update``, ``_negate``, ``_kept`` and, for states from files, ``_schema`` and
     ``_check_state``, and names the arrays of the state with one entry per feature (``per_feature``: zero must mean
     "never touched") or with feature positions (``feature_positions``). All else is done here.
     """
-
-    reads: ClassVar[Reads] = "rows"
-    predicts: ClassVar[bool] = True
-    two_classes_only: ClassVar[bool] = False
-    reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
-    keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
-    per_feature: ClassVar[tuple[str, ...]] = ()
-    feature_positions: ClassVar[tuple[str, ...]] = ()
-
-    n_features_to_select: int | float | str
-    normalize: bool | str
-    fit_intercept: bool
-    class_weight: ClassWeight
-    n_epochs: int
-    forget: float | None = None
-    curve: bool | Sequence[int] = False
-    random_state: Seed = None
 
     def check_parameters(self) -> None:
         wanted: Any = self.n_features_to_select
@@ -106,14 +81,6 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         for weights in (state.weight, state.bias[:, 0]):
             np.negative(weights, out=weights)
 
-    def _kept(self, state: S) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Ids, weights (a row each) and scores of the kept features, slot by slot."""
-        raise NotImplementedError
-
-    def _bias(self, state: S) -> NDArray[np.float64]:
-        """The weights of the intercept."""
-        return state.bias[:, 0]
-
     def _schema(self) -> Schema:
         """What the arrays of a state must be; sizes: features, budget, vectors (of weights), classes, width."""
         raise NotImplementedError
@@ -128,20 +95,6 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         return self.n_epochs
 
     @property
-    def _standardizes(self) -> bool:
-        return isinstance(self.normalize, str) and self.normalize.startswith("standard")
-
-    @property
-    def _unit_length(self) -> bool:
-        """Whether rows are divided by their length."""
-        return self.normalize in UNIT_LENGTH
-
-    @property
-    def _share(self) -> float:
-        """The intercept's input, in typical lengths of rows."""
-        return INTERCEPT_SHARE if self.fit_intercept else 0.0
-
-    @property
     def _longest(self) -> float:
         """The squared length that a row may have, in mean ones; a longer one is shortened."""
         return np.inf
@@ -150,11 +103,6 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
     def _left_of_sums(self) -> float:
         """What a row leaves of the sums of squared lengths before it."""
         return 1.0
-
-    def _constant(self) -> float:
-        """The intercept's input for rows to predict."""
-        totals = self.memory.moments.totals
-        return float(self._share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
 
     @property
     def needs_width(self) -> bool:
@@ -231,6 +179,8 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         codes, swap = self.memory.labels.encode(block.y, block.origin)
         if swap:
             self._negate(self.memory.state)
+            self.memory.calibration = swapped(self.memory.calibration)
+            self.memory.swap_separation()
         at = 0
         while at < block.n_rows:
             scaling = self.memory.scaling
@@ -257,22 +207,25 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         left = None if warm_up.ended else warm_up
         scaling.warm_up = left
         if not choice.same_as(scaling.choice):
-            self._start_again()
+            self._start_again(rows[0].indices)
             self.memory.set_random_states(warm_up.random)
             self.memory.scaling = AutoScaling.start(choice, left)
             self._learn(*rows)
 
-    def _start_again(self) -> None:
-        """Forget what was learned, but not which classes there are; the memory of before is free after that."""
+    def _start_again(self, touched: NDArray[Any]) -> None:
+        """Forget what was learned, but not which classes there are; ``touched`` are the ids of all features met."""
         old = self.memory
         old.labels.counts[:] = 0
-        self._memory = self._fresh(old.labels, old.declared_width, old.budget)
-        self._memory.warned = old.warned
+        memory = self._memory = self._fresh(old.labels, old.declared_width, old.budget)
+        memory.warned = old.warned
+        if old.addresses.direct:
+            memory.take_cleared(old, touched)
 
     def _learn(self, block: RowBlock, codes: NDArray[np.int64]) -> None:
         """Learn rows of these classes, in pieces: to rank kept features in between, and to stay in the cache."""
         memory = self.memory
         weights = row_weights(codes, block.sample_weight, self.class_weight, memory.labels)
+        sample_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
         memory.labels.count(codes)
         memory.counts[1] += block.n_nonzero
         at = 0
@@ -285,6 +238,8 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
             known = codes[at:stop], weights[at:stop], *self._lengths(piece), scores
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
             self._update(memory.state, memory.addresses.ids, rows, memory.curve)
+            calibrate(scores, rows.codes, sample_weights[at:stop], memory.calibration)
+            count_hits(memory.separation, rows.scores, rows.codes, self.n_rows_)
             memory.counts[0] += piece.n_rows
             if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
                 ids, _, ranks = self._kept(memory.state)
@@ -316,123 +271,6 @@ class RowLearner(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if message:
             memory.warned = True
             warnings.warn(message, UserWarning, stacklevel=4)
-
-    # ---- what was learned
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted; with two, ``predict`` gives the second where the score is positive."""
-        if self._memory is None:
-            raise AttributeError("classes_")
-        return self._memory.labels.classes
-
-    @property
-    def n_learned(self) -> int:
-        return self.n_rows_
-
-    @property
-    def n_rows_(self) -> int:
-        """Rows learned, over all epochs."""
-        return int(self.memory.counts[0])
-
-    @property
-    def n_nonzero_(self) -> int:
-        """Non-zeros in those rows."""
-        return int(self.memory.counts[1])
-
-    @property
-    def mistakes(self) -> int:
-        return self.mistakes_
-
-    @property
-    def updates(self) -> int:
-        return self.updates_
-
-    @property
-    def mistakes_(self) -> int:
-        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong."""
-        return int(self.memory.state.counts[MISTAKES])
-
-    @property
-    def updates_(self) -> int:
-        """Rows that something was learned from."""
-        return int(self.memory.state.counts[UPDATES])
-
-    @property
-    def curve_(self) -> dict[str, NDArray[Any]]:
-        """Online accuracy against the number of features, from the same single pass: ``n_features``, ``accuracy``."""
-        curve = self.memory.curve
-        if curve is None:
-            raise AttributeError(
-                "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
-            )
-        wrong = curve.mistakes / max(1, self.n_rows_)
-        return {"n_features": curve.grid, "accuracy": 1.0 - wrong}
-
-    @property
-    def n_features_selected_(self) -> int:
-        """The budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
-        if self.n_features_to_select != "auto" or not self.n_rows_:
-            return self.memory.budget
-        curve = self.curve_
-        return smallest_good(curve["n_features"], curve["accuracy"], self.n_rows_)
-
-    def findings(self) -> Findings:
-        curve = None
-        if self.memory.curve is not None:
-            curve = {name: values.tolist() for name, values in self.curve_.items()}
-        return Findings(self.mistakes_, self.updates_, curve)
-
-    def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Ids, weights and scores that count for prediction, ids ascending."""
-        ids, weights, scores = self._kept(self.memory.state)
-        if self.n_features_to_select == "auto" and not self.keeps_all_weights:
-            best = np.lexsort((ids, -scores))[: self.n_features_selected_]
-            ids, weights, scores = ids[best], weights[best], scores[best]
-        order = np.argsort(ids)
-        return ids[order], weights[order], scores[order]
-
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        ids, _, scores = self._weights()
-        best = np.sort(np.lexsort((ids, -scores))[: self.n_features_selected_])
-        largest = float(np.finfo(np.float32).max)  # a precision beyond float32 is shown as this, which JSON can hold
-        return ids[best], np.minimum(scores[best], largest)
-
-    def scorer(self) -> Scorer:
-        """What gives the scores of the rows of a block, made once for as many blocks as there are.
-
-        One column per class beyond two; features without weight count nothing.
-        """
-        memory = self.memory
-        ids, weights, _ = self._weights()
-        if self._standardizes:
-            ids = find(memory.addresses, ids).astype(np.int64)
-        lookup = table_addresses(ids)
-        start = self._bias(memory.state) * self._constant()
-
-        def score(block: RowBlock) -> NDArray[np.float64]:
-            if self._standardizes:  # there are no moments for features that were never seen
-                block = standardized(memory.known_part(block), memory.moments, learn=False)
-            if memory.scaling is not None:
-                block = memory.scaling.scaled(block, learn=False)
-            scores = np.tile(start, (block.n_rows, 1))
-            rows = block.indptr, block.indices, block.values
-            score_rows(lookup.table, lookup.ids, weights, *rows, self._unit_length, scores)
-            return scores[:, 0] if weights.shape[1] == 1 else scores
-
-        return score
-
-    def predictor(self) -> Callable[[RowBlock], NDArray[Any]]:
-        score = self.scorer()
-        return lambda block: self.classify(score(block))
-
-    def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""
-        if not self.classes_.size:
-            raise DataError("no rows were learned yet, so no classes are known")
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        classes: NDArray[Any] = self.classes_[np.minimum(codes, self.classes_.size - 1)]
-        return classes
 
     # ---- saving
 

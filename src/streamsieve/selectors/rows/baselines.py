@@ -122,7 +122,7 @@ class FOBOSLearner(GradientLearner):
         How many features ``selection()`` names, those of largest weight; learning and prediction use all.
     eta : float, default=0.1
         The step.
-    regularization : float, default=1e-4
+    regularization : float, default=1e-5
         The weight of the L1 penalty.
     normalize, fit_intercept, class_weight, n_epochs
         As in SOFS.
@@ -135,7 +135,7 @@ class FOBOSLearner(GradientLearner):
         n_features_to_select: int | float = 100,
         *,
         eta: float = 0.1,
-        regularization: float = 1e-4,
+        regularization: float = 1e-5,
         normalize: bool | str = "auto",
         fit_intercept: bool = True,
         class_weight: ClassWeight = "auto",

@@ -150,8 +150,9 @@ class PETLearner(FirstOrderLearner):
         How many features to keep; a fraction of a known width; or chosen from the curve.
     eta : float, default=1.0
         The step.
-    trigger : {"mistake", "margin"}, default="mistake"
-        Learn from rows predicted wrongly (Wang et al. 2014), or from all with a hinge loss above 0 (Wu et al. 2017).
+    trigger : {"margin", "mistake"}, default="margin"
+        Learn from all rows with a hinge loss above 0 (Wu et al. 2017), or from those predicted wrongly (Wang et al.
+        2014), which finds far fewer informative features.
     attributes : {"all", "random"}, default="all"
         "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
@@ -168,7 +169,7 @@ class PETLearner(FirstOrderLearner):
         n_features_to_select: int | float | str = 100,
         *,
         eta: float = 1.0,
-        trigger: str = "mistake",
+        trigger: str = "margin",
         attributes: str = "all",
         normalize: bool | str = "auto",
         fit_intercept: bool = True,
@@ -203,10 +204,10 @@ class FOFSLearner(FirstOrderLearner):
     ----------
     n_features_to_select : int, float or "auto", default=100
         How many features to keep; a fraction of a known width; or chosen from the curve.
-    eta : float, default=0.2
-        The step.
-    regularization : float, default=0.01
-        The papers' lambda.
+    eta : float, default=0.5
+        The step; 0.2 in Wang et al. 2014.
+    regularization : float, default=1e-3
+        The papers' lambda; 0.01 in Wang et al. 2014.
     radius : float, default=None
         Of the ball; None is ``1 / sqrt(regularization)``.
     trigger : {"margin", "mistake"}, default="margin"
@@ -227,8 +228,8 @@ class FOFSLearner(FirstOrderLearner):
         self,
         n_features_to_select: int | float | str = 100,
         *,
-        eta: float = 0.2,
-        regularization: float = 0.01,
+        eta: float = 0.5,
+        regularization: float = 1e-3,
         radius: float | None = None,
         trigger: str = "margin",
         attributes: str = "all",

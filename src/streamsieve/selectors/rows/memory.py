@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.curve import Curve
+from ...kernels.rows.separation import Separation
 from ...kernels.table import all_below
 from ...model import Arrays, Field, Schema, check_arrays
 from ...targets import Labels
@@ -27,10 +28,12 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
+from .calibration import check_calibration, start_calibration
 from .inputs import Moments, start_moments
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
+SEPARATION = "separation."
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
 
@@ -70,7 +73,17 @@ class RowMemory(Generic[S]):
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    calibration: NDArray[np.float64] = field(default_factory=start_calibration)  # of probabilities
+    separation: Separation = field(init=False)
     warned: bool = False  # of rows sorted by class
+
+    def __post_init__(self) -> None:
+        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.state.bias.shape[0]))
+
+    def swap_separation(self) -> None:
+        """The two classes change their order: the scores of rows change their signs."""
+        hits, sums = self.separation
+        self.separation = Separation(hits[::-1].copy(), -sums)
 
     # ---- room for every feature met
 
@@ -92,6 +105,16 @@ class RowMemory(Generic[S]):
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
         return block.derived(indices=positions)
+
+    def take_cleared(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
+        """Take over the arrays of a memory whose positions are ids, without what it knew of the features touched.
+
+        Arrays as wide as a billion ids are costly to get from the system a second time.
+        """
+        for holder, name, array in old._per_feature_arrays():
+            array[touched] = 0
+            self._put(holder, name, array)
+        self.addresses, self.width = old.addresses, old.width
 
     def known_part(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, without features that were never seen."""
@@ -200,7 +223,11 @@ class RowMemory(Generic[S]):
 
     def arrays(self) -> Arrays:
         used, classes = self.addresses.used, self.labels.classes
-        holders: list[tuple[str, dict[str, Any]]] = [(STATE, self.state._asdict()), (MOMENTS, self.moments._asdict())]
+        holders: list[tuple[str, dict[str, Any]]] = [
+            (STATE, self.state._asdict()),
+            (MOMENTS, self.moments._asdict()),
+            (SEPARATION, self.separation._asdict()),
+        ]
         if self.curve is not None:
             holders.append((CURVE, self.curve._asdict()))
         arrays = {prefix + name: array for prefix, holder in holders for name, array in holder.items()}
@@ -214,6 +241,7 @@ class RowMemory(Generic[S]):
             "label_counts": self.labels.counts,
             "label_order": self.labels.order,
             "counts": self.counts,
+            "calibration": self.calibration,
         }
 
     def restore(
@@ -221,6 +249,9 @@ class RowMemory(Generic[S]):
     ) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         n_classes = self.labels.n_classes
+        arrays = {"calibration": start_calibration(), **arrays}  # earlier versions had none
+        uncounted = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
+        arrays = {**{SEPARATION + name: array.copy() for name, array in uncounted._asdict().items()}, **arrays}
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -235,6 +266,7 @@ class RowMemory(Generic[S]):
         sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
         if self.scaling is not None:
             self.scaling = AutoScaling.restored(header, arrays, self.width)
         if self.curve is not None:
@@ -247,7 +279,8 @@ class RowMemory(Generic[S]):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes)
-        self.counts = arrays["counts"]
+        self.counts, self.calibration = arrays["counts"], arrays["calibration"]
+        check_calibration(self.calibration)
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
@@ -261,6 +294,9 @@ class RowMemory(Generic[S]):
             "label_counts": Field(np.int64, ("classes",), 0),
             "label_order": Field(np.int64, (2,), -1),
             "counts": Field(np.int64, (2,), 0),
+            "calibration": Field(np.float64, self.calibration.shape),
+            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
+            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
             MOMENTS + "first": Field(np.float64, per_feature),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),

@@ -34,14 +34,17 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...kernels.rows.members import MISTAKES
 from ...kernels.rows.scaling import SQUARES
+from ...kernels.rows.separation import Separation
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
+from ...selection import Selection
 from ...targets import NONE_YET, Labels, classes_from_text
 from ..base import to_builtin
 from ..state import changed
 from .addresses import find, table_addresses
 from .auto_scaling import LAST_ROW, AutoScaling
 from .base import RowLearner
+from .calibration import merged_calibration
 from .curves import rank_slots
 from .inputs import Moments
 from .memory import RowMemory, S
@@ -92,6 +95,10 @@ class MergingLearner(RowLearner[S]):
 
     # ---- merging
 
+    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
+        """The precisions, equal for equal columns whenever they were kept."""
+        return estimates_of(self, selection.indices).excess
+
     @classmethod
     def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
         learners = continued(cls, base, parts)
@@ -126,6 +133,10 @@ class MergingLearner(RowLearner[S]):
         memory.scaling = merged_scaling(memories)
         memory.addresses = table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
+        memory.calibration = merged_calibration([one.calibration for one in memories])
+        memory.separation = Separation(
+            added([one.separation.hits for one in memories]), added([one.separation.sums for one in memories])
+        )
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)

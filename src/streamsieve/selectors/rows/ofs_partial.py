@@ -28,9 +28,10 @@ from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .addresses import table_addresses
-from .base import RowLearner, Scorer
+from .base import RowLearner
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
 from .inputs import AUTO, Lengths
+from .results import Scorer
 
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 

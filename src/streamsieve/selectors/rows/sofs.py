@@ -43,26 +43,32 @@ class SOFSLearner(MergingLearner[SofsState]):
     it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
     ("snr"), times the number of classes if there are more than two.
 
+    The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
+    fit_intercept=False, class_weight=None``.
+
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default=100
         The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
         "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
         error of the best.
-    gamma : float, default=1.0
-        AROW's regularisation: larger learns more slowly. It is a squared length: 1 is for rows of about length 1.
+    gamma : "auto" or float, default="auto"
+        AROW's regularisation: larger learns more slowly. It is a squared length; "auto" goes by the mean squared length
+        of the rows so far.
     criterion : {"snr", "confidence"}, default="snr"
         The selection rule.
     update : {"max_score", "uniform"}, default="max_score"
         With more than two classes: which rivals of the true class step back, the best (eq. 10) or all that score
         no less than it (eq. 11).
-    normalize : {False, "l2", "standard", "standard+l2"}, default=False
-        "l2" divides every row by its Euclidean norm; good for text. "standard" divides features by their standard
-        deviation so far, and centres them if the rows are dense.
+    normalize : {"auto", False, "l2", "standard", "standard+l2"}, default="auto"
+        "auto" chooses the scale of every column from the first rows, then divides every row by its length. "l2" divides
+        every row by its Euclidean norm. "standard" divides features by their standard deviation so far, and centres
+        them if the rows are dense. False takes rows as they are.
     fit_intercept : bool, default=True
         One more weight, outside the budget, with a constant input. False is the paper's form.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes. "balanced" makes rare ones count more, by the class counts so far.
+    class_weight : "auto", None, "balanced" or dict, default="auto"
+        Weights of the classes, by label. "balanced" makes rare ones count as much as others, by the class counts so
+        far; "auto" helps rare ones, by the root of half of that, and leaves others alone.
     forget : float, default=None
         A half-life in rows: precision decays, so that the selection can move when the data does.
     curve : bool or list of int, default=False
@@ -73,6 +79,11 @@ class SOFSLearner(MergingLearner[SofsState]):
     Attributes
     ----------
     classes_ : array
+    coef_, intercept_ : sparse array, array
+        The weights of the kept features and of the intercept, for rows as ``normalize`` makes them; a row, or a row per
+        class if there are more than two.
+    support_, scores_ : array
+        A mask over all features; the scores of the selected ones, aligned with ``get_support(indices=True)``.
     n_features_in_ : int
         The width of the widest row seen.
     mistakes_, updates_ : int

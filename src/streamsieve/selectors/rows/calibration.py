@@ -1,0 +1,70 @@
+"""Probabilities of the classes, from scores and what their calibration has learned (Platt 1999)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.rows.calibration import ENTRIES, MIXED, OFFSET, ROWS, SLOPE, WEIGHT
+
+F64 = NDArray[np.float64]
+
+BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
+LEAK = 0.01  # of the slope: what is left of it where the fit would contradict the decision
+
+
+def start_calibration() -> F64:
+    return np.zeros(ENTRIES)
+
+
+def check_calibration(calibration: F64) -> None:
+    """Refuse, with a ValueError, what no fit can give."""
+    if (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
+        raise ValueError("the fit of its probabilities has a number below 0")
+
+
+def swapped(calibration: F64) -> F64:
+    """The same with the two classes swapped, where every score changes its sign."""
+    changed = calibration.copy()
+    changed[[OFFSET, MIXED]] *= -1.0
+    return changed
+
+
+def probabilities(scores: F64, calibration: F64) -> F64:
+    """A row of class probabilities for every score, or row of scores; the largest is where the decision is.
+
+    Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can be where classes
+    are weighted; there it stays beside 1/2, still rising with the score.
+    """
+    slope, offset = calibration[SLOPE] or 1.0, calibration[OFFSET]
+    if scores.ndim > 1:
+        return _of_many(scores, slope)
+    positive = scores > 0
+    fitted, least = slope * scores + offset, LEAK * slope * scores
+    odds = np.exp(-np.abs(np.where(positive, np.maximum(fitted, least), np.minimum(fitted, least))))
+    smaller = np.minimum(odds / (1.0 + odds), np.where(positive, BELOW_HALF, 0.5))
+    pairs = np.stack([1.0 - smaller, smaller], axis=1)
+    pairs[positive] = pairs[positive, ::-1]
+    return pairs
+
+
+def _of_many(scores: F64, slope: float) -> F64:
+    """The softmax of every row; where rounding makes the decided class equal to another, it is made the largest."""
+    decided = scores.argmax(axis=1)
+    chances: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
+    chances /= chances.sum(axis=1, keepdims=True)
+    tied = np.flatnonzero(chances.argmax(axis=1) != decided)
+    chances[tied, decided[tied]] = np.nextafter(chances[tied].max(axis=1), 1.0)
+    return chances
+
+
+def merged_calibration(calibrations: Sequence[F64]) -> F64:
+    """What base and parts have fitted, as one: rows add up, the fits of the parts are averaged by their rows."""
+    base, *parts = calibrations
+    rows = np.array([part[ROWS] for part in parts])
+    mean: F64 = np.average(parts, axis=0, weights=rows) if rows.sum() else base.copy()
+    for entry in (ROWS, WEIGHT):
+        mean[entry] = base[entry] + sum(part[entry] - base[entry] for part in parts)
+    return mean

@@ -1,0 +1,114 @@
+"""What to say of a result that was learned row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...targets import show
+from ..diagnosis import Look, Remark, Scales
+
+if TYPE_CHECKING:
+    from .results import RowResults
+
+WILD = 1000.0  # times as large: one column as another
+ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
+FEW_FEATURES = 20  # with so few, more may help
+STANDARD_ERRORS = 2.0  # by which something is clearly better
+JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at most in rows enough to be judged by
+LEAST_KNOWLEDGE = 0.01  # of all there is to know
+
+
+def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
+    """What to say of a learner that has learned all rows."""
+    remarks = [no_better_than_majority(learner)]
+    curve = learner.memory.curve
+    if curve is not None and learner.n_features_to_select == "auto":
+        remarks.append(edge_of_grid(curve.grid, learner.n_features_selected_, learner.n_features_in_))
+    if learner.normalize in (False, "l2"):
+        remarks.append(different_scales(look.scales(), learner))
+    return [remark for remark in remarks if remark is not None]
+
+
+def no_better_than_majority(learner: RowResults[Any]) -> Remark | None:
+    """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
+    labels = learner.memory.labels
+    total, largest = labels.n_rows, int(np.argmax(labels.counts))
+    of_majority = total - int(labels.counts[largest])
+    margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
+    separate = separates(learner.memory.separation.hits, labels.counts)
+    if learner.mistakes_ < of_majority - margin or separate is None or (separate and weighs_classes(learner)):
+        return None
+    message = (
+        f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned, not clearly fewer "
+        f"than by predicting {show(labels.classes[largest])} for all of them ({of_majority:,})"
+    )
+    return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner))
+
+
+def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
+    """Whether scores separate the classes clearly better than chance; None where there are too few rows to say.
+
+    ``hits`` and ``rows`` are right guesses and rows by class. Guesses that have nothing to do with the classes, always
+    the largest for instance, are right in fractions of the classes that add up to 1, however unequal the classes are.
+    What is above 1 is knowledge, at most the number of classes less 1.
+    """
+    met = rows > 0
+    hits, rows = hits[met], rows[met]
+    most = rows.size - 1
+    if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * most:
+        return None
+    fractions = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
+    error = np.sqrt((fractions * (1.0 - fractions) / rows).sum())
+    return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
+
+
+def weighs_classes(learner: RowResults[Any]) -> bool:
+    """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
+    return learner.class_weight not in (None, "auto")
+
+
+def advice_against_chance(learner: RowResults[Any]) -> str:
+    """The one thing to try: the most frequent cause that the parameters leave open."""
+    counts, kept, width = learner.memory.labels.counts, learner.memory.budget, learner.n_features_in_
+    if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
+        return "try class_weight='balanced'"
+    if learner.normalize != "auto" and not learner.reads_what_it_asks:
+        return "try normalize='auto'"
+    if learner.parameters().get("gamma", "auto") != "auto":
+        return "try gamma='auto'"
+    if learner.method != "sofs":
+        return "try the method sofs"
+    if kept <= FEW_FEATURES and kept < width:
+        return f"try n_features_to_select={min(width, 10 * kept)}"
+    return "try the method local-learning with sigma='auto' on some hundred rows: the classes may not be linear"
+
+
+def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
+    """What to say where ``n_features_to_select='auto'`` took the first or the last number it looked at."""
+    least, most = int(grid[0]), int(grid[-1])
+    if taken == most < width:
+        further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
+        message = f"n_features_to_select='auto' took {most:,}, the most it looked at, and more may be better"
+        return Remark("edge of grid", "warning", message, f"try curve={further}")
+    if taken == least > 1:
+        message = f"n_features_to_select='auto' took {least:,}, the fewest it looked at, and fewer may be enough"
+        return Remark("edge of grid", "note", message, "try curve=True")
+    return None
+
+
+def different_scales(scales: Scales, learner: RowResults[Any]) -> Remark | None:
+    """What to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
+    if not scales.ids.size:
+        return None
+    small, large = int(np.argmin(scales.sizes)), int(np.argmax(scales.sizes))
+    if scales.sizes[large] < WILD * scales.sizes[small]:
+        return None
+    title = learner.title
+    message = (
+        f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and those of "
+        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and normalize={learner.normalize!r} leaves them so"
+    )
+    return Remark("scales", "note", message, "try normalize='auto'")

@@ -1,0 +1,219 @@
+"""What a learner of rows has learned: counters, the curve, the selection, scores, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...errors import DataError
+from ...kernels.rows.members import MISTAKES, UPDATES
+from ...kernels.rows.scaling import NORMS, ROWS
+from ...kernels.rows.scores import score_rows
+from ...selection import Selection
+from ..base import ClassWeight, Findings, Learner, Prediction, Predictor, Reads, Seed
+from ..diagnosis import Look, Remark
+from .addresses import find, table_addresses
+from .calibration import probabilities
+from .curves import smallest_good
+from .diagnosis import remarks_on_rows
+from .inputs import INTERCEPT_SHARE, UNIT_LENGTH, standardized
+from .meaning import meaning
+from .memory import RowMemory, S
+
+Scorer = Callable[[RowBlock], NDArray[np.float64]]
+
+
+class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
+    """What can be asked of a learner of rows at any time."""
+
+    reads: ClassVar[Reads] = "rows"
+    predicts: ClassVar[bool] = True
+    two_classes_only: ClassVar[bool] = False
+    reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
+    keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
+    per_feature: ClassVar[tuple[str, ...]] = ()
+    feature_positions: ClassVar[tuple[str, ...]] = ()
+
+    n_features_to_select: int | float | str
+    normalize: bool | str
+    fit_intercept: bool
+    class_weight: ClassWeight
+    n_epochs: int
+    forget: float | None = None
+    curve: bool | Sequence[int] = False
+    random_state: Seed = None
+
+    def _kept(self, state: S) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Ids, weights (a row each) and scores of the kept features, slot by slot."""
+        raise NotImplementedError
+
+    def _bias(self, state: S) -> NDArray[np.float64]:
+        """The weights of the intercept."""
+        return state.bias[:, 0]
+
+    @property
+    def _standardizes(self) -> bool:
+        return isinstance(self.normalize, str) and self.normalize.startswith("standard")
+
+    @property
+    def _unit_length(self) -> bool:
+        """Whether rows are divided by their length."""
+        return self.normalize in UNIT_LENGTH
+
+    @property
+    def _share(self) -> float:
+        """The intercept's input, in typical lengths of rows."""
+        return INTERCEPT_SHARE if self.fit_intercept else 0.0
+
+    def _constant(self) -> float:
+        """The intercept's input for rows to predict."""
+        totals = self.memory.moments.totals
+        return float(self._share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted; with two, ``predict`` gives the second where the score is positive."""
+        if self._memory is None:
+            raise AttributeError("classes_")
+        return self._memory.labels.classes
+
+    @property
+    def n_learned(self) -> int:
+        return self.n_rows_
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows learned, over all epochs."""
+        return int(self.memory.counts[0])
+
+    @property
+    def n_nonzero_(self) -> int:
+        """Non-zeros in those rows."""
+        return int(self.memory.counts[1])
+
+    @property
+    def mistakes(self) -> int:
+        return self.mistakes_
+
+    @property
+    def updates(self) -> int:
+        return self.updates_
+
+    @property
+    def mistakes_(self) -> int:
+        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong."""
+        return int(self.memory.state.counts[MISTAKES])
+
+    @property
+    def updates_(self) -> int:
+        """Rows that something was learned from."""
+        return int(self.memory.state.counts[UPDATES])
+
+    @property
+    def curve_(self) -> dict[str, NDArray[Any]]:
+        """Online accuracy against the number of features, from the same single pass: ``n_features``, ``accuracy``."""
+        curve = self.memory.curve
+        if curve is None:
+            raise AttributeError(
+                "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
+            )
+        wrong = curve.mistakes / max(1, self.n_rows_)
+        return {"n_features": curve.grid, "accuracy": 1.0 - wrong}
+
+    @property
+    def n_features_selected_(self) -> int:
+        """The budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
+        if self.n_features_to_select != "auto" or not self.n_rows_:
+            return self.memory.budget
+        curve = self.curve_
+        return smallest_good(curve["n_features"], curve["accuracy"], self.n_rows_)
+
+    def findings(self) -> Findings:
+        curve = None
+        if self.memory.curve is not None:
+            curve = {name: values.tolist() for name, values in self.curve_.items()}
+        ids, weights, _ = self._weights()
+        chosen = weights[np.searchsorted(ids, self._selected()[0])]
+        return Findings(self.mistakes_, self.updates_, curve, details=meaning(chosen, self.memory.labels))
+
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        return [*remarks_on_rows(self, look), *super()._remarks(selection, look)]
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
+        """The sizes of the weights, equal for equal columns that were kept over the same rows."""
+        if self.reads_what_it_asks:
+            return None
+        ids, weights, _ = self._weights()
+        return np.abs(weights[np.searchsorted(ids, selection.indices)])
+
+    def _advice_if_empty(self) -> str:
+        return "try the method sofs" if self.n_nonzero_ and self.method != "sofs" else super()._advice_if_empty()
+
+    def _advice_if_all(self) -> str:
+        return "try n_features_to_select='auto'" if "curve" in self.parameter_names() else super()._advice_if_all()
+
+    def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Ids, weights and scores that count for prediction, ids ascending."""
+        ids, weights, scores = self._kept(self.memory.state)
+        if self.n_features_to_select == "auto" and not self.keeps_all_weights:
+            best = np.lexsort((ids, -scores))[: self.n_features_selected_]
+            ids, weights, scores = ids[best], weights[best], scores[best]
+        order = np.argsort(ids)
+        return ids[order], weights[order], scores[order]
+
+    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        ids, _, scores = self._weights()
+        best = np.sort(np.lexsort((ids, -scores))[: self.n_features_selected_])
+        largest = float(np.finfo(np.float32).max)  # a precision beyond float32 is shown as this, which JSON can hold
+        return ids[best], np.minimum(scores[best], largest)
+
+    def scorer(self) -> Scorer:
+        """What gives the scores of the rows of a block, made once for as many blocks as there are.
+
+        One column per class beyond two; features without weight count nothing.
+        """
+        memory = self.memory
+        ids, weights, _ = self._weights()
+        if self._standardizes:
+            ids = find(memory.addresses, ids).astype(np.int64)
+        lookup = table_addresses(ids)
+        start = self._bias(memory.state) * self._constant()
+
+        def score(block: RowBlock) -> NDArray[np.float64]:
+            if self._standardizes:  # there are no moments for features that were never seen
+                block = standardized(memory.known_part(block), memory.moments, learn=False)
+            if memory.scaling is not None:
+                block = memory.scaling.scaled(block, learn=False)
+            scores = np.tile(start, (block.n_rows, 1))
+            rows = block.indptr, block.indices, block.values
+            score_rows(lookup.table, lookup.ids, weights, *rows, self._unit_length, scores)
+            return scores[:, 0] if weights.shape[1] == 1 else scores
+
+        return score
+
+    def predictor(self) -> Predictor[RowBlock]:
+        score = self.scorer()
+
+        def predict(block: RowBlock) -> Prediction:
+            scores = score(block)
+            return Prediction(self.classify(scores), scores, self.probabilities(scores))
+
+        return Predictor(self.classes_, predict)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
+        if self.classes_.size == 1:
+            return np.ones((scores.size, 1))
+        return probabilities(scores, self.memory.calibration)
+
+    def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""
+        if not self.classes_.size:
+            raise DataError("no rows were learned yet, so no classes are known")
+        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        classes: NDArray[Any] = self.classes_[np.minimum(codes, self.classes_.size - 1)]
+        return classes
