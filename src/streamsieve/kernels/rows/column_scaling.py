@@ -7,6 +7,7 @@ import numpy as np
 from ..jit import inlined, kernel, summing
 from ..table import probe
 from ..types import F64, I32, I64, Floats, Ints, unsigned
+from .confidence import bounded
 
 NO_VALUE = -1
 
@@ -62,7 +63,7 @@ def scale_columns(
                 feature = scaled_indices[filled + i] if changed else indices[begin + i]
                 position = table[probe(table, own, int(feature))] - 1
                 if position >= 0:
-                    scaled_values[filled + i] *= typical / sizes[position]
+                    scaled_values[filled + i] = bounded(scaled_values[filled + i] * (typical / sizes[position]))
         if complete and is_run(at):
             to = filled + at[0]
             zeros = standardize(values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to)
@@ -94,7 +95,7 @@ def copy(numbers: Ints, begin: int, copied: Ints, to: int, count: int) -> None:
 @inlined
 def multiply(values: Floats, begin: int, factor: float, products: Floats, to: int, count: int) -> None:
     for i in range(count):
-        products[unsigned(to + i)] = values[unsigned(begin + i)] * factor
+        products[unsigned(to + i)] = bounded(values[unsigned(begin + i)] * factor)
 
 
 @inlined
@@ -150,7 +151,7 @@ def merge_row(
     for rank in range(dense.size + 1):
         while i < end and (rank == dense.size or indices[i] < dense[rank]):
             scaled_indices[filled] = indices[i]
-            scaled_values[filled] = values[i] * factor
+            scaled_values[filled] = bounded(values[i] * factor)
             filled += 1
             i += 1
         if rank < dense.size:
