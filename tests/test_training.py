@@ -143,11 +143,11 @@ def test_a_finished_run_of_the_first_version_is_still_read(tmp_path: Path) -> No
 
 
 def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from streamsieve.selectors.rows import base
+    from streamsieve.selectors.rows import results
 
     built: list[Any] = []
-    real = base.table_addresses
-    monkeypatch.setattr(base, "table_addresses", lambda ids: built.append(ids) or real(ids))
+    real = results.table_addresses
+    monkeypatch.setattr(results, "table_addresses", lambda ids: built.append(ids) or real(ids))
     X, y = sparse_stream()
     learner = ss.SOFS(5).fit(X, y)
     parts = workflow.predictions(learner, ArraySource(X, y, block_rows=10))

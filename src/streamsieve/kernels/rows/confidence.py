@@ -179,6 +179,9 @@ def rescale(state: ConfidenceState, scale: float) -> None:
     for slot in range(state.excess.size):
         state.excess[slot] = state.excess[slot] * scale
         state.heap_key[slot] = state.heap_key[slot] * scale
+    kept = state.counts[KEPT]
+    for position in range(kept // 2 - 1, -1, -1):  # keys too small for float32 have become equal
+        sift_down(state.heap_key, state.heap_slot, state.member_id, kept, position)
 
 
 @kernel

@@ -74,3 +74,11 @@ def insert(
     member_id[slot] = ids[position] if ids.size else position
     key[slot] = value
     update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
+
+
+@kernel
+def rebuild_heap(heap: I32, heap_position: I32, key: F64, member_id: I64, size: int) -> None:
+    """Bring a heap in order of which any key may have changed."""
+    for at in range(size):
+        heap_position[heap[at]] = at
+        update_heap(heap, heap_position, key, member_id, at + 1, heap[at])

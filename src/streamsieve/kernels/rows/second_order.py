@@ -11,7 +11,7 @@ from ..types import F32, F64, I32, I64
 from .batch import Rows, is_mistake, longest_row, set_directions
 from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
 
 
@@ -239,3 +239,5 @@ def rescale(state: SecondOrderState, shadows: bool) -> None:
     for c in range(state.weight.shape[1]):
         state.bias[c, 1] *= scale
     state.scale[0] = 1.0
+    # keys that have become too small are equal now
+    rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

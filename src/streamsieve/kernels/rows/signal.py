@@ -11,7 +11,7 @@ from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
 from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
@@ -247,3 +247,5 @@ def rescale(state: SignalState, scale: float) -> None:
         state.excess[slot] = state.excess[slot] * scale
         state.key[slot] *= scale
         state.fresh[slot] *= scale
+    # keys that have become too small are equal now
+    rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

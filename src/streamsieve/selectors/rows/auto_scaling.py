@@ -78,8 +78,8 @@ def choose(block: RowBlock) -> Choice:
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
     sparse = ~is_dense[ids]
     typical = middle(sizes[sparse]) if sparse.any() else 1.0
-    small = np.bincount(ids[sizes < typical / FAR], minlength=counts.size)
-    large = np.bincount(ids[sizes > typical * FAR], minlength=counts.size)
+    small = np.bincount(ids[sizes < np.float64(typical / FAR)], minlength=counts.size)
+    large = np.bincount(ids[sizes > np.float64(typical * FAR)], minlength=counts.size)
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
     far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
     own = np.flatnonzero(far)
