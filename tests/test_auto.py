@@ -282,13 +282,19 @@ def test_no_number_can_break_the_selection(
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("criterion", ["snr", "confidence"])
-def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(tmp_path: Path, criterion: str, n_classes: int) -> None:
-    """The precisions of features that do not come again sink below the smallest float32."""
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [(ss.SOFS, {}), (ss.SOFS, {"criterion": "confidence"}), (ss.PET, {}), (ss.FOFS, {})],
+    ids=["snr", "confidence", "pet", "fofs"],
+)
+def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(
+    tmp_path: Path, method: Any, params: dict[str, Any], n_classes: int
+) -> None:
+    """What features that do not come again are kept by sinks to 0, where the higher id must leave first."""
     random = np.random.default_rng(0)
     X = random.standard_normal((5000, 40))
     X[50:, :20] = X[:50, 20:] = 0.0
     y = random.integers(0, n_classes, 5000)
-    selector = ss.SOFS(30, criterion=criterion, forget=10.0, normalize=False).fit(X, y)
+    selector = method(30, forget=1.0, normalize=False, **params).partial_fit(X, y)
     selector.save(tmp_path / "model")
     assert learned(ss.load(tmp_path / "model"), X) == learned(selector, X)
