@@ -10,7 +10,7 @@ import pytest
 FEATURES = 100_000_000
 SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
 BLOCKS = 60_000_000  # bytes: some rows in flight, a table that gave way to plain arrays
-FIRST_ROWS = 40 << 22  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
+FIRST_ROWS = 60 << 22  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
 
 LEARN = """
 import sys

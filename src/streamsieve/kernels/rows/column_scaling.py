@@ -10,6 +10,7 @@ from ..types import F64, I32, I64, Floats, Ints, unsigned
 from .confidence import bounded
 
 NO_VALUE = -1
+AT_MEAN = 1e-9  # standard deviations from it: a rounding, which the length of a row would make large
 
 
 @kernel
@@ -53,17 +54,19 @@ def scale_columns(
             copy(indices, indptr[0], scaled_indices, 0, filled)
             changed = True
         if complete:
-            multiply(values, begin, factor, scaled_values, filled, length)
+            if sizes.size:
+                for i in range(begin, end):
+                    own_factor = factor_of(table, own, sizes, factor, indices[i])
+                    scaled_values[filled + i - begin] = bounded(values[i] * own_factor)
+            else:
+                multiply(values, begin, factor, scaled_values, filled, length)
             if changed:
                 copy(indices, begin, scaled_indices, filled, length)
         else:
-            length = merge_row(indices, values, begin, end, dense, factor, x, at, scaled_indices, scaled_values, filled)
-        if sizes.size:
-            for i in range(length):
-                feature = scaled_indices[filled + i] if changed else indices[begin + i]
-                position = table[probe(table, own, int(feature))] - 1
-                if position >= 0:
-                    scaled_values[filled + i] = bounded(scaled_values[filled + i] * (typical / sizes[position]))
+            length = merge_row(
+                *(indices, values, begin, end, dense, table, own, sizes, factor),
+                *(x, at, scaled_indices, scaled_values, filled),
+            )
         if complete and is_run(at):
             to = filled + at[0]
             zeros = standardize(values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to)
@@ -96,6 +99,13 @@ def copy(numbers: Ints, begin: int, copied: Ints, to: int, count: int) -> None:
 def multiply(values: Floats, begin: int, factor: float, products: Floats, to: int, count: int) -> None:
     for i in range(count):
         products[unsigned(to + i)] = bounded(values[unsigned(begin + i)] * factor)
+
+
+@inlined
+def factor_of(table: I32, own: I64, sizes: F64, factor: float, feature: int) -> float:
+    """What the values of a sparse column are multiplied by, where some have a size of their own."""
+    position = table[probe(table, own, int(feature))] - 1
+    return 1.0 / sizes[position] if position >= 0 else factor
 
 
 @inlined
@@ -139,6 +149,9 @@ def merge_row(
     begin: int,
     end: int,
     dense: I64,
+    table: I32,
+    own: I64,
+    sizes: F64,
     factor: float,
     x: Floats,
     at: I64,
@@ -151,7 +164,8 @@ def merge_row(
     for rank in range(dense.size + 1):
         while i < end and (rank == dense.size or indices[i] < dense[rank]):
             scaled_indices[filled] = indices[i]
-            scaled_values[filled] = bounded(values[i] * factor)
+            own_factor = factor_of(table, own, sizes, factor, indices[i]) if sizes.size else factor
+            scaled_values[filled] = bounded(values[i] * own_factor)
             filled += 1
             i += 1
         if rank < dense.size:
@@ -183,6 +197,8 @@ def standardize(
             deviations[rank] += off * (value - means[rank])
         variance = deviations[rank] * share
         scaled = np.float32((value - means[rank]) / np.sqrt(variance) if variance > 0.0 else 0.0)
+        if abs(scaled) < AT_MEAN:
+            scaled = np.float32(0.0)
         z[unsigned(to + rank)] = scaled
         zeros += scaled == 0.0
     return zeros

@@ -13,7 +13,7 @@ from ..jit import kernel
 from ..types import F64, I32, I64, Floats, Ints, unsigned
 from .batch import Rows, is_mistake, longest_row
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, slot_for, update_heap
+from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 
 if TYPE_CHECKING:
     from .partial import PartialState
@@ -233,3 +233,5 @@ def rescale(state: Weights) -> None:
         state.bias[c, 0] *= scale
     state.scale[0] = 1.0
     sum_squares(state)
+    # keys that have become too small are equal now
+    rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

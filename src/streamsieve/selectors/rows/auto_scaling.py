@@ -14,7 +14,7 @@ Then     rows are learned at once. When 1, 2, 4, ..., 1,024 rows have been seen 
          choice the rows are dropped. What is learned depends on the rows alone: not on chunks, on whether they come
          dense or sparse, or on when somebody looked.
 Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with the row that reaches that number it ends;
-         two passes over them. Then one more look at every value, where there are columns to scale.
+         at most some 60 bytes for each while a choice is made; two passes over them. Then one more look at every value, where there are columns to scale.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ DENSE = 0.5  # of the rows have a value
 ENOUGH = 10  # non-zeros, to give a sparse column a size of its own
 PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the median of their sizes
 FAR = 10.0  # times larger or smaller than typical: another scale
-WIDE = 16  # times as many ids as values: counting by id would take too much memory
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 
 LARGEST_INT32 = np.iinfo(np.int32).max
@@ -71,8 +70,8 @@ def no_choice() -> Choice:
 def choose(block: RowBlock) -> Choice:
     """The choice that some rows suggest."""
     ids, sizes = block.indices, np.abs(block.values)
-    columns = None  # ids, or their ranks if ids are far apart
-    if ids.size and int(ids.max()) > WIDE * ids.size:
+    columns = None  # where ids are far apart they are counted by their ranks
+    if ids.size and int(ids.max()) > ids.size:
         columns, ids = np.unique(ids, return_inverse=True)
     counts = np.bincount(ids)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
