@@ -232,16 +232,17 @@ def measure_peer(peer: Peer, problem: Problem, penalty: float) -> Result:
 def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:
     import streamsieve as ss
     from streamsieve.machine import peak_memory
-    from streamsieve.workflow import accuracy
+    from streamsieve.workflow import measure, predictions
 
     ss.select(problem.head, n_features_to_select=problem.k, **params)
     start = time.perf_counter()
     record = ss.select(problem.train, n_features_to_select=problem.k, **params)
     seconds = time.perf_counter() - start
     peak = peak_memory()
-    selector, rows = record.selector, ss.open_source(problem.test)
-    share = accuracy((selector.classify(selector.scorer()(block)), block.y) for block in rows.row_blocks())
-    return Result(seconds, record.seconds["read"], peak, record.selection.indices, share or 0.0)
+    rows = predictions(record.selector, ss.open_source(problem.test))
+    quality = measure(rows, rows.classes)
+    assert quality is not None
+    return Result(seconds, record.seconds["read"], peak, record.selection.indices, quality.accuracy)
 
 
 def first_use(head: Path) -> float:

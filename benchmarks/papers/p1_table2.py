@@ -13,7 +13,7 @@ import time
 
 import streamsieve as ss
 from forms import SOFS, Form
-from streamsieve.workflow import accuracy
+from streamsieve.workflow import measure, predictions
 
 PAPER = {"x1": (99.17, 3.51), "x2": (98.62, 7.00)}
 INFORMATIVE = {"x1": 100, "x2": 200}
@@ -26,12 +26,13 @@ def run(kind: str, form: str) -> None:
     selector = ss.SOFS(budget, **FORMS[form])
     selector.fit_source(ss.open_source(f"synthetic:{kind}"))
     seconds = time.perf_counter() - start
-    test = ss.open_source(f"synthetic:{kind}?rows=10000&seed=1")
-    share = accuracy((selector.classify(selector.scorer()(rows)), rows.y) for rows in test.row_blocks())
+    rows = predictions(selector, ss.open_source(f"synthetic:{kind}?rows=10000&seed=1"))
+    quality = measure(rows, rows.classes)
+    assert quality is not None
     found = sum(feature < budget for feature in selector.selection().indices)
     paper_accuracy, paper_seconds = PAPER[kind]
     print(
-        f"{kind}  {form:<8} {found:4d} of {budget:<4d} {100 * (share or 0):8.2f} ({paper_accuracy:.2f})"
+        f"{kind}  {form:<8} {found:4d} of {budget:<4d} {100 * quality.accuracy:8.2f} ({paper_accuracy:.2f})"
         f"  {seconds:7.2f} ({paper_seconds:.2f})  {selector.mistakes_:8,}  {selector.updates_:8,}"
     )
 

@@ -112,7 +112,7 @@ class RowMemory(Generic[S]):
         Arrays as wide as a billion ids are costly to get from the system a second time.
         """
         for holder, name, array in old._per_feature_arrays():
-            array[touched] = 0
+            array[touched if touched.size < array.shape[0] else slice(None)] = 0
             self._put(holder, name, array)
         self.addresses, self.width = old.addresses, old.width
 
