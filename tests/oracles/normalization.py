@@ -4,9 +4,10 @@ The choice is made when 1, 2, 4, ..., 1,024 rows have been seen, each time from 
 starts again from the first row. So what counts in the end is the last choice made, and it holds for all rows. By it
 - a column that is not 0 in at least half of the rows chosen from is dense: its values, zeros too, are centred and
   divided by the standard deviation, both over all rows from the first to the one at hand;
-- any other column is divided by 1.4826 g, with g the median absolute value outside dense columns (1 if there is none),
-  or, if it has 10 values or more and their lower median m is outside [g / 10, 10 g], by 1.4826 m: for normal values
-  that is a standard deviation, as for dense columns;
+- any other column is divided by the size of all values outside dense columns, of absolute median g (1 if there are
+  none), or, if it has 10 values or more and their lower absolute median m is outside [g / 10, 10 g], by the size of its
+  own. The size is the median, if at least half of the values have it, as flags and counts do; otherwise 1.4826 times
+  the median, a standard deviation of normal values, as for dense columns;
 - then every row is divided by its length.
 
 Gaps closed:
@@ -76,7 +77,11 @@ def choose(rows: list[Values]) -> Choice:
         own = median_low(found[j])
         if j not in dense and len(found[j]) >= 10 and not g / 10 <= own <= 10 * g:
             m[j] = own
-    return Choice(dense, g, m)
+    return Choice(dense, size(outside, g), {j: size(found[j], m[j]) for j in m})
+
+
+def size(values: list[float], middle: float) -> float:
+    return middle if 2 * values.count(middle) >= len(values) else 1.4826 * middle
 
 
 def n_chosen_from(rows: list[Values], most_values: int = 2**22) -> int:
@@ -105,7 +110,7 @@ def scaled(x: Values, choice: Choice, moments: Moments) -> tuple[Values, float]:
                 result[j] = centred
                 closest_call = min(closest_call, abs(centred))
         else:
-            result[j] = x[j] / (1.4826 * choice.m.get(j, choice.g))
+            result[j] = x[j] / choice.m.get(j, choice.g)
     return unit(result), closest_call
 
 

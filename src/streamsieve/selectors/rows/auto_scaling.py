@@ -3,18 +3,19 @@
 Problem  decide per column, from the first 1,024 rows at most, by their content only:
              dense     non-zero in at least half of these rows: centred and divided by the standard deviation, both
                        running, zeros included
-             sparse    divided by 1.4826 m_j, with m_j the lower median of its own |x|, if it has 10 non-zeros or more
-                       and m_j is outside [g/10, 10 g]; otherwise by 1.4826 g, with g the median of |x| over all
-                       non-zeros of sparse columns. The factor makes a standard deviation of the median of normal
-                       values, so that sparse columns are as large as dense ones: methods that keep the largest
-                       weights would otherwise keep sparse columns first
+             sparse    divided by the size of its own values, if it has 10 non-zeros or more and their lower median
+                       m_j is outside [g/10, 10 g]; otherwise by the size of all sparse values, of median g
+             size      the median of |x|, if at least half of the values have it (flags and counts); otherwise 1.4826
+                       times the median, which for normal values is a standard deviation: sparse columns are then as
+                       large as dense ones, and methods that keep the largest weights do not keep them first
          after which every row is divided by its length.
 Then     rows are learned at once. When 1, 2, 4, ..., 1,024 rows have been seen the choice is made anew from all of
          them, and if it is another one learning starts again from the first row, counters included. After the last
          choice the rows are dropped. What is learned depends on the rows alone: not on chunks, on whether they come
          dense or sparse, or on when somebody looked.
 Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with the row that reaches that number it ends;
-         at most some 60 bytes for each while a choice is made; two passes over them. Then one more look at every value, where there are columns to scale.
+         at most some 60 bytes for each while a choice is made; two passes over them. Then one more look at every value,
+         where there are columns to scale.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Choice(NamedTuple):
 
     dense: I64  # ids, ascending
     own: I64  # ids, ascending
-    sizes: F64  # per own id
-    typical: F64  # g
+    sizes: F64  # per own id: what its values are divided by
+    typical: F64  # what those of other sparse columns are divided by
 
     @property
     def only_length(self) -> bool:
@@ -82,11 +83,18 @@ def choose(block: RowBlock) -> Choice:
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
     far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
     own = np.flatnonzero(far)
-    medians = [float(np.partition(sizes[ids == column], lower[column])[lower[column]]) for column in own]
+    of_own = [sizes[ids == column] for column in own]
+    own_sizes = [size_of(values, float(np.sort(values)[(values.size - 1) // 2])) for values in of_own]
     dense = np.flatnonzero(is_dense)
     if columns is not None:
         dense, own = columns[dense].astype(np.int64), columns[own].astype(np.int64)
-    return Choice(dense, own, np.array(medians), np.array([typical]))
+    return Choice(dense, own, np.array(own_sizes), np.array([size_of(sizes[sparse], typical)]))
+
+
+def size_of(values: F32, median: float) -> float:
+    """What values of this median are divided by."""
+    same = np.count_nonzero(values == np.float64(median))
+    return median if 2 * same >= values.size else PER_MEDIAN * median
 
 
 def middle(values: F32) -> float:
@@ -194,8 +202,8 @@ class AutoScaling:
             seen,
             self.lookup.table,
             self.lookup.ids,
-            PER_MEDIAN * self.choice.sizes,
-            PER_MEDIAN * float(self.choice.typical[0]),
+            self.choice.sizes,
+            float(self.choice.typical[0]),
             learn,
             indptr,
             indices,
