@@ -298,3 +298,12 @@ def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(
     selector = method(30, forget=1.0, normalize=False, **params).partial_fit(X, y)
     selector.save(tmp_path / "model")
     assert learned(ss.load(tmp_path / "model"), X) == learned(selector, X)
+
+
+def test_the_choice_is_reported() -> None:
+    random = np.random.default_rng(0)
+    X = np.hstack([random.normal(100.0, 5.0, (2000, 2)), random.random((2000, 3)) < [0.3, 0.2, 0.1]])
+    X[:, 4] *= 1e4
+    record = ss.select((X, X[:, 0] > 100.0), n_features_to_select=2)
+    expected = {"n_dense": 2, "n_own": 1, "dense": [0, 1], "own": [4], "sizes": [1e4], "typical": 1.0, "final": True}
+    assert record.details["scales"] == expected

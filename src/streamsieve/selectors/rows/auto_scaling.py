@@ -40,6 +40,7 @@ PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the medi
 FAR = 10.0  # times larger or smaller than typical: another scale
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 
+MOST_REPORTED = 1000  # columns by their ids
 LARGEST_INT32 = np.iinfo(np.int32).max
 
 CHOSEN, WARM = "columns.", "warm."  # before the names of their arrays in a model
@@ -220,6 +221,14 @@ class AutoScaling:
         if indices.size < needed or indices.dtype != kind:
             indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
         return indices[:needed], values[:needed]
+
+    def report(self) -> dict[str, Any]:
+        """The choice in force, as JSON can hold it; of very many columns their number alone."""
+        dense, own, sizes, typical = self.choice
+        columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
+        if max(dense.size, own.size) <= MOST_REPORTED:
+            columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
+        return {**columns, "typical": float(typical[0]), "final": self.warm_up is None}
 
     # ---- to and from a model
 

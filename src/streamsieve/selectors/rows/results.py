@@ -138,7 +138,10 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             curve = {name: values.tolist() for name, values in self.curve_.items()}
         ids, weights, _ = self._weights()
         chosen = weights[np.searchsorted(ids, self._selected()[0])]
-        return Findings(self.mistakes_, self.updates_, curve, details=meaning(chosen, self.memory.labels))
+        details = meaning(chosen, self.memory.labels)
+        if self.memory.scaling is not None:
+            details["scales"] = self.memory.scaling.report()
+        return Findings(self.mistakes_, self.updates_, curve, details=details)
 
     def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
         return [*remarks_on_rows(self, look), *super()._remarks(selection, look)]
