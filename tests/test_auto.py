@@ -307,3 +307,18 @@ def test_the_choice_is_reported() -> None:
     record = ss.select((X, X[:, 0] > 100.0), n_features_to_select=2)
     expected = {"n_dense": 2, "n_own": 1, "dense": [0, 1], "own": [4], "sizes": [1e4], "typical": 1.0, "final": True}
     assert record.details["scales"] == expected
+
+
+def test_a_caller_may_reuse_its_arrays() -> None:
+    """The first rows are learned again when the choice changes, long after the call that brought them."""
+    random = np.random.default_rng(0)
+    X = random.normal(3.0, 1.0, (1200, 12)) * (random.random((1200, 12)) < [1.0, 1.0, *[0.3] * 10])
+    y = (X[:, 0] + X[:, 1] > 6.0).astype(int)
+    expected, reused = ss.SOFS(4), ss.SOFS(4)
+    for at in range(0, 1200, 50):
+        chunk = csr_array(X[at : at + 50].astype(np.float32))
+        expected.partial_fit(chunk.copy(), y[at : at + 50], classes=[0, 1])
+        reused.partial_fit(chunk, y[at : at + 50], classes=[0, 1])
+        chunk.data[:] = 7.0
+    assert reused.selection().scores.tolist() == expected.selection().scores.tolist()
+    assert reused.decision_function(X).tolist() == expected.decision_function(X).tolist()

@@ -31,6 +31,7 @@ from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...model import Arrays, Field
 from .addresses import Addresses, table_addresses
+from .sample import numbered
 
 LAST_ROW = 1024  # of the warm-up
 LAST_NONZERO = 1 << 22
@@ -71,24 +72,21 @@ def no_choice() -> Choice:
 
 def choose(block: RowBlock) -> Choice:
     """The choice that some rows suggest."""
-    ids, sizes = block.indices, np.abs(block.values)
-    columns = None  # where ids are far apart they are counted by their ranks
-    if ids.size and int(ids.max()) > ids.size:
-        columns, ids = np.unique(ids, return_inverse=True)
-    counts = np.bincount(ids)
+    sizes = np.abs(block.values)
+    features, columns = numbered(block.indices)
+    counts = np.bincount(columns)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
-    sparse = ~is_dense[ids]
+    sparse = ~is_dense[columns]
     typical = middle(sizes[sparse]) if sparse.any() else 1.0
-    small = np.bincount(ids[sizes < np.float64(typical / FAR)], minlength=counts.size)
-    large = np.bincount(ids[sizes > np.float64(typical * FAR)], minlength=counts.size)
+    small = np.bincount(columns[sizes < np.float64(typical / FAR)], minlength=counts.size)
+    large = np.bincount(columns[sizes > np.float64(typical * FAR)], minlength=counts.size)
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
     far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
-    own = np.flatnonzero(far)
-    of_own = [sizes[ids == column] for column in own]
-    own_sizes = [size_of(values, float(np.sort(values)[(values.size - 1) // 2])) for values in of_own]
-    dense = np.flatnonzero(is_dense)
-    if columns is not None:
-        dense, own = columns[dense].astype(np.int64), columns[own].astype(np.int64)
+    there = far[columns]
+    by_column = np.lexsort((sizes[there], columns[there]))
+    of_own = np.split(sizes[there][by_column], np.cumsum(counts[far])[:-1]) if there.any() else []
+    own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in of_own]
+    dense, own = (features[np.flatnonzero(chosen)] for chosen in (is_dense, far))
     return Choice(dense, own, np.array(own_sizes), np.array([size_of(sizes[sparse], typical)]))
 
 
@@ -123,9 +121,10 @@ class WarmUp:
 
     def add(self, block: RowBlock, codes: I64) -> None:
         begin, end = block.indptr[0], block.indptr[-1]
-        weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
-        own = {"indptr": block.indptr - begin, "indices": block.indices[begin:end], "values": block.values[begin:end]}
-        self.blocks.append(block.derived(**own, y=None, sample_weight=weights))
+        weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight.copy()
+        entries = block.indices[begin:end].copy(), block.values[begin:end].copy()  # a caller may reuse its arrays
+        rows = dict(zip(("indptr", "indices", "values"), (block.indptr - begin, *entries), strict=True))
+        self.blocks.append(block.derived(**rows, y=None, sample_weight=weights))
         self.codes.append(codes)
         self.n_rows += block.n_rows
         self.n_nonzero += block.n_nonzero
@@ -177,8 +176,10 @@ class AutoScaling:
         return min(block.n_rows, start + rows, max(int(full), start + 1))
 
     def scaled(self, block: RowBlock, learn: bool) -> RowBlock:
-        """The block with its columns scaled; its rows are not of length 1 yet. What is learned from holds until
-        the next."""
+        """The block with its columns scaled; its rows are not of length 1 yet.
+
+        With ``learn`` it holds until the next block is scaled.
+        """
         if self.choice.only_length:
             return block
         dense = self.choice.dense

@@ -61,7 +61,7 @@ class Sample(Look):
 
 def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Ids, and which of them every feature is; sorting costs ten times as much as the rest, so small ids have none."""
-    largest = int(features.max())
+    largest = int(features.max(initial=-1))
     if largest < MOST_NONZEROS:
         return np.arange(largest + 1), features
     ids, columns = np.unique(features, return_inverse=True)
