@@ -87,6 +87,13 @@ def test_a_model_is_the_same_from_bytes_and_as_a_copy(method: str) -> None:
         assert not np.shares_memory(array, model.arrays[name])
 
 
+def test_bytes_of_a_model_do_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = trained("sofs").model()
+    before = model.to_bytes()
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    assert model.to_bytes() == before
+
+
 def test_one_long_name_costs_its_own_length_alone(tmp_path: Path) -> None:
     names = [f"c{k}" for k in range(2000)]
     names[7] = "x" * 20_000

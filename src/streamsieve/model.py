@@ -100,7 +100,7 @@ class Model:
                 "note": self.note,
                 "learned": self.header,
             }
-            archive.writestr(HEADER, json.dumps(top, indent=1))
+            archive.writestr(zipfile.ZipInfo(HEADER), json.dumps(top, indent=1))  # without the time of writing
             for name, array in self.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
