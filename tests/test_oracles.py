@@ -63,7 +63,11 @@ ROW_WEIGHTS = st.one_of(
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=MOST_ROWS, max_size=MOST_ROWS),
 )
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
-OTHERS = {method for method in METHODS if learner_class(method).reads != "rows"}  # files of their own
+OTHERS = {  # files of their own
+    method
+    for method in METHODS
+    if learner_class(method).reads != "rows" or "classes" not in learner_class(method).targets
+}
 TESTED = sorted(set(METHODS) - DRAWING - OTHERS)
 
 

@@ -16,6 +16,7 @@ from .estimators import PET as PET
 from .estimators import SAOLA as SAOLA
 from .estimators import SOFS as SOFS
 from .estimators import AlphaInvesting as AlphaInvesting
+from .estimators import AROWRegressor as AROWRegressor
 from .estimators import FastOSFS as FastOSFS
 from .estimators import GroupSAOLA as GroupSAOLA
 from .estimators import IRelief as IRelief
@@ -23,6 +24,7 @@ from .estimators import LocalLearning as LocalLearning
 from .estimators import OFSPartial as OFSPartial
 from .estimators import RandomSelection as RandomSelection
 from .estimators import ReliefF as ReliefF
+from .estimators import SOFSRegressor as SOFSRegressor
 from .estimators import load as load
 from .runs import RunRecord as RunRecord
 from .selection import Selection as Selection

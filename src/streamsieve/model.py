@@ -206,6 +206,8 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
             arrays["state.kept_squares"] = np.array([squares])
     if "curve.mistakes" in arrays:  # numbers were not learned
         arrays["curve.errors"] = np.zeros(arrays["curve.mistakes"].size)
+    if "state.fresh" in arrays and arrays["state.weight"].ndim == 1:
+        arrays["state.usual"] = np.zeros(2)
     if "feature_names" in arrays:
         arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
     if "names" in learned:  # pairs of an id and a name

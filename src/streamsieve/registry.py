@@ -14,12 +14,14 @@ from .selectors.base import AnyLearner
 
 METHODS = {  # name -> module under selectors, and learner
     "sofs": "rows.sofs:SOFSLearner",
+    "sofs-regressor": "rows.sofs_regressor:SOFSRegressorLearner",
     "pet": "rows.first_order:PETLearner",
     "fofs": "rows.first_order:FOFSLearner",
     "ofs-partial": "rows.ofs_partial:OFSPartialLearner",
     "ogd": "rows.baselines:OGDLearner",
     "fobos": "rows.baselines:FOBOSLearner",
     "arow": "rows.baselines:AROWLearner",
+    "arow-regressor": "rows.baselines:AROWRegressorLearner",
     "random-selection": "rows.baselines:RandomSelectionLearner",
     "saola": "columns.saola:SAOLALearner",
     "group-saola": "columns.saola:GroupSAOLALearner",

@@ -21,6 +21,7 @@ TASK_OF_KIND: dict[Kind, str] = {"classes": "classification", "numbers": "regres
 KIND_OF_TASK: dict[str, Kind] = {task: kind for kind, task in TASK_OF_KIND.items()}
 BOTH: frozenset[Kind] = frozenset({"classes", "numbers"})
 ONLY_CLASSES: frozenset[Kind] = frozenset({"classes"})
+ONLY_NUMBERS: frozenset[Kind] = frozenset({"numbers"})
 MANY_CLASSES = 50  # integers with more different values may as well be numbers: nobody should guess in silence
 
 ADVICE = "rows sorted by class teach little; shuffle them"
@@ -183,6 +184,11 @@ class Labels:
         known = " and ".join(show(known) for known in self.classes)
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
+        elif any(isinstance(one, float) and one % 1.0 for one in (label, *self.classes.tolist())):
+            cure = (
+                f"is a third one beside {known}, and numbers with fractions are hardly classes; the method for numbers "
+                "is sofs-regressor (SOFSRegressor, -m sofs-regressor)"
+            )
         else:
             cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
         return DataError(f"{prefix(origin)}row {row}: label {show(label)} {cure}")

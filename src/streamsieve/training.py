@@ -23,10 +23,10 @@ from .selectors.rows.sample import Sample
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import by_columns
 
-FIRST_TRACE_ROW = 1000  # the trace notes the mistakes at this row and at every doubling of it
+FIRST_TRACE_ROW = 1000  # the trace notes mistakes or R2 at this row and at every doubling of it
 
 B = TypeVar("B")
-Trace = list[dict[str, int]]
+Trace = list[dict[str, float]]
 
 
 class Progress(NamedTuple):
@@ -38,6 +38,7 @@ class Progress(NamedTuple):
     bytes: int | None = None
     n_bytes: int | None = None
     mistakes: int | None = None
+    r2: float | None = None
 
 
 Watch = Callable[[Progress], None]
@@ -273,12 +274,12 @@ def next_trace_row(rows: int) -> int:
     return mark
 
 
-def trace_point(learner: AnyLearner) -> dict[str, int]:
-    counted = {"mistakes": learner.mistakes, "updates": learner.updates}
+def trace_point(learner: AnyLearner) -> dict[str, float]:
+    counted = {"mistakes": learner.mistakes, "updates": learner.updates, "r2": learner.r2}
     return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
 
 
 def progress_of(learner: AnyLearner, feed: Feed[Any]) -> Progress:
     source, total = feed.source, None if feed.total is None else feed.total * learner.passes
     n_bytes = None if source.n_bytes is None or feed.unit != "rows" or learner.passes > 1 else source.n_bytes
-    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes)
+    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes, learner.r2)

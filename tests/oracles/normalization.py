@@ -8,7 +8,8 @@ starts again from the first row. So what counts in the end is the last choice ma
   none), or, if it has 10 values or more and their lower absolute median m is outside [g / 10, 10 g], by the size of its
   own. The size is the median, if at least half of the values have it, as flags and counts do; otherwise 1.4826 times
   the median, a standard deviation of normal values, as for dense columns;
-- then every row is divided by its length.
+- then every row is divided by its length; where numbers are learned (``tables_keep_lengths``) not if at least half of
+  the values in the rows chosen from are in dense columns.
 
 Gaps closed:
 - No choice is made after the one at which the rows had 2 ** 22 values or more, which is made at that very row.
@@ -33,6 +34,7 @@ class Choice(NamedTuple):
     dense: set[int]
     g: float
     m: dict[int, float]  # of the columns that are not divided by g
+    is_table: bool
 
 
 class Moments:
@@ -77,7 +79,9 @@ def choose(rows: list[Values]) -> Choice:
         own = median_low(found[j])
         if j not in dense and len(found[j]) >= 10 and not g / 10 <= own <= 10 * g:
             m[j] = own
-    return Choice(dense, size(outside, g), {j: size(found[j], m[j]) for j in m})
+    total = sum(map(len, found.values()))
+    is_table = total > 0 and total - len(outside) >= len(outside)
+    return Choice(dense, size(outside, g), {j: size(found[j], m[j]) for j in m}, is_table)
 
 
 def size(values: list[float], middle: float) -> float:
@@ -96,7 +100,7 @@ def n_chosen_from(rows: list[Values], most_values: int = 2**22) -> int:
     return chosen_from
 
 
-def scaled(x: Values, choice: Choice, moments: Moments) -> tuple[Values, float]:
+def scaled(x: Values, choice: Choice, moments: Moments, tables_keep_lengths: bool) -> tuple[Values, float]:
     """The row as it is learned when these are the moments, and how close a value came to its mean.
 
     The means are exact here. In other arithmetic a value that is equal to one may be off by a rounding and count.
@@ -111,27 +115,31 @@ def scaled(x: Values, choice: Choice, moments: Moments) -> tuple[Values, float]:
                 closest_call = min(closest_call, abs(centred))
         else:
             result[j] = x[j] / choice.m.get(j, choice.g)
+    if choice.is_table and tables_keep_lengths:
+        return {j: result[j] for j in result if result[j] != 0}, closest_call
     return unit(result), closest_call
 
 
-def prepared(rows: list[Values], most_values: int = 2**22) -> tuple[list[Values], float]:
+def prepared(
+    rows: list[Values], most_values: int = 2**22, tables_keep_lengths: bool = False
+) -> tuple[list[Values], float]:
     """The rows as they are learned, all of them by the last choice made, and the closest call."""
     choice = choose(rows[: n_chosen_from(rows, most_values)])
     moments = Moments(choice.dense)
     results = []
     for x in rows:
         moments.add(x)
-        results.append(scaled(x, choice, moments))
+        results.append(scaled(x, choice, moments, tables_keep_lengths))
     return [row for row, _ in results], min((call for _, call in results), default=float("inf"))
 
 
 def prepared_to_predict(
-    learned: list[Values], rows: list[Values], most_values: int = 2**22
+    learned: list[Values], rows: list[Values], most_values: int = 2**22, tables_keep_lengths: bool = False
 ) -> tuple[list[Values], float]:
     """Rows as they are scored after ``learned`` were learned: nothing is added to the moments; and the closest call."""
     choice = choose(learned[: n_chosen_from(learned, most_values)])
     moments = Moments(choice.dense)
     for x in learned:
         moments.add(x)
-    results = [scaled(x, choice, moments) for x in rows]
+    results = [scaled(x, choice, moments, tables_keep_lengths) for x in rows]
     return [row for row, _ in results], min((call for _, call in results), default=float("inf"))

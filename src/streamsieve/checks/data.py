@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..targets import Kind
+
 ROWS, FEATURES, BUDGET = 300, 40, 7
 
 
-def sparse_stream(seed: int = 0, rows: int = ROWS, features: int = FEATURES) -> tuple[Any, NDArray[np.float64]]:
-    """Sparse rows on a coarse grid of values, so that ties abound, with labels that depend on some columns."""
+def sparse_stream(
+    kind: Kind = "classes", seed: int = 0, rows: int = ROWS, features: int = FEATURES
+) -> tuple[Any, NDArray[np.float64]]:
+    """Sparse rows on a coarse grid of values, so that ties abound; labels or numbers depend on some columns."""
     random = np.random.default_rng(seed)
     dense = random.integers(-4, 5, (rows, features)) / 4.0
     dense[random.random((rows, features)) < 0.7] = 0
     hidden = random.standard_normal(features) * (np.arange(features) % 3 == 0)
-    y = np.where(dense @ hidden + 0.1 * random.standard_normal(rows) > 0, 1.0, -1.0)
-    return csr_array(dense), y
+    numbers = dense @ hidden + 0.1 * random.standard_normal(rows)
+    return csr_array(dense), 3.0 + numbers if kind == "numbers" else np.where(numbers > 0, 1.0, -1.0)

@@ -32,6 +32,11 @@ class Maker(maker.Maker):
         self.params = {"n_features_to_select": BUDGET, **seed, **params}
 
     @property
+    def classes(self) -> dict[str, Any]:
+        """The classes of the stream, for methods that learn classes."""
+        return {"classes": [-1, 1]} if self.kind == "classes" else {}
+
+    @property
     def scales_features(self) -> bool:
         """Whether dense rows are centred and sparse ones not, so that they differ."""
         return str(self.params.get("normalize")).startswith("standard")
@@ -47,9 +52,10 @@ def learned(selector: Any) -> dict[str, Any]:
         "scores": selection.scores.tolist(),
         "weights": weights[order].tolist(),
         "bias": selector._bias(selector.memory.state).tolist(),
-        "mistakes": selector.mistakes_,
+        "mistakes": selector.mistakes,
+        "r2": selector.r2,
         "rows": selector.n_rows_,
-        "calibration": selector.known.calibration.tolist(),
+        "target": {name: array.tolist() for name, array in selector.known.arrays().items() if name != "label_order"},
     }
 
 
@@ -59,9 +65,9 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
 
 
 def check_many_classes(make: Maker) -> None:
-    if make().two_classes_only:
+    if make.kind == "numbers" or make().two_classes_only:
         return
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     labels = np.array(["a", "b", "c", "d"])[(y > 0) + 2 * (X.toarray()[:, 0] > 0)]
     whole = make().fit(X, labels)
     assert whole.decision_function(X).shape == (ROWS, 4)
@@ -75,7 +81,7 @@ def check_many_classes(make: Maker) -> None:
 
 
 def check_rows_without_weight_are_as_good_as_absent(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     weights = np.tile([1.0, 0.0, 2.0], ROWS // 3)
     counted = weights > 0
     weighted = make().fit(X, y, sample_weight=weights)
@@ -83,22 +89,22 @@ def check_rows_without_weight_are_as_good_as_absent(make: Maker) -> None:
 
 
 def check_block_size_does_not_matter(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     whole = make().fit_source(ArraySource(X, y, block_rows=ROWS))
     for size in (1, 7, 64):
         assert_same(make().fit_source(ArraySource(X, y, block_rows=size)), whole, f"blocks of {size} rows")
 
 
 def check_chunks_equal_one_fit(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     chunked = make()
     for start in range(0, ROWS, 37):
-        chunked.partial_fit(X[start : start + 37], y[start : start + 37], classes=[-1, 1])
+        chunked.partial_fit(X[start : start + 37], y[start : start + 37], **make.classes)
     assert_same(chunked, make().fit(X, y), "partial_fit in chunks")
 
 
 def check_dense_sparse_and_file_agree(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     expected = make().fit(X, y)
     if not make.scales_features:
         assert_same(make().fit(X.toarray(), y), expected, "dense")
@@ -111,12 +117,12 @@ def check_dense_sparse_and_file_agree(make: Maker) -> None:
 
 
 def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     half = ROWS // 2
-    straight = make().partial_fit(X, y, classes=[-1, 1])
+    straight = make().partial_fit(X, y, **make.classes)
     with tempfile.TemporaryDirectory() as folder:
         path, rows = Path(folder) / "model", Path(folder) / "rest.npz"
-        make().partial_fit(X[:half], y[:half], classes=[-1, 1]).save(path)
+        make().partial_fit(X[:half], y[:half], **make.classes).save(path)
         write_rows(rows, ArraySource(X[half:], y[half:]).row_blocks(), n_features=FEATURES)
         continued = in_new_process(
             "import streamsieve as ss; from streamsieve.sources import open_source\n"
@@ -126,19 +132,19 @@ def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
             [str(path), str(rows)],
         )
         loaded = load(path)
-        assert_same(load(path), make().partial_fit(X[:half], y[:half], classes=[-1, 1]), "loaded")
+        assert_same(load(path), make().partial_fit(X[:half], y[:half], **make.classes), "loaded")
     assert continued == learned(straight), "learned half, saved, loaded elsewhere, learned the rest"
     assert loaded.get_params() == straight.get_params()
 
 
 def check_kernels_agree_with_plain_python(make: Maker) -> None:
-    X, y = sparse_stream(rows=60)
+    X, y = sparse_stream(make.kind, rows=60)
     compiled = learned(make().fit(X, y))
     interpreted = in_new_process(
         "from streamsieve.checks.data import sparse_stream\n"
         "import json; from streamsieve.checks.rows import Maker\n"
-        "selector = Maker(sys.argv[1], json.loads(sys.argv[2]))().fit(*sparse_stream(rows=60))\n",
-        [make.method, json.dumps(make.params)],
+        "selector = Maker(sys.argv[1], json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
+        [make.method, json.dumps(make.params), make.kind],
         NUMBA_DISABLE_JIT="1",
     )
     assert interpreted["indices"] == compiled["indices"]
@@ -148,9 +154,9 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
 
 
 def check_budget_is_never_exceeded(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     for budget in (1, 3, FEATURES - 1, FEATURES + 10):
-        selector = make(n_features_to_select=budget).start(FEATURES, [-1, 1])
+        selector = make(n_features_to_select=budget).start(FEATURES, **make.classes)
         for block in ArraySource(X, y, block_rows=5).row_blocks():
             selector.partial_fit_block(block)
             assert len(selector.selection()) <= min(budget, FEATURES)
@@ -159,16 +165,16 @@ def check_budget_is_never_exceeded(make: Maker) -> None:
 
 
 def check_same_seed_same_answer(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     assert_same(make().fit(X, y), make().fit(X, y), "the same seed twice")
 
 
 def check_huge_ids_change_nothing(make: Maker) -> None:
     """Ids in the billions go through the table of ids; in the same order they must give the same answer."""
-    X, y = sparse_stream()
-    expected = learned(make().fit_source(ArraySource(X, y), classes=[-1, 1]))
+    X, y = sparse_stream(make.kind)
+    expected = learned(make().fit_source(ArraySource(X, y), **make.classes))
     spread = 5_000_000_000
-    selector = make().start(classes=[-1, 1])
+    selector = make().start(**make.classes)
     for block in ArraySource(X, y, block_rows=50).row_blocks():
         selector.partial_fit_block(spread_out(block, spread))
     found = learned(selector)
@@ -178,10 +184,10 @@ def check_huge_ids_change_nothing(make: Maker) -> None:
 
 def check_plans_change_in_the_middle_of_a_run(make: Maker) -> None:
     """From ids as positions to a table when a huge id turns up, without a trace in the answer."""
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     blocks = list(ArraySource(X, y, block_rows=50).row_blocks())
     stray = RowBlock(np.array([0, 1]), np.array([10**12]), np.array([0.25], np.float32), np.array([1.0]), 10**12 + 1)
-    straight, moved = make().start(classes=[-1, 1]), make().start(classes=[-1, 1])
+    straight, moved = make().start(**make.classes), make().start(**make.classes)
     for number, block in enumerate(blocks):
         if number == 3:
             straight.partial_fit_block(
@@ -196,7 +202,9 @@ def check_plans_change_in_the_middle_of_a_run(make: Maker) -> None:
 
 
 def check_labels_can_be_anything(make: Maker) -> None:
-    X, y = sparse_stream()
+    if make.kind == "numbers":
+        return
+    X, y = sparse_stream(make.kind)
     expected = make().fit(X, y)
     for negative, positive in (("ham", "spam"), (0, 1), (3.5, 7.25), (False, True)):
         labels: NDArray[Any] = np.where(y > 0, positive, negative)
@@ -209,7 +217,9 @@ def check_labels_can_be_anything(make: Maker) -> None:
 
 def check_classes_met_on_the_way_equal_classes_given(make: Maker) -> None:
     """Without classes the first label alone must not decide which one is positive."""
-    X, y = sparse_stream()
+    if make.kind == "numbers":
+        return
+    X, y = sparse_stream(make.kind)
     for first in (1.0, -1.0):
         order = np.argsort(y != first, kind="stable")[:20].tolist()
         order += [row for row in range(ROWS) if row not in order]
@@ -223,11 +233,11 @@ def check_classes_met_on_the_way_equal_classes_given(make: Maker) -> None:
 
 
 def check_rows_may_grow_wider(make: Maker) -> None:
-    X, y = sparse_stream()
+    X, y = sparse_stream(make.kind)
     half = ROWS // 2
     left = X.tocsc()[:, : FEATURES // 2].tocsr()
-    grown = make().partial_fit(left[:half], y[:half], classes=[-1, 1]).partial_fit(X[half:], y[half:])
-    full = make().start(FEATURES, [-1, 1])
+    grown = make().partial_fit(left[:half], y[:half], **make.classes).partial_fit(X[half:], y[half:])
+    full = make().start(FEATURES, **make.classes)
     for part, labels in ((left[:half], y[:half]), (X[half:], y[half:])):
         for block in ArraySource(part, labels).row_blocks():
             full.partial_fit_block(block)

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from ..errors import UsageError
 from ..files import replacing
 from ..sources import formats
-from .show import quality_text, show_data, show_methods, show_summary
+from .show import fit_text, quality_text, show_data, show_methods, show_summary
 
 if TYPE_CHECKING:
     from ..workflow.apply import Predicted, Predictions
@@ -64,7 +64,7 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 @click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
 @click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
-@click.option("--test", metavar="FILE", help="Measure accuracy and AUC on these rows afterwards.")
+@click.option("--test", metavar="FILE", help="Measure accuracy and AUC, or R2, on these rows afterwards.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
 @click.option(
     "--checkpoint-every",
@@ -196,20 +196,24 @@ def apply(run_dir: str, data: str, output: Path, target: str | None, zero_based:
 @TARGET
 @ZERO_BASED
 def predict(run_dir: str, data: str, output: Path | None, scores: bool, target: str | None, zero_based: bool) -> None:
-    """Print the predicted label of every row of DATA, one a line.
+    """Print the predicted label, or number, of every row of DATA, one a line.
 
-    The accuracy, the balanced accuracy and the AUC, if DATA has labels, go to standard error.
+    The accuracy, the balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
     """
     from .. import workflow
 
     rows = workflow.predict(run_dir, data, target, zero_based)
+    if scores and rows.classes is None:
+        raise UsageError("numbers are predicted, and there are no scores beside them; omit --scores")
     write = write_scores if scores else write_labels
     if output:
         with replacing(output) as partial, partial.open("w", encoding="utf-8", newline="") as file:
             quality = workflow.measure(write(rows, file), rows.classes)
     else:
         quality = workflow.measure(write(rows, sys.stdout), rows.classes)
-    if quality is not None:
+    if isinstance(quality, workflow.Fit):
+        click.echo(f"R2 {fit_text(*quality)}", err=True)
+    elif quality is not None:
         click.echo(f"accuracy {quality_text(*quality)}", err=True)
 
 
@@ -227,7 +231,7 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
     from ..sources.writers import label_text
 
     writer = csv.writer(file, lineterminator="\n")
-    classes = [label_text(label) for label in rows.classes.tolist()]
+    classes = [] if rows.classes is None else [label_text(label) for label in rows.classes.tolist()]
     writer.writerow(["prediction", *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes])])
     for prediction, y in rows:
         scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()

@@ -44,5 +44,6 @@ class ProgressBar:
         elapsed = self.bar.tasks[self.task].elapsed or 0.0
         speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
         mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
+        mistakes = mistakes if now.r2 is None else f"R2 {now.r2:.3f}"
         shown: dict[str, Any] = {"rows": now.done, "unit": now.unit, "speed": speed, "mistakes": mistakes}
         self.bar.update(self.task, completed=done, total=total, **shown)

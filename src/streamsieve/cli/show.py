@@ -26,6 +26,10 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     click.echo(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
         click.echo(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)})")
+    if summary["details"].get("online_r2") is not None:
+        click.echo(f"  online R2       {summary['details']['online_r2']:.4f}")
+    if "test_r2" in summary:
+        click.echo(f"  test R2         {fit_text(summary['test_r2'], summary['details']['test_error'])}")
     if "test_accuracy" in summary:
         details = summary["details"]
         measures = quality_text(
@@ -33,9 +37,13 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
         )
         click.echo(f"  test accuracy   {measures}")
     if "curve" in summary:
-        click.echo("  online accuracy with the best k features")
-        for k, accuracy in zip(summary["curve"]["n_features"], summary["curve"]["accuracy"], strict=True):
-            click.echo(f"    {k:>6,}        {accuracy:.2%}")
+        curve = summary["curve"]
+        values = (
+            [f"{one:.2%}" for one in curve["accuracy"]] if "accuracy" in curve else map("{:.4f}".format, curve["r2"])
+        )
+        click.echo(f"  online {'accuracy' if 'accuracy' in curve else 'R2'} with the best k features")
+        for k, value in zip(curve["n_features"], values, strict=True):
+            click.echo(f"    {k:>6,}        {value}")
     if "measures" in summary and summary["params"].get("measure") == "auto":
         measured = ", ".join(f"{count:,} by {measure}" for measure, count in summary["measures"].items())
         click.echo(f"  relevant        {measured}")
@@ -66,6 +74,11 @@ def quality_text(accuracy: float, balanced_accuracy: float | None, auc: float | 
     more = [] if balanced_accuracy is None else [f"balanced {balanced_accuracy:.2%}"]
     more += [] if auc is None else [f"AUC {auc:.4f}"]
     return f"{accuracy:.2%}" + (f" ({', '.join(more)})" if more else "")
+
+
+def fit_text(r2: float | None, error: float) -> str:
+    """How good predicted numbers are."""
+    return f"{'-' if r2 is None else f'{r2:.4f}'} (root mean squared error {error:.6g})"
 
 
 def table_of_features(lines: list[dict[str, Any]]) -> list[str]:

@@ -14,10 +14,22 @@ from ..selectors.base import AnyLearner
 from .base import Estimator
 from .columns import FCBF, IAMB, MMMB, MRMR, OGFS, OSFS, SAOLA, AlphaInvesting, FastOSFS, GroupSAOLA
 from .matrix import IRelief, LocalLearning, ReliefF
-from .rows import AROW, FOBOS, FOFS, OGD, PET, SOFS, OFSPartial, RandomSelection
+from .rows import (
+    AROW,
+    FOBOS,
+    FOFS,
+    OGD,
+    PET,
+    SOFS,
+    AROWRegressor,
+    OFSPartial,
+    RandomSelection,
+    SOFSRegressor,
+)
 
 __all__ = [
     "AROW",
+    "AROWRegressor",
     "AlphaInvesting",
     "Estimator",
     "FCBF",
@@ -39,6 +51,7 @@ __all__ = [
     "ReliefF",
     "SAOLA",
     "SOFS",
+    "SOFSRegressor",
     "as_estimator",
     "estimator_class",
     "load",
@@ -47,7 +60,7 @@ __all__ = [
 ESTIMATORS: dict[str, type[Estimator]] = {
     estimator.method: estimator
     for estimator in (
-        *(SOFS, PET, FOFS, OFSPartial, OGD, FOBOS, AROW, RandomSelection),
+        *(SOFS, SOFSRegressor, PET, FOFS, OFSPartial, OGD, FOBOS, AROW, AROWRegressor, RandomSelection),
         *(SAOLA, GroupSAOLA, OGFS, OSFS, FastOSFS, FCBF, MRMR, IAMB, MMMB, AlphaInvesting),
         *(LocalLearning, ReliefF, IRelief),
     )

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from ..blocks import RowBlock
-from ..selectors.rows import baselines, first_order, ofs_partial, sofs
+from ..selectors.rows import baselines, first_order, ofs_partial, sofs, sofs_regressor
 from ..sources.arrays import ArraySource
 from ..sources.base import BlockSource, DataSource, Source
+from ..targets import ONLY_NUMBERS
 from .base import Estimator
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class RowEstimator(Estimator, AnyRowLearner):
     def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
         """Learn from the rows of ``X`` in their order, from scratch."""
         self.check_parameters()
-        X, y = validate_data(self, X, y, **self._accepted())
+        X, y = validate_data(self, X, y, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         source = ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
         return self._refit(source, classes=self._classes_in(y))
@@ -77,7 +78,8 @@ class RowEstimator(Estimator, AnyRowLearner):
         known = None if first else self.feature_names
         width = 0 if first else self.n_features_in_
         wider = np.shape(X)[1:] > (width,)
-        X, y = validate_data(self, X, y, **self._accepted(), reset=first or wider)
+        numeric = self.targets == ONLY_NUMBERS
+        X, y = validate_data(self, X, y, **self._accepted(), y_numeric=numeric, reset=first or wider)
         names = self.feature_names
         if known is not None and (names is None or not np.array_equal(names[:width], known)):
             raise ValueError("the columns seen before must come first, under the same names; new ones after them")
@@ -182,6 +184,22 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
+class RegressorEstimator(RegressorMixin, RowEstimator):
+    """A learner of rows as a scikit-learn regressor and selector."""
+
+    def fit_source(self, source: Source | Iterable[RowBlock]) -> Self:
+        """Learn from a source, or from any iterable of blocks, from scratch."""
+        return self._refit(source if isinstance(source, DataSource) else BlockSource(source))
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
+        """Learn from some more rows."""
+        return self._partial_fit(X, y, None, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number of every row."""
+        return self._scores(X)
+
+
 class FirstOrderEstimator(ClassifierEstimator):
     """A learner whose step grows with the weight of a row."""
 
@@ -221,3 +239,11 @@ class AROW(ClassifierEstimator, baselines.AROWLearner):
 
 class RandomSelection(FirstOrderEstimator, baselines.RandomSelectionLearner):
     __doc__ = baselines.RandomSelectionLearner.__doc__
+
+
+class SOFSRegressor(RegressorEstimator, sofs_regressor.SOFSRegressorLearner):
+    __doc__ = sofs_regressor.SOFSRegressorLearner.__doc__
+
+
+class AROWRegressor(RegressorEstimator, baselines.AROWRegressorLearner):
+    __doc__ = baselines.AROWRegressorLearner.__doc__

@@ -31,9 +31,10 @@ class RunRecord:
     seconds: dict[str, float]
     peak_memory_bytes: int
     test_accuracy: float | None = None
+    test_r2: float | None = None
     curve: dict[str, list[Any]] | None = None
     measures: dict[str, int] | None = None  # how many relevant features were measured by what
-    trace: list[dict[str, int]] = field(default_factory=list)
+    trace: list[dict[str, float]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     open_selector: Callable[[], Estimator] | None = None
@@ -46,13 +47,15 @@ class RunRecord:
     def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
         """The selected features, or the ``most`` best, as ``Selection.ranked`` has them.
 
-        Where features have weights also the ``weight`` and the ``class`` it speaks for: of more than two classes, the
-        largest weight and its class.
+        Where features have weights also the ``weight`` and, where classes are learned, the ``class`` it speaks for: of
+        more than two classes, the largest weight and its class.
         """
         weights, classes = (self.details.get(key) for key in ALIGNED)
-        if weights is None or classes is None:
+        if weights is None:
             return self.selection.ranked(most)
         values = np.array(weights, np.float64)
+        if classes is None:
+            return self.selection.ranked(most, {"weight": values})
         largest = values.max(axis=1) if values.ndim > 1 else values
         labels = np.empty(len(classes), object)
         labels[:] = classes
@@ -79,7 +82,12 @@ class RunRecord:
             "details": self.details,
         }
         known = {"names": None if selection.names is None else selection.names.tolist()}
-        known |= {"test_accuracy": self.test_accuracy, "curve": self.curve, "measures": self.measures}
+        known |= {
+            "test_accuracy": self.test_accuracy,
+            "test_r2": self.test_r2,
+            "curve": self.curve,
+            "measures": self.measures,
+        }
         return record | {key: value for key, value in known.items() if value is not None}
 
     @classmethod

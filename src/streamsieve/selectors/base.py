@@ -48,16 +48,16 @@ class Findings(NamedTuple):
 class Prediction(NamedTuple):
     """What is predicted of some rows."""
 
-    labels: NDArray[Any]
+    labels: NDArray[Any]  # classes, or numbers
     scores: NDArray[np.float64]  # per row; for more than two classes, per row and class
-    probabilities: NDArray[np.float64]  # per row and class
+    probabilities: NDArray[np.float64] | None  # per row and class; None of numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Predictor(Generic[B]):
     """Predicts the rows of a block, made once for as many blocks as there are."""
 
-    classes: NDArray[Any]  # sorted
+    classes: NDArray[Any] | None  # sorted; None if it predicts numbers
     predict: Callable[[B], Prediction]
 
     def __call__(self, block: B) -> Prediction:
@@ -177,6 +177,11 @@ class Learner(ABC, Generic[B, M]):
     @property
     def mistakes(self) -> int | None:
         """Rows predicted wrongly before they were learned; None for methods that do not predict."""
+        return None
+
+    @property
+    def r2(self) -> float | None:
+        """The fraction of the target's variance that was predicted so far; None for methods that do not."""
         return None
 
     @property

@@ -3,10 +3,11 @@
 from .apply import apply, predict, predictions
 from .convert import convert, convert_to_columns, read_size, work_folder
 from .describe import describe
-from .quality import measure
+from .quality import Fit, measure
 from .select import refuse_unknown_parameters, resume, select
 
 __all__ = [
+    "Fit",
     "apply",
     "convert",
     "convert_to_columns",

@@ -28,7 +28,7 @@ Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some 
 class Predictions:
     """What is predicted of the rows of a source, block by block as they are read."""
 
-    classes: NDArray[Any]  # sorted
+    classes: NDArray[Any] | None  # sorted; None if numbers are predicted
     blocks: Iterator[Predicted]
 
     def __iter__(self) -> Iterator[Predicted]:

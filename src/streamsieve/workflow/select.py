@@ -20,7 +20,7 @@ from ..sources import open_source
 from ..sources.base import DataSource, Source
 from ..training import Checkpoint, Trace, Watch, train
 from .apply import open_like_training, predictions
-from .quality import measure
+from .quality import Fit, measure
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
@@ -53,7 +53,7 @@ def select(
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
     test : path, source or pair (X, y), optional
-        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards.
+        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2.
     classes, target, zero_based
         As in ``fit_source`` and ``open_source``.
     groups : path, optional
@@ -173,6 +173,10 @@ def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
     quality = measure(rows, rows.classes)
     if quality is None:
         return
+    if isinstance(quality, Fit):
+        record.test_r2 = quality.r2
+        record.details["test_error"] = quality.error
+        return
     record.test_accuracy = quality.accuracy
     record.details["test_balanced_accuracy"] = quality.balanced_accuracy
     if quality.auc is not None:
@@ -249,6 +253,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError(
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
         )
+    if request.classes is not None and "classes" not in learner.targets:
+        raise UsageError(f"{method} learns numbers, not classes; omit --classes")
     if request.classes is not None and learner.reads != "rows":
         raise UsageError(f"{method} takes the classes from the target; omit --classes")
     if request.groups is not None and not learner.knows_groups:

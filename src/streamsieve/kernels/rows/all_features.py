@@ -84,13 +84,15 @@ def pay_off(weight: F64, debt: float) -> None:
 def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
     """Learn the rows of one block, in order: diagonal AROW, ``second_order_update`` without a budget.
 
+    Numbers are learned with the error of a row in place of its distance from the margin, all rows.
     Back     ``state``, changed in place.
     """
     cells, bias = state.cells, state.bias
     n_classes = bias.shape[0]
     covariance = np.empty((longest_row(rows.indptr), n_classes))
     scores, directions = np.empty(n_classes), np.empty(n_classes)
-    for row in range(rows.codes.size):
+    numeric = rows.numbers.size > 0
+    for row in range(rows.factors.size):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
         factor, constant = rows.factors[row], rows.constants[row]
         for c in range(n_classes):
@@ -98,11 +100,15 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
             for i in range(begin, end):
                 scores[c] += cells[rows.indices[i], n_classes + c] * (rows.values[i] * factor)
             rows.scores[row, c] = scores[c]
-        if is_mistake(scores, rows.codes[row]):
-            state.counts[MISTAKES] += 1
-        margin = set_directions(scores, rows.codes[row], MAX_SCORE, directions)
-        if margin >= 1.0:
-            continue
+        if numeric:
+            directions[0] = 1.0
+            loss = rows.numbers[row] - scores[0]
+        else:
+            if is_mistake(scores, rows.codes[row]):
+                state.counts[MISTAKES] += 1
+            loss = 1.0 - set_directions(scores, rows.codes[row], MAX_SCORE, directions)
+            if loss <= 0.0:
+                continue
         state.counts[UPDATES] += 1
         spread = 0.0
         for c in range(n_classes):
@@ -114,7 +120,7 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
                 spread += square * covariance[i - begin, c] * x * x
         row_gamma = gamma / rows.weights[row]
         for c in range(n_classes):
-            step = (1.0 - margin) * directions[c] / (spread + row_gamma)
+            step = loss * directions[c] / (spread + row_gamma)
             growth = directions[c] * directions[c] / row_gamma
             bias[c, 0] += step * constant / (1.0 + bias[c, 1])
             bias[c, 1] += constant * constant * growth

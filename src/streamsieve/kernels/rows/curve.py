@@ -35,10 +35,10 @@ def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: 
 
 
 @kernel
-def count_squares(curve: Curve, start: float, number: float, weight: float) -> None:
+def count_squares(curve: Curve, start: float, number: float) -> None:
     """Judge the row of target ``number`` whose bucket sums, beside ``start``, are in ``curve.sums``; clear the sums."""
     score = start
     for g in range(curve.grid.size):
         score += curve.sums[g, 0]
         curve.sums[g, 0] = 0.0
-        curve.errors[g] += weight * (number - score) * (number - score)
+        curve.errors[g] += (number - score) * (number - score)

@@ -1,4 +1,4 @@
-"""SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017), two classes: eight bytes per feature."""
+"""SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017), for two classes or numbers: eight bytes per feature."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
 from .confidence import SMALLEST_SCALE, bounded, storable
-from .curve import Curve, count_mistakes
+from .curve import Curve, count_mistakes, count_squares
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
+SIZE, SEEN = 0, 1  # entries of ``usual``
+QUANTILE = 0.9  # of the sizes of errors: the usual size
+ALLOWED = 3.0  # times as large as usual: larger errors are clipped
+SLOWEST = 0.02  # step of the logarithm of the usual size
+FARTHEST = 1e308  # an error that is not clipped
 
 
 class SignalState(NamedTuple):
@@ -37,25 +42,37 @@ class SignalState(NamedTuple):
     bias: F64  # 1 x 2: weight and excess of the intercept
     scale: F64  # what forgetting has left of old precision
     kept_squares: F64  # the squared length of the kept part of the rows so far, summed
+    usual: F64  # where large errors are clipped: the usual size of errors, and the rows it was found from
     counts: I64  # kept features, mistakes, updates
 
 
 @kernel
 def signal_update(
-    state: SignalState, ids: I64, rows: Rows, gammas: F64, curve: Curve | None, decay: float, share: float
+    state: SignalState,
+    ids: I64,
+    rows: Rows,
+    gammas: F64,
+    curve: Curve | None,
+    decay: float,
+    share: float,
+    first_size: float,
 ) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, with K the kept features, S the diagonal covariance, m = y mu.x over K and the intercept, gamma
-             the row's; if m < 1:
+    Problem  per row, with K the kept features, S the diagonal covariance, e = y - mu.x over K and the intercept, gamma
+             the row's; classes are y = 1 and y = -1, and a row is learned only if y e > 0, which is a hinge loss:
                  D = gamma + S_b c^2 + sum over K of S_jj x_j^2
-                 kept      mu_j += (1 - m) y S_jj x_j / D
-                 shadows   mu_j += max(0, 1 - m - y mu_j x_j) y S_jj x_j / (D + S_jj x_j^2)
+                 kept      mu_j += e S_jj x_j / D
+                 shadows   mu_j += e_j S_jj x_j / (D + S_jj x_j^2),  e_j = e - mu_j x_j, or 0 for classes if y e_j < 0
                  all       1/S_jj += x_j^2 / gamma
              then keep the B features of largest |mu_j| / sqrt(S_jj). Shadow weights take no part in the score: each
              learns as if it were the only one added to the kept ones. The intercept is a kept feature b outside the
              budget; its input c is ``share`` times the root mean square length of the kept part of the rows so far.
-    Given    as in ``confidence_update``.
+             For numbers with outliers (Huber): e and e_j are clipped at 3 Q, and what precision grows by is multiplied
+             by min(1, 3 Q / |e|); Q is a running 0.9 quantile of |e| that moves after the row. While it is 0 nothing is
+             clipped.
+    Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``; first_size: Q before the
+             first row, or below 0 if nothing is to be clipped.
     Back     ``state`` and ``curve``, changed in place.
 
     Only the features of the row change their keys and only they compete: O(m log B) per row. A member whose key
@@ -72,11 +89,11 @@ def signal_update(
     kept = start_part(longest)
     out = start_part(longest)
     scores = np.empty(1)
+    numeric = rows.numbers.size > 0
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     kept_squares = state.kept_squares[0]
-    for row in range(rows.codes.size):
+    for row in range(rows.factors.size):
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
-        sign = 1.0 if rows.codes[row] == 1 else -1.0
         factor, gamma = rows.factors[row], gammas[row]
         scale *= decay
         if scale < SMALLEST_SCALE:
@@ -110,21 +127,42 @@ def signal_update(
         constant = share * kept_length(kept_squares, rows.counted[row], rows.mean_squares[row])
         score += bias_weight * constant
         rows.scores[row, 0] = score
-        margin = sign * score
-        if margin <= 0.0:
-            counts[MISTAKES] += 1
-        if curve is not None:
-            state.bias[0, 0] = bias_weight
-            count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
-        if margin >= 1.0 or gamma == 0.0:
+        low, high = -FARTHEST, FARTHEST
+        if numeric:
+            error = rows.numbers[row] - score
+            if curve is not None:
+                count_squares(curve, bias_weight * constant, rows.numbers[row])
+        else:
+            sign = 1.0 if rows.codes[row] == 1 else -1.0
+            error = sign - score
+            if sign * score <= 0.0:
+                counts[MISTAKES] += 1
+            if curve is not None:
+                state.bias[0, 0] = bias_weight
+                count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
+            if sign * error <= 0.0:
+                continue
+            low, high = min(0.0, sign * FARTHEST), max(0.0, sign * FARTHEST)
+        if gamma == 0.0:
             continue
         counts[UPDATES] += 1
         growth, start = 1.0 / (gamma * scale), 1.0 / scale
+        clipped = error
+        if first_size >= 0.0:
+            if state.usual[SEEN] == 0.0:
+                state.usual[SIZE] = first_size
+            if state.usual[SIZE] > 0.0:
+                high = ALLOWED * state.usual[SIZE]
+                low = -high
+                if abs(error) > high:
+                    growth *= high / abs(error)
+                clipped = min(max(error, low), high)
+            move_usual(state.usual, abs(error))
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = gamma + bias_variance * constant * constant
         spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, kept.step)
-        learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, sign, 1.0 - margin, out.key)
-        step = (1.0 - margin) * sign / spread
+        learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, error, low, high, out.key)
+        step = clipped / spread
         bias_weight += step * bias_variance * constant
         bias_excess = storable(bias_excess + constant * constant * growth)
         for i in range(n_kept):
@@ -193,22 +231,34 @@ def learn_shadows(
     scale: float,
     growth: float,
     spread: float,
-    sign: float,
-    loss: float,
+    error: float,
+    low: float,
+    high: float,
     key: F64,
 ) -> None:
     """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have.
 
-    S x / (D + S x^2) is x / (D / S + x^2): one division.
+    The error of each is between ``low`` and ``high``. S x / (D + S x^2) is x / (D / S + x^2): one division.
     """
     for i in range(count):
-        own = max(0.0, loss - sign * weight[i] * x[i])
+        own = min(max(error - weight[i] * x[i], low), high)
         squared = x[i] * x[i]
-        step = own * sign * x[i] / (spread * (1.0 + excess[i] * scale) + squared)
+        step = own * x[i] / (spread * (1.0 + excess[i] * scale) + squared)
         weight[i] = bounded(weight[i] + step)
         excess[i] = storable(excess[i] + squared * growth)
         shadow = np.float64(weight[i])
         key[i] = shadow * shadow * (1.0 / scale + excess[i])
+
+
+@kernel
+def move_usual(usual: F64, size: float) -> None:
+    """Let the usual size of errors follow its quantile, after one more error of this size."""
+    usual[SEEN] += 1.0
+    if usual[SIZE] == 0.0:  # no target was off yet
+        usual[SIZE] = size
+        return
+    pace = max(SLOWEST, 1.0 / np.sqrt(usual[SEEN]))
+    usual[SIZE] *= np.exp(QUANTILE * pace if size > usual[SIZE] else (QUANTILE - 1.0) * pace)
 
 
 @kernel

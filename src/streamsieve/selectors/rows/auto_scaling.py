@@ -51,6 +51,12 @@ class Choice(NamedTuple):
     own: I64  # ids, ascending
     sizes: F64  # per own id: what its values are divided by
     typical: F64  # what those of other sparse columns are divided by
+    table: I64  # 1 if at least half of the values are in dense columns, or 0
+
+    @property
+    def is_table(self) -> bool:
+        """Whether most values are in columns that most rows have."""
+        return bool(self.table[0])
 
     @property
     def only_length(self) -> bool:
@@ -59,12 +65,12 @@ class Choice(NamedTuple):
 
     def same_as(self, other: Choice) -> bool:
         """Whether rows come out the same."""
-        alike = all(map(np.array_equal, self[:3], other[:3]))
+        alike = all(map(np.array_equal, self[:3], other[:3])) and self.is_table == other.is_table
         return alike and (self.only_length or self.typical[0] == other.typical[0])
 
 
 def no_choice() -> Choice:
-    return Choice(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(1))
+    return Choice(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(1), np.zeros(1, np.int64))
 
 
 def choose(block: RowBlock) -> Choice:
@@ -84,7 +90,9 @@ def choose(block: RowBlock) -> Choice:
     of_own = np.split(sizes[there][by_column], np.cumsum(counts[far])[:-1]) if there.any() else []
     own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in of_own]
     dense, own = (features[np.flatnonzero(chosen)] for chosen in (is_dense, far))
-    return Choice(dense, own, np.array(own_sizes), np.array([size_of(sizes[sparse], typical)]))
+    common = np.array([size_of(sizes[sparse], typical)])
+    table = np.array([2 * np.count_nonzero(~sparse) >= sparse.size > 0], np.int64)
+    return Choice(dense, own, np.array(own_sizes), common, table)
 
 
 def size_of(values: F32, median: float) -> float:
@@ -176,7 +184,7 @@ class AutoScaling:
 
     def report(self, final: bool) -> dict[str, Any]:
         """The choice in force, as JSON can hold it; of very many columns their number alone."""
-        dense, own, sizes, typical = self.choice
+        dense, own, sizes, typical, _ = self.choice
         columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
         if max(dense.size, own.size) <= MOST_REPORTED:
             columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
@@ -197,6 +205,7 @@ class AutoScaling:
             CHOSEN + "own": Field(np.int64, ("own",), 0, "width"),
             CHOSEN + "sizes": Field(np.float64, ("own",), 0),
             CHOSEN + "typical": Field(np.float64, (1,), 0),
+            CHOSEN + "table": Field(np.int64, (1,), 0, 2),
             CHOSEN + "means": Field(np.float64, ("dense",)),
             CHOSEN + "deviations": Field(np.float64, ("dense",), 0),
             CHOSEN + "seen": Field(np.float64, (1,), 0),

@@ -17,14 +17,16 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
+from .base import RowLearner
 from .classifier import RowClassifier
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
 from .merging import Estimates, MergingLearner
+from .regressor import RowRegressor
 
 
-class AllFeatures(RowClassifier[S]):
+class AllFeatures(RowLearner[S]):
     """A weight for every feature: the budget limits the selection, not what is learned or predicted with."""
 
     keeps_all_weights: ClassVar[bool] = True
@@ -34,7 +36,7 @@ class AllFeatures(RowClassifier[S]):
         return positions if addresses.direct else addresses.ids[positions]
 
 
-class GradientLearner(AllFeatures[GradientState]):
+class GradientLearner(AllFeatures[GradientState], RowClassifier[GradientState]):
     """What OGD and FOBOS share."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("weight", "paid")
@@ -149,7 +151,38 @@ class FOBOSLearner(GradientLearner):
         self.n_epochs = n_epochs
 
 
-class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
+class Arow(AllFeatures[ArowState]):
+    """What AROW for classes and for numbers share."""
+
+    per_feature: ClassVar[tuple[str, ...]] = ("cells",)
+
+    gamma: float
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
+
+    def _start(self, budget: int, n_vectors: int) -> ArowState:
+        return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
+
+    def _update(self, state: ArowState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        arow_update(state, rows, float(self.gamma))
+
+    def _kept(self, state: ArowState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        n_vectors = state.bias.shape[0]
+        positions = np.flatnonzero(state.cells.any(axis=1))
+        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
+        return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+
+    def _schema(self) -> Schema:
+        return {
+            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0])),
+            "bias": Field(np.float64, ("vectors", 2)),
+            "counts": Field(np.int64, (3,), 0),
+        }
+
+
+class AROWLearner(Arow, MergingLearner[ArowState]):
     """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
@@ -163,7 +196,6 @@ class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
     """
 
     method: ClassVar[str] = "arow"
-    per_feature: ClassVar[tuple[str, ...]] = ("cells",)
 
     def __init__(
         self,
@@ -182,25 +214,9 @@ class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
         self.class_weight = class_weight
         self.n_epochs = n_epochs
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
-
-    def _start(self, budget: int, n_vectors: int) -> ArowState:
-        return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
-
-    def _update(self, state: ArowState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
-        arow_update(state, rows, float(self.gamma))
-
     def _negate(self, state: ArowState) -> None:
         for part in (state.cells[:, 1:], state.bias[:, 0]):
             np.negative(part, out=part)
-
-    def _kept(self, state: ArowState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        n_vectors = state.bias.shape[0]
-        positions = np.flatnonzero(state.cells.any(axis=1))
-        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
-        return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
 
     def _stored(self, state: ArowState, positions: NDArray[Any]) -> Estimates:
         return Estimates(*np.split(state.cells[positions], 2, axis=1))
@@ -208,12 +224,36 @@ class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
     def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
         return np.hstack(estimates)
 
-    def _schema(self) -> Schema:
-        return {
-            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0])),
-            "bias": Field(np.float64, ("vectors", 2)),
-            "counts": Field(np.int64, (3,), 0),
-        }
+
+class AROWRegressorLearner(Arow, RowRegressor[ArowState]):
+    """AROW for a target of numbers, diagonal, with all features (Vaits, Crammer 2011): SOFSRegressor, no budget.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features ``selection()`` names, by signal to noise; learning and prediction use all.
+    gamma : float, default=1.0
+        The regularisation: larger learns more slowly.
+    normalize, fit_intercept, n_epochs
+        As in SOFSRegressor.
+    """
+
+    method: ClassVar[str] = "arow-regressor"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 100,
+        *,
+        gamma: float = 1.0,
+        normalize: bool | str = "auto",
+        fit_intercept: bool = True,
+        n_epochs: int = 1,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
 
 
 class RandomSelectionLearner(RandomAttributes[RandomState]):

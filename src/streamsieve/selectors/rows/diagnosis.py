@@ -12,10 +12,12 @@ from ..diagnosis import Look, Remark, Scales
 
 if TYPE_CHECKING:
     from .classifier import RowClassifier
+    from .regressor import RowRegressor
     from .results import RowResults
 
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
+ROWS_FOR_NUMBERS = 200  # to judge by how well a target is predicted
 FEW_FEATURES = 20  # with so few, more may help
 STANDARD_ERRORS = 2.0  # by which something is clearly better
 JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at most in rows enough to be judged by
@@ -47,6 +49,21 @@ def no_better_than_majority(learner: RowClassifier[Any]) -> Remark | None:
         f"than by predicting {show(labels.classes[largest])} for all of them ({of_majority:,})"
     )
     return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner))
+
+
+def no_better_than_mean(learner: RowRegressor[Any]) -> Remark | None:
+    """What to say where the mean of the target, for all rows, is as good."""
+    rows, r2 = learner.n_rows_, learner.r2_
+    if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
+        return None
+    message = f"the target was predicted no better than by its mean before rows were learned (R2 {r2:.3f})"
+    if learner.normalize != "auto":
+        return Remark("mean", "warning", message, "try normalize='auto'")
+    if learner.parameters().get("gamma", "auto") != "auto":
+        return Remark("mean", "warning", message, "try gamma='auto'")
+    if learner.parameters().get("loss") == "squared":
+        return Remark("mean", "warning", message, "try loss='huber' if there are outliers, or n_epochs=3 with few rows")
+    return Remark("mean", "warning", message, "try another number of features")
 
 
 def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:

@@ -17,12 +17,14 @@ from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
+from .base import RowLearner
 from .inputs import AUTO
 from .integrity import check_heap, check_members, check_positions, kept_count
 from .merging import Estimates, MergingLearner, Rule
 
 CRITERIA = ("snr", "confidence")
 GAMMA_SHARE = {"snr": 0.3, "confidence": 1.0}  # of the mean squared length of rows: gamma="auto"
+NOT_CLIPPED = -1.0  # errors of classes
 LONGEST = 10.0  # times the mean squared length: longer rows are shortened
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 
@@ -33,110 +35,19 @@ LARGEST = float(np.finfo(np.float32).max)  # what a precision beyond it counts a
 SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
-class SOFSLearner(MergingLearner[SofsState]):
-    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
+class SecondOrder(RowLearner[SofsState]):
+    """What SOFS for classes and for numbers share: the states, what features are kept by, and how models are merged."""
 
-    A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
-    features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
-    precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
-    own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
-    it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
-    ("snr"), times the number of classes if there are more than two.
-
-    The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
-    fit_intercept=False, class_weight=None``.
-
-    Parameters
-    ----------
-    n_features_to_select : int, float or "auto", default=100
-        The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
-        "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
-        error of the best.
-    gamma : "auto" or float, default="auto"
-        AROW's regularisation: larger learns more slowly. It is a squared length; "auto" goes by the mean squared length
-        of the rows so far.
-    criterion : {"snr", "confidence"}, default="snr"
-        The selection rule.
-    update : {"max_score", "uniform"}, default="max_score"
-        With more than two classes: which rivals of the true class step back, the best (eq. 10) or all that score
-        no less than it (eq. 11).
-    normalize : {"auto", False, "l2", "standard", "standard+l2"}, default="auto"
-        "auto" chooses the scale of every column from the first rows, then divides every row by its length. "l2" divides
-        every row by its Euclidean norm. "standard" divides features by their standard deviation so far, and centres
-        them if the rows are dense. False takes rows as they are.
-    fit_intercept : bool, default=True
-        One more weight, outside the budget, with a constant input. False is the paper's form.
-    class_weight : "auto", None, "balanced" or dict, default="auto"
-        Weights of the classes, by label. "balanced" makes rare ones count as much as others, by the class counts so
-        far; "auto" helps rare ones, by the root of half of that, and leaves others alone.
-    forget : float, default=None
-        A half-life in rows: precision decays, so that the selection can move when the data does.
-    curve : bool or list of int, default=False
-        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``.
-    n_epochs : int, default=1
-        How often to go over the rows.
-
-    Attributes
-    ----------
-    classes_ : array
-    coef_, intercept_ : sparse array, array
-        The weights of the kept features and of the intercept, for rows as ``normalize`` makes them; a row, or a row per
-        class if there are more than two.
-    support_, scores_ : array
-        A mask over all features; the scores of the selected ones, aligned with ``get_support(indices=True)``.
-    n_features_in_ : int
-        The width of the widest row seen.
-    mistakes_, updates_ : int
-        Rows predicted wrongly before they were learned (a score of 0 counts as wrong); rows learned from.
-    n_rows_, n_nonzero_ : int
-        Rows and non-zeros seen.
-    curve_ : dict
-        ``n_features`` and ``accuracy``, where a curve was asked for.
-    n_features_selected_ : int
-        The budget, or what "auto" took.
-    """
-
-    method: ClassVar[str] = "sofs"
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
     feature_positions: ClassVar[tuple[str, ...]] = ("member",)
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"criterion": "confidence", "fit_intercept": False},
-        {"criterion": "confidence", "forget": 20.0, "curve": True},
-        {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
-        {"normalize": "standard+l2", "forget": 20.0},
-    )
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = 100,
-        *,
-        gamma: float | str = "auto",
-        criterion: str = "snr",
-        update: str = "max_score",
-        normalize: bool | str = "auto",
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = "auto",
-        forget: float | None = None,
-        curve: bool | Sequence[int] = False,
-        n_epochs: int = 1,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.criterion = criterion
-        self.update = update
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.forget = forget
-        self.curve = curve
-        self.n_epochs = n_epochs
+    gamma: float | str
+    criterion: str
 
     def check_parameters(self) -> None:
         super().check_parameters()
         fits = self.gamma == AUTO if isinstance(self.gamma, str) else is_number(self.gamma) and self.gamma > 0
         require(fits, "gamma", self.gamma, "'auto' or a number above 0")
-        require_one_of("criterion", self.criterion, CRITERIA)
-        require_one_of("update", self.update, UPDATES)
 
     @property
     def _longest(self) -> float:
@@ -178,6 +89,8 @@ class SOFSLearner(MergingLearner[SofsState]):
                 **common,
             )
         common["kept_squares"] = np.zeros(1)
+        if n_vectors == 1:
+            common["usual"] = np.zeros(2)
         kind = SignalState if n_vectors == 1 else SecondOrderState
         shape = budget if n_vectors == 1 else (budget, n_vectors)
         return kind(
@@ -191,28 +104,12 @@ class SOFSLearner(MergingLearner[SofsState]):
             **common,
         )
 
-    def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
-        gammas = self._gammas(rows)
-        if isinstance(state, ConfidenceState):
-            confidence_update(state, ids, rows, gammas, curve, self._decay)
-        elif isinstance(state, SignalState):
-            signal_update(state, ids, rows, gammas, curve, self._decay, self._share)
-        else:
-            rule = UPDATES[self.update]
-            second_order_update(state, ids, rows, gammas, curve, self._decay, rule, self._share)
-
     def _gammas(self, rows: Rows) -> NDArray[np.float64]:
         """The gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
         if self.gamma == AUTO:
             return GAMMA_SHARE[self.criterion] * rows.mean_squares / rows.weights
         gammas = float(self.gamma) / rows.weights
         return np.where(rows.counted > 0.0, gammas, 0.0) if self.criterion == "snr" else gammas
-
-    def _negate(self, state: Any) -> None:
-        super()._negate(state)
-        if self.criterion == "snr":
-            shadows = state.cells[:, 1:]
-            np.negative(shadows, out=shadows)
 
     def _kept(self, state: SofsState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         kept = state.counts[KEPT]
@@ -312,6 +209,7 @@ class SOFSLearner(MergingLearner[SofsState]):
             "heap": Field(np.int32, ("budget",), 0, "budget"),
             "heap_position": Field(np.int32, ("budget",), 0, "budget"),
             "kept_squares": Field(np.float64, (1,), 0),
+            **({"usual": Field(np.float64, (2,), 0)} if one else {}),
             **common,
         }
 
@@ -329,6 +227,124 @@ class SOFSLearner(MergingLearner[SofsState]):
         check_positions(heap, state.heap_position)
         if not (state.key[:kept] <= state.fresh[:kept]).all():
             raise ValueError("a key in the heap is larger than that of its slot")
+
+
+class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
+    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
+
+    A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
+    features and predicts with those alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most
+    precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
+    own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
+    it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
+    ("snr"), times the number of classes if there are more than two.
+
+    The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
+    fit_intercept=False, class_weight=None``.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default=100
+        The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
+        "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
+        error of the best.
+    gamma : "auto" or float, default="auto"
+        AROW's regularisation: larger learns more slowly. It is a squared length; "auto" goes by the mean squared length
+        of the rows so far.
+    criterion : {"snr", "confidence"}, default="snr"
+        The selection rule.
+    update : {"max_score", "uniform"}, default="max_score"
+        With more than two classes: which rivals of the true class step back, the best (eq. 10) or all that score
+        no less than it (eq. 11).
+    normalize : {"auto", False, "l2", "standard", "standard+l2"}, default="auto"
+        "auto" chooses the scale of every column from the first rows, then divides every row by its length. "l2" divides
+        every row by its Euclidean norm. "standard" divides features by their standard deviation so far, and centres
+        them if the rows are dense. False takes rows as they are.
+    fit_intercept : bool, default=True
+        One more weight, outside the budget, with a constant input. False is the paper's form.
+    class_weight : "auto", None, "balanced" or dict, default="auto"
+        Weights of the classes, by label. "balanced" makes rare ones count as much as others, by the class counts so
+        far; "auto" helps rare ones, by the root of half of that, and leaves others alone.
+    forget : float, default=None
+        A half-life in rows: precision decays, so that the selection can move when the data does.
+    curve : bool or list of int, default=False
+        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``.
+    n_epochs : int, default=1
+        How often to go over the rows.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_, intercept_ : sparse array, array
+        The weights of the kept features and of the intercept, for rows as ``normalize`` makes them; a row, or a row per
+        class if there are more than two.
+    support_, scores_ : array
+        A mask over all features; the scores of the selected ones, aligned with ``get_support(indices=True)``.
+    n_features_in_ : int
+        The width of the widest row seen.
+    mistakes_, updates_ : int
+        Rows predicted wrongly before they were learned (a score of 0 counts as wrong); rows learned from.
+    n_rows_, n_nonzero_ : int
+        Rows and non-zeros seen.
+    curve_ : dict
+        ``n_features`` and ``accuracy``, where a curve was asked for.
+    n_features_selected_ : int
+        The budget, or what "auto" took.
+    """
+
+    method: ClassVar[str] = "sofs"
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"criterion": "confidence", "fit_intercept": False},
+        {"criterion": "confidence", "forget": 20.0, "curve": True},
+        {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
+        {"normalize": "standard+l2", "forget": 20.0},
+    )
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = 100,
+        *,
+        gamma: float | str = "auto",
+        criterion: str = "snr",
+        update: str = "max_score",
+        normalize: bool | str = "auto",
+        fit_intercept: bool = True,
+        class_weight: ClassWeight = "auto",
+        forget: float | None = None,
+        curve: bool | Sequence[int] = False,
+        n_epochs: int = 1,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.criterion = criterion
+        self.update = update
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.forget = forget
+        self.curve = curve
+        self.n_epochs = n_epochs
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require_one_of("criterion", self.criterion, CRITERIA)
+        require_one_of("update", self.update, UPDATES)
+
+    def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+        gammas = self._gammas(rows)
+        if isinstance(state, ConfidenceState):
+            confidence_update(state, ids, rows, gammas, curve, self._decay)
+        elif isinstance(state, SignalState):
+            signal_update(state, ids, rows, gammas, curve, self._decay, self._share, NOT_CLIPPED)
+        else:
+            rule = UPDATES[self.update]
+            second_order_update(state, ids, rows, gammas, curve, self._decay, rule, self._share)
+
+    def _negate(self, state: Any) -> None:
+        super()._negate(state)
+        if self.criterion == "snr":
+            shadows = state.cells[:, 1:]
+            np.negative(shadows, out=shadows)
 
 
 def flags_of(state: SofsState) -> NDArray[np.int32]:
