@@ -150,6 +150,7 @@ def in_memory(features: int, repeat: int) -> dict[str, float]:
         indices=block.indices,
         values=block.values,
         codes=(block.y > 0).astype(np.int64),
+        numbers=np.empty(0),
         weights=each,
         factors=each,
         constants=0 * each,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import streamsieve as ss
-from streamsieve.selectors.rows import auto_scaling
+from streamsieve.selectors.rows import warm_up
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 
@@ -148,7 +148,7 @@ def test_all_rows_are_learned_by_the_last_choice(n_rows: int) -> None:
 def test_the_last_choice_is_made_when_the_first_rows_have_many_values(
     monkeypatch: pytest.MonkeyPatch, most_values: int
 ) -> None:
-    monkeypatch.setattr(auto_scaling, "LAST_NONZERO", most_values)
+    monkeypatch.setattr(warm_up, "LAST_NONZERO", most_values)
     assert_learned_by_the_choice_of_the_oracle(*changing_rows(1500), most_values)
 
 

@@ -233,7 +233,7 @@ def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
         learner = learner_class("sofs")(normalize=False).start(5, classes=classes)
         for block in ArraySource(X, y, block_rows=20).row_blocks():
             learner.partial_fit_block(block)
-        counted.append(learner.memory.separation)
+        counted.append(learner.known.separation)
     found, given = counted
     assert found.hits.tolist() == given.hits.tolist()
     assert found.sums.tolist() == given.sums.tolist()

@@ -118,7 +118,7 @@ def assert_same(a: Any, b: Any, tolerance: float) -> None:
     assert_close(contents(a), contents(b), tolerance)
     assert a.selection().indices.tolist() == b.selection().indices.tolist()
     np.testing.assert_allclose(a.selection().scores, b.selection().scores, rtol=tolerance)
-    assert a.memory.labels.counts.tolist() == b.memory.labels.counts.tolist()
+    assert a.known.labels.counts.tolist() == b.known.labels.counts.tolist()
 
 
 VALUES = st.integers(-8, 8).filter(bool).map(lambda quarters: quarters / 4)
@@ -257,7 +257,7 @@ def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: 
     memory = merged(base, [gone_on(base, shard) for shard in shards[1:]]).memory
     whole = gone_on(started(cls), rows).memory
     np.testing.assert_allclose(memory.moments.totals, whole.moments.totals, rtol=1e-12)
-    assert memory.labels.counts.tolist() == whole.labels.counts.tolist()
+    assert memory.target.labels.counts.tolist() == whole.target.labels.counts.tolist()
     assert memory.counts.tolist() == whole.counts.tolist()
 
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import streamsieve as ss
 from streamsieve.checks.data import sparse_stream
-from streamsieve.selectors.rows.curves import default_grid, grid_of, next_ranking, smallest_good
+from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
 from streamsieve.selectors.rows.inputs import standardized
 
 from .paths import TEST, TRAIN
@@ -77,9 +77,9 @@ def test_curve_of_many_classes() -> None:
 
 def test_auto_takes_the_smallest_number_within_one_standard_error() -> None:
     grid, accuracy = np.array([1, 2, 5, 10]), np.array([0.7, 0.885, 0.89, 0.9])
-    assert smallest_good(grid, accuracy, 10_000) == 10
-    assert smallest_good(grid, accuracy, 800) == 5
-    assert smallest_good(grid, accuracy, 400) == 2
+    assert grid[most_accurate(accuracy, 10_000)] == 10
+    assert grid[most_accurate(accuracy, 800)] == 5
+    assert grid[most_accurate(accuracy, 400)] == 2
 
 
 def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:

@@ -204,6 +204,8 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
         arrays["moments.totals"] = np.array([norms, rows, squares, rows])
         if "state.fresh" in arrays:  # SOFS, where the intercept goes by the kept part of rows
             arrays["state.kept_squares"] = np.array([squares])
+    if "curve.mistakes" in arrays:  # numbers were not learned
+        arrays["curve.errors"] = np.zeros(arrays["curve.mistakes"].size)
     if "feature_names" in arrays:
         arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
     if "names" in learned:  # pairs of an id and a name

@@ -49,7 +49,7 @@ def learned(selector: Any) -> dict[str, Any]:
         "bias": selector._bias(selector.memory.state).tolist(),
         "mistakes": selector.mistakes_,
         "rows": selector.n_rows_,
-        "calibration": selector.memory.calibration.tolist(),
+        "calibration": selector.known.calibration.tolist(),
     }
 
 

@@ -19,18 +19,22 @@ from .base import Estimator
 
 if TYPE_CHECKING:
     from ..selectors.rows.base import RowLearner
+    from ..selectors.rows.classifier import RowClassifier
 
     class AnyRowLearner(RowLearner[Any]):
         """What an estimator of rows is mixed into."""
+
+    class AnyRowClassifier(RowClassifier[Any]):
+        """What a classifier of rows is mixed into."""
 else:
-    AnyRowLearner = object
+    AnyRowLearner = AnyRowClassifier = object
 
 
 SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 
 
-class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
-    """A learner of rows as a scikit-learn classifier and selector."""
+class RowEstimator(Estimator, AnyRowLearner):
+    """A learner of rows as a scikit-learn selector that predicts."""
 
     expected_failed_checks: ClassVar[dict[str, str]] = dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
@@ -43,17 +47,14 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
         X, y = validate_data(self, X, y, **self._accepted())
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         source = ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
-        return self._refit(source, classes=classes_of(y))
+        return self._refit(source, classes=self._classes_in(y))
 
-    def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
-        """Learn from a source, or from any iterable of blocks, from scratch.
+    def _classes_in(self, y: NDArray[Any]) -> NDArray[Any] | None:
+        """The classes among some labels, for methods that learn classes."""
+        return None
 
-        Without ``classes`` they are the first two labels that occur; a third is an error.
-        """
-        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), classes=classes)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
-        """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
+    def _partial_fit(self, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> Self:
+        """Learn from some more rows; what cannot be learned changes nothing."""
         first = not self.started
         before: dict[str, Any] = {name: value for name, value in vars(self).items() if name in SET_BY_VALIDATION}
         rows = -1 if first else self.n_rows_
@@ -61,9 +62,7 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
             X, y = self._validated_chunk(X, y, first)
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
             if first:
-                self.start(X.shape[1], classes_of(y) if classes is None else classes, self.feature_names)
-            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+                self.start(X.shape[1], self._classes_in(y) if classes is None else classes, self.feature_names)
             for block in ArraySource(X, y, name="", sample_weight=weights).row_blocks(self.missing_rows):
                 self.partial_fit_block(block)
         except Exception:
@@ -89,8 +88,8 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
         finite = "allow-nan" if self.reads_what_it_asks else True
         return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of every row: positive for the second of two classes; a column per class for more."""
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """The score of every row, or of every row and class."""
         check_is_fitted(self)
         if self._has_unseen(X):  # they count nothing, but "l2" measures the rows with them
             X = check_array(X, **self._accepted())
@@ -99,27 +98,13 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
         score = self.scorer()
         return np.concatenate([score(block) for block in ArraySource(X, name="").row_blocks(self.missing_rows)])
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row; a score of exactly 0 is the first class."""
-        return self.classify(self.decision_function(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of every class, a column each, in the order of ``classes_``; the largest is that predicted.
-
-        A logistic fit of the class on the score that each row had before it was learned (Platt 1999), from the same
-        pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of the data as it is.
-        Where class weights move the decision to where the class is less likely than not, its probability is given as
-        just above 1/2.
-        """
-        return self.probabilities(self.decision_function(X))
-
     @property
     def coef_(self) -> Any:
         """The weights, a sparse array as wide as the data: one row, or a row per class if there are more than two.
 
-        They are for rows as ``normalize`` makes them: ``decision_function(X)`` is ``N @ coef_.T + intercept_``, N being
-        the rows of X brought to length 1, standardised, or as they are. With two classes a positive weight speaks for
-        the second of ``classes_``.
+        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @ coef_.T +
+        intercept_``, N being the rows of X brought to length 1, standardised, or as they are. With two classes a
+        positive weight speaks for the second of ``classes_``.
         """
         from scipy.sparse import csr_array
 
@@ -136,11 +121,53 @@ class RowEstimator(ClassifierMixin, Estimator, AnyRowLearner):
     def intercept_(self) -> NDArray[np.float64]:
         """The score of a row without values, one number or one per class: the intercept's weight times its input."""
         check_is_fitted(self)
-        return self._bias(self.memory.state) * self._constant()
+        return self._intercept()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.reads_what_it_asks
+        return tags
+
+
+class ClassifierEstimator(ClassifierMixin, RowEstimator, AnyRowClassifier):
+    """A learner of rows as a scikit-learn classifier and selector."""
+
+    def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
+        """Learn from a source, or from any iterable of blocks, from scratch.
+
+        Without ``classes`` they are the first two labels that occur; a third is an error.
+        """
+        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), classes=classes)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
+        """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
+        if self.started and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
+        return self._partial_fit(X, y, classes, sample_weight)
+
+    def _classes_in(self, y: NDArray[Any]) -> NDArray[Any]:
+        return classes_of(y)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of every row: positive for the second of two classes; a column per class for more."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row; a score of exactly 0 is the first class."""
+        return self.classify(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every class, a column each, in the order of ``classes_``; the largest is that predicted.
+
+        A logistic fit of the class on the score that each row had before it was learned (Platt 1999), from the same
+        pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of the data as it is.
+        Where class weights move the decision to where the class is less likely than not, its probability is given as
+        just above 1/2.
+        """
+        return self.probabilities(self.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = not self.two_classes_only
         return tags
 
@@ -155,7 +182,7 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-class FirstOrderEstimator(RowEstimator):
+class FirstOrderEstimator(ClassifierEstimator):
     """A learner whose step grows with the weight of a row."""
 
     expected_failed_checks: ClassVar[dict[str, str]] = {
@@ -164,7 +191,7 @@ class FirstOrderEstimator(RowEstimator):
     }
 
 
-class SOFS(RowEstimator, sofs.SOFSLearner):
+class SOFS(ClassifierEstimator, sofs.SOFSLearner):
     __doc__ = sofs.SOFSLearner.__doc__
 
 
@@ -176,7 +203,7 @@ class FOFS(FirstOrderEstimator, first_order.FOFSLearner):
     __doc__ = first_order.FOFSLearner.__doc__
 
 
-class OFSPartial(RowEstimator, ofs_partial.OFSPartialLearner):
+class OFSPartial(ClassifierEstimator, ofs_partial.OFSPartialLearner):
     __doc__ = ofs_partial.OFSPartialLearner.__doc__
 
 
@@ -188,7 +215,7 @@ class FOBOS(FirstOrderEstimator, baselines.FOBOSLearner):
     __doc__ = baselines.FOBOSLearner.__doc__
 
 
-class AROW(RowEstimator, baselines.AROWLearner):
+class AROW(ClassifierEstimator, baselines.AROWLearner):
     __doc__ = baselines.AROWLearner.__doc__
 
 

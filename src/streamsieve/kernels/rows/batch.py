@@ -16,7 +16,8 @@ class Rows(NamedTuple):
     indptr: I64
     indices: Ints
     values: Floats
-    codes: I64  # which class a row has
+    codes: I64  # which class a row has, where classes are learned
+    numbers: F64  # its target, where numbers are
     weights: F64  # how much it counts
     factors: F64  # what its values are multiplied by
     constants: F64  # the input of the intercept, where that is a part of the mean length; 0 without one

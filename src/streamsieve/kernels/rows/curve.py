@@ -16,7 +16,8 @@ from .batch import is_mistake
 class Curve(NamedTuple):
     grid: I64  # ascending numbers of features
     bucket: I32  # per slot
-    mistakes: I64  # per number on the grid
+    mistakes: I64  # per number on the grid, where classes are learned
+    errors: F64  # per number on the grid, where numbers are: the sum of squares
     sums: F64  # per bucket and class: scratch of the row at hand
 
 
@@ -31,3 +32,13 @@ def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: 
             curve.sums[g, c] = 0.0
         if is_mistake(scores, code):
             curve.mistakes[g] += 1
+
+
+@kernel
+def count_squares(curve: Curve, start: float, number: float, weight: float) -> None:
+    """Judge the row of target ``number`` whose bucket sums, beside ``start``, are in ``curve.sums``; clear the sums."""
+    score = start
+    for g in range(curve.grid.size):
+        score += curve.sums[g, 0]
+        curve.sums[g, 0] = 0.0
+        curve.errors[g] += weight * (number - score) * (number - score)

@@ -9,10 +9,8 @@ Problem  decide per column, from the first 1,024 rows at most, by their content 
                        times the median, which for normal values is a standard deviation: sparse columns are then as
                        large as dense ones, and methods that keep the largest weights do not keep them first
          after which every row is divided by its length.
-Then     rows are learned at once. When 1, 2, 4, ..., 1,024 rows have been seen the choice is made anew from all of
-         them, and if it is another one learning starts again from the first row, counters included. After the last
-         choice the rows are dropped. What is learned depends on the rows alone: not on chunks, on whether they come
-         dense or sparse, or on when somebody looked.
+Then     rows are learned at once, and again from the first one when the choice changes (``warm_up``): after 1, 2, 4,
+         ..., 1,024 rows. It does not depend on whether rows come dense or sparse.
 Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with the row that reaches that number it ends;
          at most some 60 bytes for each while a choice is made; two passes over them. Then one more look at every value,
          where there are columns to scale.
@@ -34,7 +32,6 @@ from .addresses import Addresses, table_addresses
 from .sample import numbered
 
 LAST_ROW = 1024  # of the warm-up
-LAST_NONZERO = 1 << 22
 DENSE = 0.5  # of the rows have a value
 ENOUGH = 10  # non-zeros, to give a sparse column a size of its own
 PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the median of their sizes
@@ -44,7 +41,7 @@ PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 MOST_REPORTED = 1000  # columns by their ids
 LARGEST_INT32 = np.iinfo(np.int32).max
 
-CHOSEN, WARM = "columns.", "warm."  # before the names of their arrays in a model
+CHOSEN = "columns."  # before the names of its arrays in a model
 
 
 class Choice(NamedTuple):
@@ -104,59 +101,13 @@ def middle(values: F32) -> float:
 
 
 @dataclass(slots=True, eq=False)
-class WarmUp:
-    """The rows so far, to be learned again."""
-
-    blocks: list[RowBlock]
-    codes: list[I64]
-    random: list[Any]  # the states of both random generators before the first row
-    n_rows: int = 0
-    n_nonzero: int = 0
-
-    def stop(self, block: RowBlock, start: int) -> int:
-        """Where in a block, of which the rows before ``start`` are here, the next choice is due, or its end."""
-        due = 1 << self.n_rows.bit_length()
-        full = np.searchsorted(block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero)
-        return min(block.n_rows, start + due - self.n_rows, max(int(full), start + 1))
-
-    def add(self, block: RowBlock, codes: I64) -> None:
-        begin, end = block.indptr[0], block.indptr[-1]
-        weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight.copy()
-        entries = block.indices[begin:end].copy(), block.values[begin:end].copy()  # a caller may reuse its arrays
-        rows = dict(zip(("indptr", "indices", "values"), (block.indptr - begin, *entries), strict=True))
-        self.blocks.append(block.derived(**rows, y=None, sample_weight=weights))
-        self.codes.append(codes)
-        self.n_rows += block.n_rows
-        self.n_nonzero += block.n_nonzero
-
-    @property
-    def ended(self) -> bool:
-        return self.n_rows >= LAST_ROW or self.n_nonzero >= LAST_NONZERO
-
-    @property
-    def due(self) -> bool:
-        """Whether it is time for a choice."""
-        return self.ended or self.n_rows & (self.n_rows - 1) == 0
-
-    def swap_classes(self) -> None:
-        self.codes = [1 - codes for codes in self.codes]
-
-    def joined(self) -> tuple[RowBlock, I64]:
-        """All rows and their classes."""
-        self.blocks = [RowBlock.joined(self.blocks)]
-        self.codes = [np.concatenate(self.codes)]
-        return self.blocks[0], self.codes[0]
-
-
-@dataclass(slots=True, eq=False)
 class AutoScaling:
-    """The choice in force, the moments of dense columns, and the warm-up as long as it lasts."""
+    """The choice in force and the moments of dense columns."""
 
     choice: Choice
     means: F64
     deviations: F64
     seen: F64 = field(default_factory=lambda: np.zeros(1))  # rows
-    warm_up: WarmUp | None = None
     lookup: Addresses = field(init=False)
     room: tuple[NDArray[Any], F32] = field(default_factory=lambda: (np.empty(0, np.int32), np.empty(0, np.float32)))
 
@@ -164,8 +115,8 @@ class AutoScaling:
         self.lookup = table_addresses(self.choice.own)
 
     @classmethod
-    def start(cls, choice: Choice, warm_up: WarmUp | None) -> Self:
-        return cls(choice, np.zeros(choice.dense.size), np.zeros(choice.dense.size), warm_up=warm_up)
+    def start(cls, choice: Choice) -> Self:
+        return cls(choice, np.zeros(choice.dense.size), np.zeros(choice.dense.size))
 
     def stop(self, block: RowBlock, start: int) -> int:
         """Up to where rows are scaled in one go."""
@@ -223,36 +174,25 @@ class AutoScaling:
             indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
         return indices[:needed], values[:needed]
 
-    def report(self) -> dict[str, Any]:
+    def report(self, final: bool) -> dict[str, Any]:
         """The choice in force, as JSON can hold it; of very many columns their number alone."""
         dense, own, sizes, typical = self.choice
         columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
         if max(dense.size, own.size) <= MOST_REPORTED:
             columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
-        return {**columns, "typical": float(typical[0]), "final": self.warm_up is None}
+        return {**columns, "typical": float(typical[0]), "final": final}
 
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
         arrays: Arrays = {CHOSEN + name: array for name, array in self.choice._asdict().items()}
         arrays |= {CHOSEN + "means": self.means, CHOSEN + "deviations": self.deviations, CHOSEN + "seen": self.seen}
-        if self.warm_up is not None and self.warm_up.n_rows:
-            block, codes = self.warm_up.joined()
-            arrays |= {WARM + "indptr": block.indptr, WARM + "indices": block.indices.astype(np.int64)}
-            arrays |= {WARM + "values": block.values, WARM + "codes": codes}
-            arrays |= {WARM + "weights": np.asarray(block.sample_weight)}
         return arrays
 
-    def header(self) -> dict[str, Any]:
-        warm_up = self.warm_up
-        if warm_up is None:
-            return {"warm_up": None}
-        return {"warm_up": {"rows": warm_up.n_rows, "random": warm_up.random}}
-
     @staticmethod
-    def schema(header: dict[str, Any]) -> dict[str, Field]:
+    def schema() -> dict[str, Field]:
         """What the arrays in a model must be."""
-        schema = {
+        return {
             CHOSEN + "dense": Field(np.int64, ("dense",), 0, "width"),
             CHOSEN + "own": Field(np.int64, ("own",), 0, "width"),
             CHOSEN + "sizes": Field(np.float64, ("own",), 0),
@@ -261,18 +201,9 @@ class AutoScaling:
             CHOSEN + "deviations": Field(np.float64, ("dense",), 0),
             CHOSEN + "seen": Field(np.float64, (1,), 0),
         }
-        if header["warm_up"] is not None and header["warm_up"]["rows"]:
-            schema |= {
-                WARM + "indptr": Field(np.int64, ("warm_bounds",), 0),
-                WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
-                WARM + "values": Field(np.float32, ("warm_values",)),
-                WARM + "codes": Field(np.int64, ("warm_rows",), 0, "classes"),
-                WARM + "weights": Field(np.float64, ("warm_rows",), 0),
-            }
-        return schema
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: Arrays, width: int) -> Self:
+    def restored(cls, arrays: Arrays) -> Self:
         """What a model has; its arrays fit the schema."""
         choice = Choice(*(arrays[CHOSEN + name] for name in Choice._fields))
         for ids in (choice.dense, choice.own):
@@ -281,26 +212,4 @@ class AutoScaling:
         if not (choice.sizes > 0).all() or not choice.typical[0] > 0:
             raise ValueError("the size of a column is 0")
         means, deviations, seen = (arrays[CHOSEN + name] for name in ("means", "deviations", "seen"))
-        warm_up = None
-        if header["warm_up"] is not None:
-            warm_up = WarmUp([], [], list(header["warm_up"]["random"]))
-            if header["warm_up"]["rows"]:
-                warm_up.add(warm_block(arrays, width), arrays[WARM + "codes"])
-            if warm_up.n_rows != header["warm_up"]["rows"] or warm_up.ended:
-                raise ValueError("its first rows are not as many as it says")
-        return cls(choice, means, deviations, seen, warm_up)
-
-
-def warm_block(arrays: Arrays, width: int) -> RowBlock:
-    """The rows of a warm-up from a model."""
-    indptr, indices, values, codes, weights = (
-        arrays[WARM + name] for name in ("indptr", "indices", "values", "codes", "weights")
-    )
-    whole = indptr.size == codes.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
-    if not whole or (np.diff(indptr) < 0).any() or not values.all() or not weights.all():
-        raise ValueError("its first rows are not rows")
-    starts = np.zeros(indices.size + 1, np.bool_)
-    starts[indptr] = True
-    if (np.diff(indices) <= 0)[~starts[1:-1]].any():
-        raise ValueError("ids in its first rows do not ascend")
-    return RowBlock(indptr, indices, values, None, width, sample_weight=weights)
+        return cls(choice, means, deviations, seen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +10,9 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import UsageError
 from ...kernels.rows.batch import Rows
-from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.separation import count_hits
 from ...model import Arrays, Schema
 from ...sources.base import DataSource, Missing, Source
-from ...targets import Labels
 from ..base import (
     MOST_FEATURES,
     count_of,
@@ -25,21 +21,23 @@ from ..base import (
     require,
     require_one_of,
 )
-from .auto_scaling import AutoScaling, WarmUp, choose, no_choice
-from .calibration import swapped
+from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized
-from .memory import RowMemory, S, labels_of_model
+from .memory import RowMemory, S
 from .results import RowResults
-from .weights import refuse_weights, require_class_weight, row_weights
+from .targets import RowTarget
+from .warm_up import WarmUp
+from .weights import refuse_weights
 
 
 class RowLearner(RowResults[S]):
     """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
-    An author writes ``_start``, ``_update``, ``_negate``, ``_kept`` and, for states from files, ``_schema`` and
-    ``_check_state``, and names the arrays of the state with one entry per feature (``per_feature``: zero must mean
-    "never touched") or with feature positions (``feature_positions``). All else is done here.
+    What is learned is a matter of ``RowClassifier`` and ``RowRegressor``. An author writes ``_start``, ``_update``,
+    ``_negate``, ``_kept`` and, for states from files, ``_schema`` and ``_check_state``, and names the arrays of the
+    state with one entry per feature (``per_feature``: zero must mean "never touched") or with feature positions
+    (``feature_positions``). All else is done here.
     """
 
     def check_parameters(self) -> None:
@@ -55,7 +53,6 @@ class RowLearner(RowResults[S]):
         require(auto or wanted < MOST_FEATURES, "n_features_to_select", wanted, f"below {MOST_FEATURES:,}")
         require_one_of("normalize", self.normalize, NORMALIZATIONS)
         require(isinstance(self.fit_intercept, bool), "fit_intercept", self.fit_intercept, "True or False")
-        require_class_weight(self.class_weight)
         require(is_integer(self.n_epochs) and self.n_epochs >= 1, "n_epochs", self.n_epochs, "an integer of 1 or more")
         require(
             self.forget is None or (is_number(self.forget) and self.forget > 0),
@@ -68,12 +65,24 @@ class RowLearner(RowResults[S]):
 
     # ---- what an author writes
 
-    def _start(self, budget: int, n_classes: int) -> S:
-        """A fresh state, a NamedTuple of arrays; those of ``per_feature`` empty. Two classes have one weight vector."""
+    def _start(self, budget: int, n_vectors: int) -> S:
+        """A fresh state, a NamedTuple of arrays, with so many vectors of weights; those of ``per_feature`` empty."""
         raise NotImplementedError
 
     def _update(self, state: S, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""
+        raise NotImplementedError
+
+    def _start_target(self, classes: Any | None, y: Any | None) -> RowTarget:
+        """What is known of the target before the first row."""
+        raise NotImplementedError
+
+    def _target_of_model(self, header: dict[str, Any], arrays: Arrays) -> RowTarget:
+        """What is known of the target, as far as it is needed to make room for the rest."""
+        raise NotImplementedError
+
+    def _row_weights(self, answers: NDArray[Any], given: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """How much rows count, before they are counted; ``given`` are their own weights."""
         raise NotImplementedError
 
     def _negate(self, state: Any) -> None:
@@ -138,29 +147,25 @@ class RowLearner(RowResults[S]):
         self.check_parameters()
         if self.needs_width and not n_features:
             raise UsageError(f"{self.method} draws from all features; start with n_features=...")
-        labels = Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
-        self._memory = self._fresh(labels, n_features or 0)
+        self._memory = self._fresh(self._start_target(classes, y), n_features or 0)
         self.n_features_in_ = n_features or 0
         self._set_names(feature_names)
         return self
 
-    def _fresh(self, labels: Labels, width: int, budget: int | None = None) -> RowMemory[S]:
+    def _fresh(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[S]:
         """A memory without anything in it."""
-        n_classes = labels.n_classes
-        if self.two_classes_only and n_classes > 2:
-            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         budget = budget_of(self.n_features_to_select, self.curve, width) if budget is None else budget
         random = np.random.default_rng(self.random_state)
         curve = None
         if self.curve is not False or self.n_features_to_select == "auto":
             grid = grid_of(True if self.curve is False else self.curve, budget)
-            curve = start_curve(grid, 1 if n_classes == 2 else n_classes)
+            curve = start_curve(grid, target.n_vectors)
         memory = RowMemory(
-            state=self._start(budget, n_classes),
+            state=self._start(budget, target.n_vectors),
             per_feature=self.per_feature,
             feature_positions=self.feature_positions,
             standardizes=self._standardizes,
-            labels=labels,
+            target=target,
             random=random,
             attribute_random=random.spawn(1)[0],
             budget=budget,
@@ -169,64 +174,71 @@ class RowLearner(RowResults[S]):
             curve=curve,
         )
         if self.normalize == AUTO:
-            memory.scaling = AutoScaling.start(no_choice(), WarmUp([], [], memory.random_states()))
+            memory.scaling = AutoScaling.start(no_choice())
+        if self._warm_rows:
+            memory.warm_up = WarmUp(self._warm_rows, memory.random_states(), [], [])
         return memory
+
+    @property
+    def _warm_rows(self) -> int:
+        """How many rows something is chosen from."""
+        return LAST_ROW if self.normalize == AUTO else 0
 
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""
         refuse_weights(block, self.n_rows_)
         block = block.without_weightless()
-        codes, swap = self.memory.labels.encode(block.y, block.origin)
+        memory = self.memory
+        answers, swap = memory.target.encode(block.y, block.origin, self.n_rows_)
         if swap:
-            self._negate(self.memory.state)
-            self.memory.calibration = swapped(self.memory.calibration)
-            self.memory.swap_separation()
+            self._negate(memory.state)
+            memory.target.swap()
+            if memory.warm_up is not None:
+                memory.warm_up.swap_classes()
         at = 0
         while at < block.n_rows:
-            scaling = self.memory.scaling
-            if scaling is None or scaling.warm_up is None:
-                self._learn(block.rows(at, block.n_rows), codes[at:])
+            warm_up = self.memory.warm_up
+            if warm_up is None:
+                self._learn(block.rows(at, block.n_rows), answers[at:])
                 break
-            if swap:
-                scaling.warm_up.swap_classes()
-                swap = False
-            stop = scaling.warm_up.stop(block, at)
-            self._warm_up(scaling, scaling.warm_up, block.rows(at, stop), codes[at:stop])
+            stop = warm_up.stop(block, at)
+            self._warm_up(warm_up, block.rows(at, stop), answers[at:stop])
             at = stop
-        self._warn_of_order(at_end=False)
         return self
 
-    def _warm_up(self, scaling: AutoScaling, warm_up: WarmUp, block: RowBlock, codes: NDArray[np.int64]) -> None:
-        """Learn some of the first rows; if they change the choice of scales, all of them from the start."""
-        self._learn(block, codes)
-        warm_up.add(block, codes)
+    def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
+        """Learn some of the first rows; if they change what is chosen from them, all of them from the start."""
+        self._learn(block, answers)
+        warm_up.add(block, answers)
         if not warm_up.due:
             return
-        rows = warm_up.joined()
-        choice = choose(rows[0])
-        left = None if warm_up.ended else warm_up
-        scaling.warm_up = left
-        if not choice.same_as(scaling.choice):
-            self._start_again(rows[0].indices)
-            self.memory.set_random_states(warm_up.random)
-            self.memory.scaling = AutoScaling.start(choice, left)
+        old, rows = self.memory, warm_up.joined()
+        old.warm_up = None if warm_up.ended else warm_up
+        target = old.target.restarted(rows[1])
+        scaling = None if old.scaling is None else AutoScaling.start(choose(rows[0]))
+        same = scaling is None or old.scaling is None or scaling.choice.same_as(old.scaling.choice)
+        if not same or not target.starts_as(old.target):
+            self._start_again(target, rows[0].indices)
+            memory = self.memory
+            memory.set_random_states(warm_up.random)
+            memory.warm_up = old.warm_up
+            memory.scaling = scaling
             self._learn(*rows)
 
-    def _start_again(self, touched: NDArray[Any]) -> None:
+    def _start_again(self, target: RowTarget, touched: NDArray[Any]) -> None:
         """Forget what was learned, but not which classes there are; ``touched`` are the ids of all features met."""
         old = self.memory
-        old.labels.counts[:] = 0
-        memory = self._memory = self._fresh(old.labels, old.declared_width, old.budget)
+        memory = self._memory = self._fresh(target, old.declared_width, old.budget)
         memory.warned = old.warned
         if old.addresses.direct:
             memory.take_cleared(old, touched)
 
-    def _learn(self, block: RowBlock, codes: NDArray[np.int64]) -> None:
-        """Learn rows of these classes, in pieces: to rank kept features in between, and to stay in the cache."""
+    def _learn(self, block: RowBlock, answers: NDArray[Any]) -> None:
+        """Learn rows with these answers, in pieces: to rank kept features in between, and to stay in the cache."""
         memory = self.memory
-        weights = row_weights(codes, block.sample_weight, self.class_weight, memory.labels)
-        sample_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
-        memory.labels.count(codes)
+        weights = self._row_weights(answers, block.sample_weight)
+        own_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        memory.target.count(answers)
         memory.counts[1] += block.n_nonzero
         at = 0
         while at < block.n_rows:
@@ -235,11 +247,10 @@ class RowLearner(RowResults[S]):
                 stop = min(stop, at + next_ranking(self.n_rows_) - self.n_rows_)
             piece = self._inputs(block.rows(at, stop))
             scores = np.empty((piece.n_rows, memory.state.bias.shape[0]))
-            known = codes[at:stop], weights[at:stop], *self._lengths(piece), scores
+            known = *memory.target.for_kernels(answers[at:stop]), weights[at:stop], *self._lengths(piece), scores
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
             self._update(memory.state, memory.addresses.ids, rows, memory.curve)
-            calibrate(scores, rows.codes, sample_weights[at:stop], memory.calibration)
-            count_hits(memory.separation, rows.scores, rows.codes, self.n_rows_)
+            memory.target.judge(rows, own_weights[at:stop], self.n_rows_)
             memory.counts[0] += piece.n_rows
             if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
                 ids, _, ranks = self._kept(memory.state)
@@ -260,18 +271,6 @@ class RowLearner(RowResults[S]):
         totals = self.memory.moments.totals
         return Lengths.of(block, totals, self._unit_length, self._share, self._longest, self._left_of_sums)
 
-    def finish(self, origin: str = "") -> Self:
-        self.memory.labels.refuse_one_class(origin)
-        self._warn_of_order(at_end=True)
-        return self
-
-    def _warn_of_order(self, at_end: bool) -> None:
-        memory = self.memory
-        message = None if memory.warned else memory.labels.order_warning(at_end)
-        if message:
-            memory.warned = True
-            warnings.warn(message, UserWarning, stacklevel=4)
-
     # ---- saving
 
     def _header(self) -> dict[str, Any]:
@@ -281,13 +280,13 @@ class RowLearner(RowResults[S]):
         return self.memory.arrays()
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        labels = labels_of_model(header, arrays)
+        target = self._target_of_model(header, arrays)
         budget, width = count_of(header, "budget", MOST_FEATURES), count_of(header, "n_features")
         if self.needs_width and header["declared_width"] != width:
             raise ValueError("it draws from another number of features than it has")
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
         if budget > largest and not self.keeps_all_weights:  # or a few bytes would make room for billions
             raise ValueError(f"a budget of {budget:,} with arrays of {largest:,}")
-        self._memory = self._fresh(labels, width, 1 if self.keeps_all_weights else budget)
+        self._memory = self._fresh(target, width, 1 if self.keeps_all_weights else budget)
         self._memory.budget = budget
         self._memory.restore(header, arrays, self._schema(), self._check_state)

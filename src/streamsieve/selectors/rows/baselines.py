@@ -17,14 +17,14 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
-from .base import RowLearner
+from .classifier import RowClassifier
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
 from .merging import Estimates, MergingLearner
 
 
-class AllFeatures(RowLearner[S]):
+class AllFeatures(RowClassifier[S]):
     """A weight for every feature: the budget limits the selection, not what is learned or predicted with."""
 
     keeps_all_weights: ClassVar[bool] = True
@@ -48,8 +48,7 @@ class GradientLearner(AllFeatures[GradientState]):
         penalty = is_number(self.regularization) and self.regularization >= 0
         require(penalty, "regularization", self.regularization, "0 or more")
 
-    def _start(self, budget: int, n_classes: int) -> GradientState:
-        n_vectors = 1 if n_classes == 2 else n_classes
+    def _start(self, budget: int, n_vectors: int) -> GradientState:
         return GradientState(
             weight=np.zeros((0, n_vectors)),
             paid=np.zeros(0),
@@ -187,8 +186,7 @@ class AROWLearner(AllFeatures[ArowState], MergingLearner[ArowState]):
         super().check_parameters()
         require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
 
-    def _start(self, budget: int, n_classes: int) -> ArowState:
-        n_vectors = 1 if n_classes == 2 else n_classes
+    def _start(self, budget: int, n_vectors: int) -> ArowState:
         return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
 
     def _update(self, state: ArowState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
@@ -281,8 +279,7 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
     def needs_width(self) -> bool:
         return True
 
-    def _start(self, budget: int, n_classes: int) -> RandomState:
-        n_vectors = 1 if n_classes == 2 else n_classes
+    def _start(self, budget: int, n_vectors: int) -> RandomState:
         return RandomState(
             slots=np.zeros(0, np.int32),
             member=np.zeros(budget, np.int64),

@@ -34,6 +34,7 @@ def start_curve(grid: NDArray[np.int64], n_vectors: int) -> Curve:
         grid=grid,
         bucket=np.full(int(grid[-1]), grid.size - 1, np.int32),
         mistakes=np.zeros(grid.size, np.int64),
+        errors=np.zeros(grid.size),
         sums=np.zeros((grid.size, n_vectors)),
     )
 
@@ -53,11 +54,20 @@ def next_ranking(rows: int) -> int:
     return 1 << rows.bit_length()
 
 
-def smallest_good(grid: NDArray[np.int64], accuracy: NDArray[np.float64], rows: int) -> int:
-    """The smallest number of features whose accuracy is within one standard error of the best."""
+def most_accurate(accuracy: NDArray[np.float64], rows: int) -> int:
+    """The first entry whose accuracy over so many rows is within one standard error of the best."""
     best = float(accuracy.max())
     error = np.sqrt(best * (1.0 - best) / rows)
-    return int(grid[np.flatnonzero(accuracy >= best - error)[0]])
+    return int(np.flatnonzero(accuracy >= best - error)[0])
+
+
+def least_wrong(errors: NDArray[np.float64], rows: int) -> int:
+    """The first entry whose sum of squared errors over so many rows is within one standard error of the smallest.
+
+    As if errors were normal: then the variance of their squares is twice the square of their mean.
+    """
+    most = float(errors.min()) * (1.0 + np.sqrt(2.0 / rows))
+    return int(np.flatnonzero(errors <= most)[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:

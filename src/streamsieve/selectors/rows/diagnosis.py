@@ -11,6 +11,7 @@ from ...targets import show
 from ..diagnosis import Look, Remark, Scales
 
 if TYPE_CHECKING:
+    from .classifier import RowClassifier
     from .results import RowResults
 
 WILD = 1000.0  # times as large: one column as another
@@ -23,7 +24,7 @@ LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     """What to say of a learner that has learned all rows."""
-    remarks = [no_better_than_majority(learner)]
+    remarks = []
     curve = learner.memory.curve
     if curve is not None and learner.n_features_to_select == "auto":
         remarks.append(edge_of_grid(curve.grid, learner.n_features_selected_, learner.n_features_in_))
@@ -32,13 +33,13 @@ def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     return [remark for remark in remarks if remark is not None]
 
 
-def no_better_than_majority(learner: RowResults[Any]) -> Remark | None:
+def no_better_than_majority(learner: RowClassifier[Any]) -> Remark | None:
     """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
-    labels = learner.memory.labels
+    labels = learner.known.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
     of_majority = total - int(labels.counts[largest])
     margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
-    separate = separates(learner.memory.separation.hits, labels.counts)
+    separate = separates(learner.known.separation.hits, labels.counts)
     if learner.mistakes_ < of_majority - margin or separate is None or (separate and weighs_classes(learner)):
         return None
     message = (
@@ -65,14 +66,14 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
 
 
-def weighs_classes(learner: RowResults[Any]) -> bool:
+def weighs_classes(learner: RowClassifier[Any]) -> bool:
     """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
     return learner.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowResults[Any]) -> str:
+def advice_against_chance(learner: RowClassifier[Any]) -> str:
     """The one thing to try: the most frequent cause that the parameters leave open."""
-    counts, kept, width = learner.memory.labels.counts, learner.memory.budget, learner.n_features_in_
+    counts, kept, width = learner.known.labels.counts, learner.memory.budget, learner.n_features_in_
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
         return "try class_weight='balanced'"
     if learner.normalize != "auto" and not learner.reads_what_it_asks:

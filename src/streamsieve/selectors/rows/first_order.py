@@ -16,14 +16,14 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import PartialState, thin_rows
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
-from .base import RowLearner
+from .classifier import RowClassifier
 from .integrity import check_heap, check_members, check_positions, kept_count
 from .memory import S
 
 ATTRIBUTES = ("all", "random")
 
 
-class RandomAttributes(RowLearner[S]):
+class RandomAttributes(RowClassifier[S]):
     """``attributes="random"``: of each row only as many attributes as the budget allows are seen, drawn afresh."""
 
     attributes: str = "all"
@@ -65,8 +65,8 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
         require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
         require_one_of("trigger", self.trigger, self.triggers)
 
-    def _start(self, budget: int, n_classes: int) -> FirstOrderState:
-        return start_first_order(budget, 1 if n_classes == 2 else n_classes)
+    def _start(self, budget: int, n_vectors: int) -> FirstOrderState:
+        return start_first_order(budget, n_vectors)
 
     def _shrinkage(self) -> tuple[float, float]:
         """What all weights are multiplied by before every row, and the radius they are kept in."""

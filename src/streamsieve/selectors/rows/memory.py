@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.separation import Separation
 from ...kernels.table import all_below
 from ...model import Arrays, Field, Schema, check_arrays
-from ...targets import Labels
 from ..base import count_of
 from ..state import State, changed
 from .addresses import (
@@ -28,12 +26,12 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
-from .calibration import check_calibration, start_calibration
 from .inputs import Moments, start_moments
+from .targets import RowTarget
+from .warm_up import WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
-SEPARATION = "separation."
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
 
@@ -52,7 +50,7 @@ S = TypeVar("S", bound=RowState)
 
 @dataclass(slots=True, eq=False)
 class RowMemory(Generic[S]):
-    """State, moments, labels, addresses and counters of a learner.
+    """State, moments, target, addresses and counters of a learner.
 
     ``per_feature`` names the arrays of the state that have one entry per feature, where zero means "never touched";
     ``feature_positions`` those that hold positions in them. If rows are standardised, so do the moments.
@@ -62,7 +60,7 @@ class RowMemory(Generic[S]):
     per_feature: tuple[str, ...]
     feature_positions: tuple[str, ...]
     standardizes: bool
-    labels: Labels
+    target: RowTarget
     random: np.random.Generator
     attribute_random: np.random.Generator  # apart, or the answer would depend on the size of blocks
     budget: int
@@ -70,20 +68,11 @@ class RowMemory(Generic[S]):
     width: int  # of the widest row
     curve: Curve | None = None
     scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
+    warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
-    calibration: NDArray[np.float64] = field(default_factory=start_calibration)  # of probabilities
-    separation: Separation = field(init=False)
     warned: bool = False  # of rows sorted by class
-
-    def __post_init__(self) -> None:
-        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.state.bias.shape[0]))
-
-    def swap_separation(self) -> None:
-        """The two classes change their order: the scores of rows change their signs."""
-        hits, sums = self.separation
-        self.separation = Separation(hits[::-1].copy(), -sums)
 
     # ---- room for every feature met
 
@@ -204,14 +193,13 @@ class RowMemory(Generic[S]):
 
     def header(self) -> dict[str, Any]:
         return {
-            "classes_given": self.labels.given,
-            "classes_are_objects": self.labels.classes.dtype == object,
+            **self.target.header(),
             "declared_width": self.declared_width,
             "budget": self.budget,
             "used": self.addresses.used,
             "warned": self.warned,
             "random": self.random_states(),
-            **({} if self.scaling is None else self.scaling.header()),
+            "warm_up": None if self.warm_up is None else self.warm_up.header(),
         }
 
     def random_states(self) -> list[Any]:
@@ -222,11 +210,10 @@ class RowMemory(Generic[S]):
         self.random.bit_generator.state, self.attribute_random.bit_generator.state = states
 
     def arrays(self) -> Arrays:
-        used, classes = self.addresses.used, self.labels.classes
+        used = self.addresses.used
         holders: list[tuple[str, dict[str, Any]]] = [
             (STATE, self.state._asdict()),
             (MOMENTS, self.moments._asdict()),
-            (SEPARATION, self.separation._asdict()),
         ]
         if self.curve is not None:
             holders.append((CURVE, self.curve._asdict()))
@@ -236,39 +223,41 @@ class RowMemory(Generic[S]):
         return {
             **arrays,
             **({} if self.scaling is None else self.scaling.arrays()),
+            **({} if self.warm_up is None else self.warm_up.arrays(self.target.answer)),
+            **self.target.arrays(),
             "ids": self.addresses.ids[:used],
-            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
-            "label_counts": self.labels.counts,
-            "label_order": self.labels.order,
             "counts": self.counts,
-            "calibration": self.calibration,
         }
 
     def restore(
         self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Callable[[S, dict[str, int]], None]
     ) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
-        n_classes = self.labels.n_classes
-        arrays = {"calibration": start_calibration(), **arrays}  # earlier versions had none
-        uncounted = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
-        arrays = {**{SEPARATION + name: array.copy() for name, array in uncounted._asdict().items()}, **arrays}
+        arrays = self.target.to_check(arrays)
+        header = {"warm_up": None, **header}  # earlier versions had none
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
             "budget": count_of(header, "budget"),
-            "classes": n_classes,
-            "vectors": 1 if n_classes == 2 else n_classes,
             "width": self.width,
+            **self.target.sizes(),
         }
         expected = {STATE + name: wanted for name, wanted in schema.items()} | self._common_schema(ids.size > 0)
+        expected |= self.target.schema() | WarmUp.schema(header, self.target.answer, self.target.answer_field())
         if self.scaling is not None:
-            expected |= self.scaling.schema(header)
-        sizes = check_arrays({name: array for name, array in arrays.items() if name != "classes"}, expected, sizes)
+            expected |= self.scaling.schema()
+        sizes = check_arrays(arrays, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
-        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
+        self.target.restore(arrays)
         if self.scaling is not None:
-            self.scaling = AutoScaling.restored(header, arrays, self.width)
+            self.scaling = AutoScaling.restored(arrays)
+        if header["warm_up"] is None:
+            self.warm_up = None
+        elif self.warm_up is None:
+            raise ValueError("it keeps its first rows and has no use for them")
+        else:
+            self.warm_up.restore(header, arrays, self.target.answer, self.width)
         if self.curve is not None:
             self.curve = Curve(*(arrays[CURVE + name] for name in Curve._fields))
             grid = self.curve.grid
@@ -279,8 +268,7 @@ class RowMemory(Generic[S]):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes)
-        self.counts, self.calibration = arrays["counts"], arrays["calibration"]
-        check_calibration(self.calibration)
+        self.counts = arrays["counts"]
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
@@ -291,12 +279,7 @@ class RowMemory(Generic[S]):
         per_feature = ("features",) if self.standardizes else (0,)
         schema = {
             "ids": Field(np.int64, ("features",) if by_table else (0,), 0, "width"),
-            "label_counts": Field(np.int64, ("classes",), 0),
-            "label_order": Field(np.int64, (2,), -1),
             "counts": Field(np.int64, (2,), 0),
-            "calibration": Field(np.float64, self.calibration.shape),
-            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
-            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
             MOMENTS + "first": Field(np.float64, per_feature),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),
@@ -308,22 +291,7 @@ class RowMemory(Generic[S]):
                 CURVE + "grid": Field(np.int64, ("grid",), 1),
                 CURVE + "bucket": Field(np.int32, ("budget",), 0, "grid"),
                 CURVE + "mistakes": Field(np.int64, ("grid",), 0),
+                CURVE + "errors": Field(np.float64, ("grid",), 0, finite=False),
                 CURVE + "sums": Field(np.float64, ("grid", "vectors")),
             }
         return schema
-
-
-def labels_of_model(header: dict[str, Any], arrays: Arrays) -> Labels:
-    """The classes that a model knows and how often each was met."""
-    classes, counts, order = arrays["classes"], arrays["label_counts"], arrays["label_order"]
-    if classes.ndim != 1 or counts.ndim != 1 or counts.size < 2 or classes.size > counts.size or order.shape != (2,):
-        raise ValueError("its classes do not fit their counts")
-    if classes.size > 1 and not (classes[1:] > classes[:-1]).all():
-        raise ValueError("its classes are not sorted")
-    given = bool(header["classes_given"])
-    if (given and classes.size != counts.size) or (not given and counts.size != 2) or order[1] >= counts.size:
-        raise ValueError("its classes do not fit their counts")
-    labels = Labels()
-    labels.given, labels.counts, labels.order = given, counts, order
-    labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
-    return labels

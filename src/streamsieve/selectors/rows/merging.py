@@ -43,11 +43,12 @@ from ..base import to_builtin
 from ..state import changed
 from .addresses import find, table_addresses
 from .auto_scaling import LAST_ROW, AutoScaling
-from .base import RowLearner
 from .calibration import merged_calibration
+from .classifier import RowClassifier
 from .curves import rank_slots
 from .inputs import Moments
 from .memory import RowMemory, S
+from .targets import Classes
 
 CHUNK = 1 << 18  # features merged, or looked at, in one go
 
@@ -59,7 +60,7 @@ class Estimates(NamedTuple):
     weight: F64  # mu
 
 
-class MergingLearner(RowLearner[S]):
+class MergingLearner(RowClassifier[S]):
     """A learner of rows that has a precision for every weight.
 
     An author writes ``_stored`` and ``_cells``; where the budget limits what is predicted with also ``_keys`` and
@@ -108,7 +109,7 @@ class MergingLearner(RowLearner[S]):
         memories = [learner.memory for learner in learners]
         rule = Rule.of(learners, damp)
         ids = reduce(union, map(touched_ids, learners))
-        memory = first._fresh(merged_labels(learners), first.memory.declared_width, first.memory.budget)
+        memory = first._fresh(merged_target(learners), first.memory.declared_width, first.memory.budget)
 
         def merged(some: I64) -> Estimates:
             return rule.merged([estimates_of(learner, some) for learner in learners])
@@ -130,13 +131,9 @@ class MergingLearner(RowLearner[S]):
             best = best_positions(keys[0], memory.budget)
             first._fill_slots(memory.state, best, ids[best], merged(ids[best]))
         memory.moments = merged_moments(memories, ids, rule)
-        memory.scaling = merged_scaling(memories)
+        memory.scaling, memory.warm_up = merged_scaling(memories), None
         memory.addresses = table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
-        memory.calibration = merged_calibration([one.calibration for one in memories])
-        memory.separation = Separation(
-            added([one.separation.hits for one in memories]), added([one.separation.sums for one in memories])
-        )
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)
@@ -200,8 +197,8 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
     classes, feature_names = classes_of(learners), names_of(learners)
     for name, learner in zip(models, learners, strict=True):
         memory, first = learner.memory, learners[0].memory
-        own_classes, own_names = classes_like(memory.labels.classes, classes), names_of([learner])
-        if not memory.labels.given:
+        own_classes, own_names = classes_like(learner.known.labels.classes, classes), names_of([learner])
+        if not learner.known.labels.given:
             raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
         if own_classes.tolist() != classes.tolist():
             raise UsageError(f"{name} has the classes {own_classes.tolist()}, not {classes.tolist()}")
@@ -209,7 +206,8 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
             raise UsageError(f"{name} has other names for its features than another part")
         if memory.budget != first.budget:
             raise UsageError(f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}")
-        if (memory.counts < first.counts).any() or (memory.labels.counts < first.labels.counts).any():
+        fewer = learner.known.labels.counts < learners[0].known.labels.counts
+        if (memory.counts < first.counts).any() or fewer.any():
             raise UsageError(f"{name} has learned less than the base; every part goes on from the base")
     return learners
 
@@ -306,13 +304,18 @@ def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def merged_labels(learners: Sequence[MergingLearner[S]]) -> Labels:
-    """The classes and how often each was met; which was the last has no meaning."""
+def merged_target(learners: Sequence[MergingLearner[S]]) -> Classes:
+    """The classes, how often each was met and how scores go with them; which was the last has no meaning."""
     labels = Labels(classes_of(learners))
-    labels.counts = added([learner.memory.labels.counts for learner in learners])
-    changes = added([learner.memory.labels.order for learner in learners])[0]
+    known = [learner.known for learner in learners]
+    labels.counts = added([one.labels.counts for one in known])
+    changes = added([one.labels.order for one in known])[0]
     labels.order = np.array([changes, NONE_YET])
-    return labels
+    target = Classes(labels, merged_calibration([one.calibration for one in known]))
+    target.separation = Separation(
+        added([one.separation.hits for one in known]), added([one.separation.sums for one in known])
+    )
+    return target
 
 
 def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Moments:
@@ -346,15 +349,16 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
         return None
     scalings = [part for part in parts if part is not None]
     choice = scalings[0].choice
-    early = base.warm_up is not None and base.warm_up.n_rows > 0
-    early = early or any(scaling.warm_up is not None for scaling in scalings)
+    warm_up = memories[0].warm_up
+    early = warm_up is not None and warm_up.n_rows > 0
+    early = early or any(memory.warm_up is not None for memory in memories[1:])
     if early or not all(scaling.choice.same_as(choice) for scaling in scalings):
         raise UsageError(
             "normalize='auto' chooses from the first rows, and the parts did not start with the same choice; let the "
             f"base learn {LAST_ROW:,} rows before it is divided, or name a normalization"
         )
-    if base.warm_up is not None:  # it has no rows
-        base = AutoScaling.start(choice, None)
+    if warm_up is not None:  # it has no rows
+        base = AutoScaling.start(choice)
     every = [base, *scalings]
     seen = [one.seen for one in every]
     means, deviations = joined(

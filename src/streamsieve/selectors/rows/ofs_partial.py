@@ -28,7 +28,7 @@ from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .addresses import table_addresses
-from .base import RowLearner
+from .classifier import RowClassifier
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
 from .inputs import AUTO, Lengths
 from .results import Scorer
@@ -36,7 +36,7 @@ from .results import Scorer
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
 
-class OFSPartialLearner(RowLearner[PartialState]):
+class OFSPartialLearner(RowClassifier[PartialState]):
     """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
     For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
@@ -143,7 +143,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
         row = RowBlock(indptr, asked[present], seen[present], np.asarray([y]), self.memory.declared_width, dense=True)
         return self.partial_fit_block(row)
 
-    def _start(self, budget: int, n_classes: int) -> PartialState:
+    def _start(self, budget: int, n_vectors: int) -> PartialState:
         return PartialState(
             **start_first_order(budget, 1)._asdict(),
             shift=np.zeros(0, np.int64),

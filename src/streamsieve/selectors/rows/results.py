@@ -9,19 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError
-from ...kernels.rows.members import MISTAKES, UPDATES
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.members import UPDATES
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import score_rows
 from ...selection import Selection
-from ..base import ClassWeight, Findings, Learner, Prediction, Predictor, Reads, Seed
+from ..base import Findings, Learner, Reads, Seed
 from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
-from .calibration import probabilities
-from .curves import smallest_good
 from .diagnosis import remarks_on_rows
 from .inputs import INTERCEPT_SHARE, UNIT_LENGTH, standardized
-from .meaning import meaning
 from .memory import RowMemory, S
 
 Scorer = Callable[[RowBlock], NDArray[np.float64]]
@@ -32,7 +29,6 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
 
     reads: ClassVar[Reads] = "rows"
     predicts: ClassVar[bool] = True
-    two_classes_only: ClassVar[bool] = False
     reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
     keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
     per_feature: ClassVar[tuple[str, ...]] = ()
@@ -41,7 +37,6 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
     n_features_to_select: int | float | str
     normalize: bool | str
     fit_intercept: bool
-    class_weight: ClassWeight
     n_epochs: int
     forget: float | None = None
     curve: bool | Sequence[int] = False
@@ -74,12 +69,9 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         totals = self.memory.moments.totals
         return float(self._share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted; with two, ``predict`` gives the second where the score is positive."""
-        if self._memory is None:
-            raise AttributeError("classes_")
-        return self._memory.labels.classes
+    def _intercept(self) -> NDArray[np.float64]:
+        """The score of a row without values, one per vector of weights."""
+        return self._bias(self.memory.state) * self._constant()
 
     @property
     def n_learned(self) -> int:
@@ -96,17 +88,8 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         return int(self.memory.counts[1])
 
     @property
-    def mistakes(self) -> int:
-        return self.mistakes_
-
-    @property
     def updates(self) -> int:
         return self.updates_
-
-    @property
-    def mistakes_(self) -> int:
-        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong."""
-        return int(self.memory.state.counts[MISTAKES])
 
     @property
     def updates_(self) -> int:
@@ -115,22 +98,31 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
 
     @property
     def curve_(self) -> dict[str, NDArray[Any]]:
-        """Online accuracy against the number of features, from the same single pass: ``n_features``, ``accuracy``."""
+        """How good online predictions are by the number of features, from the same single pass."""
+        return {"n_features": self._known_curve().grid, **self._curve_values()}
+
+    def _known_curve(self) -> Curve:
         curve = self.memory.curve
         if curve is None:
             raise AttributeError(
                 "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
             )
-        wrong = curve.mistakes / max(1, self.n_rows_)
-        return {"n_features": curve.grid, "accuracy": 1.0 - wrong}
+        return curve
+
+    def _curve_values(self) -> dict[str, NDArray[np.float64]]:
+        """What is measured at each number of features, by name."""
+        raise NotImplementedError
+
+    def _enough(self) -> int:
+        """Where on the curve's grid predictions are as good as anywhere, within one standard error."""
+        raise NotImplementedError
 
     @property
     def n_features_selected_(self) -> int:
         """The budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
         if self.n_features_to_select != "auto" or not self.n_rows_:
             return self.memory.budget
-        curve = self.curve_
-        return smallest_good(curve["n_features"], curve["accuracy"], self.n_rows_)
+        return int(self._known_curve().grid[self._enough()])
 
     def findings(self) -> Findings:
         curve = None
@@ -138,13 +130,23 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             curve = {name: values.tolist() for name, values in self.curve_.items()}
         ids, weights, _ = self._weights()
         chosen = weights[np.searchsorted(ids, self._selected()[0])]
-        details = meaning(chosen, self.memory.labels)
+        details = self._meaning(chosen)
         if self.memory.scaling is not None:
-            details["scales"] = self.memory.scaling.report()
-        return Findings(self.mistakes_, self.updates_, curve, details=details)
+            details["scales"] = self.memory.scaling.report(final=self.memory.warm_up is None)
+        return Findings(self.mistakes, self.updates_, curve, details=details)
+
+    def _meaning(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """What the weights of the selected features say, a row each, in the user's terms."""
+        raise NotImplementedError
+
+    def _remark_on_quality(self) -> Remark | None:
+        """What to say where predictions are no better than without features."""
+        raise NotImplementedError
 
     def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        return [*remarks_on_rows(self, look), *super()._remarks(selection, look)]
+        quality = self._remark_on_quality()
+        remarks = [] if quality is None else [quality]
+        return [*remarks, *remarks_on_rows(self, look), *super()._remarks(selection, look)]
 
     def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
         """The sizes of the weights, equal for equal columns that were kept over the same rows."""
@@ -184,7 +186,7 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         if self._standardizes:
             ids = find(memory.addresses, ids).astype(np.int64)
         lookup = table_addresses(ids)
-        start = self._bias(memory.state) * self._constant()
+        start = self._intercept()
 
         def score(block: RowBlock) -> NDArray[np.float64]:
             if self._standardizes:  # there are no moments for features that were never seen
@@ -197,26 +199,3 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             return scores[:, 0] if weights.shape[1] == 1 else scores
 
         return score
-
-    def predictor(self) -> Predictor[RowBlock]:
-        score = self.scorer()
-
-        def predict(block: RowBlock) -> Prediction:
-            scores = score(block)
-            return Prediction(self.classify(scores), scores, self.probabilities(scores))
-
-        return Predictor(self.classes_, predict)
-
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
-        if self.classes_.size == 1:
-            return np.ones((scores.size, 1))
-        return probabilities(scores, self.memory.calibration)
-
-    def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""
-        if not self.classes_.size:
-            raise DataError("no rows were learned yet, so no classes are known")
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        classes: NDArray[Any] = self.classes_[np.minimum(codes, self.classes_.size - 1)]
-        return classes

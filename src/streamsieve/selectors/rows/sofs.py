@@ -160,8 +160,7 @@ class SOFSLearner(MergingLearner[SofsState]):
             return 0.0
         return self._share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
 
-    def _start(self, budget: int, n_classes: int) -> SofsState:
-        n_vectors = 1 if n_classes == 2 else n_classes
+    def _start(self, budget: int, n_vectors: int) -> SofsState:
         common: dict[str, NDArray[Any]] = {
             "member": np.zeros(budget, np.int64),
             "member_id": np.zeros(budget, np.int64),

@@ -1,0 +1,130 @@
+"""What learners of rows share that learn classes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...errors import DataError
+from ...kernels.rows.members import MISTAKES
+from ...model import Arrays
+from ...targets import Labels
+from ..base import ClassWeight, Prediction, Predictor
+from ..diagnosis import Remark
+from .base import RowLearner
+from .calibration import probabilities
+from .curves import most_accurate
+from .diagnosis import no_better_than_majority
+from .meaning import meaning
+from .memory import S
+from .targets import Classes
+from .weights import require_class_weight, row_weights
+
+
+class RowClassifier(RowLearner[S]):
+    """A learner of rows that learns classes, and counts its mistakes on the way."""
+
+    two_classes_only: ClassVar[bool] = False
+
+    class_weight: ClassWeight
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require_class_weight(self.class_weight)
+
+    # ---- learning
+
+    @property
+    def known(self) -> Classes:
+        """What is known of the classes."""
+        target = self.memory.target
+        assert isinstance(target, Classes)
+        return target
+
+    def _start_target(self, classes: Any | None, y: Any | None) -> Classes:
+        return self._allowed(Classes(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))))
+
+    def _target_of_model(self, header: dict[str, Any], arrays: Arrays) -> Classes:
+        return self._allowed(Classes.of_model(header, arrays))
+
+    def _allowed(self, target: Classes) -> Classes:
+        if self.two_classes_only and target.labels.n_classes > 2:
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        return target
+
+    def _row_weights(self, answers: NDArray[Any], given: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        return row_weights(answers, given, self.class_weight, self.known.labels)
+
+    def partial_fit_block(self, block: RowBlock) -> Self:
+        super().partial_fit_block(block)
+        self._warn_of_order(at_end=False)
+        return self
+
+    def finish(self, origin: str = "") -> Self:
+        self.known.labels.refuse_one_class(origin)
+        self._warn_of_order(at_end=True)
+        return self
+
+    def _warn_of_order(self, at_end: bool) -> None:
+        memory = self.memory
+        message = None if memory.warned else self.known.labels.order_warning(at_end)
+        if message:
+            memory.warned = True
+            warnings.warn(message, UserWarning, stacklevel=5)
+
+    # ---- what was learned
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted; with two, ``predict`` gives the second where the score is positive."""
+        if self._memory is None:
+            raise AttributeError("classes_")
+        return self.known.labels.classes
+
+    @property
+    def mistakes(self) -> int:
+        return self.mistakes_
+
+    @property
+    def mistakes_(self) -> int:
+        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong."""
+        return int(self.memory.state.counts[MISTAKES])
+
+    def _curve_values(self) -> dict[str, NDArray[np.float64]]:
+        return {"accuracy": 1.0 - self._known_curve().mistakes / max(1, self.n_rows_)}
+
+    def _enough(self) -> int:
+        return most_accurate(self._curve_values()["accuracy"], self.n_rows_)
+
+    def _meaning(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        return meaning(weights, self.known.labels)
+
+    def _remark_on_quality(self) -> Remark | None:
+        return no_better_than_majority(self)
+
+    def predictor(self) -> Predictor[RowBlock]:
+        score = self.scorer()
+
+        def predict(block: RowBlock) -> Prediction:
+            scores = score(block)
+            return Prediction(self.classify(scores), scores, self.probabilities(scores))
+
+        return Predictor(self.classes_, predict)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
+        if self.classes_.size == 1:
+            return np.ones((scores.size, 1))
+        return probabilities(scores, self.known.calibration)
+
+    def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""
+        if not self.classes_.size:
+            raise DataError("no rows were learned yet, so no classes are known")
+        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        classes: NDArray[Any] = self.classes_[np.minimum(codes, self.classes_.size - 1)]
+        return classes

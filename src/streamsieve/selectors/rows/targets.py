@@ -1,0 +1,289 @@
+"""What rows are learned for, classes or numbers, and what is known of it so far: one part of a learner's memory."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError, prefix
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import calibrate
+from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, WEIGHT, count_errors
+from ...kernels.rows.separation import Separation, count_hits
+from ...kernels.types import F64, I64
+from ...model import Arrays, Field
+from ...targets import Labels
+from .calibration import check_calibration, start_calibration, swapped
+
+SEPARATION = "separation."  # before the names of its arrays in a model
+FIRST_NUMBERS = 32  # targets that the centre is chosen from
+LARGEST_NUMBER = 1e100  # a target beyond it has squares that cannot be added up
+QUANTILE = 0.9
+NO_CODES, NO_NUMBERS = np.empty(0, np.int64), np.empty(0)
+
+
+class RowTarget(Protocol):
+    """What a memory knows of the target."""
+
+    answer: ClassVar[str]  # what a warm-up calls the answers of its rows in a model
+
+    @property
+    def n_vectors(self) -> int:
+        """Vectors of weights that are learned."""
+
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[NDArray[Any], bool]:
+        """The answer of every row, for learning; and whether the two classes so far must be swapped."""
+
+    def swap(self) -> None:
+        """Swap the two classes."""
+
+    def restarted(self, answers: NDArray[Any]) -> Self:
+        """The same before the first row, with what is chosen from these answers."""
+
+    def starts_as(self, other: Self) -> bool:
+        """Whether the same was chosen from the first answers."""
+
+    def count(self, answers: NDArray[Any]) -> None:
+        """Take note of rows that are about to be learned."""
+
+    def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
+        """``codes`` and ``numbers`` of rows, one of them empty."""
+
+    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+        """Take note of the scores that rows had before they were learned; ``weights`` are their own."""
+
+    def header(self) -> dict[str, Any]: ...
+
+    def arrays(self) -> Arrays: ...
+
+    def sizes(self) -> dict[str, int]: ...
+
+    def schema(self) -> dict[str, Field]: ...
+
+    def answer_field(self) -> Field: ...
+
+    def to_check(self, arrays: Arrays) -> Arrays:
+        """The arrays of a model that a schema is for, with those that earlier versions did not have."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take up arrays that fit the schema."""
+
+
+@dataclass(slots=True, eq=False)
+class Classes:
+    """Labels met so far, and how scores go with them."""
+
+    answer: ClassVar[str] = "codes"
+
+    labels: Labels
+    calibration: F64 = field(default_factory=start_calibration)  # of probabilities
+    separation: Separation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.n_vectors))
+
+    @property
+    def n_vectors(self) -> int:
+        return 1 if self.labels.n_classes == 2 else self.labels.n_classes
+
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[I64, bool]:
+        return self.labels.encode(y, origin)
+
+    def swap(self) -> None:
+        hits, sums = self.separation
+        self.separation = Separation(hits[::-1].copy(), -sums)
+        self.calibration = swapped(self.calibration)
+
+    def restarted(self, answers: NDArray[Any]) -> Self:
+        labels = copy.copy(self.labels)
+        labels.counts = np.zeros_like(labels.counts)
+        return type(self)(labels)
+
+    def starts_as(self, other: Self) -> bool:
+        return True
+
+    def count(self, answers: NDArray[Any]) -> None:
+        self.labels.count(answers)
+
+    def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
+        return answers, NO_NUMBERS
+
+    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+        calibrate(rows.scores, rows.codes, weights, self.calibration)
+        count_hits(self.separation, rows.scores, rows.codes, rows_before)
+
+    # ---- to and from a model
+
+    def header(self) -> dict[str, Any]:
+        labels = self.labels
+        return {"classes_given": labels.given, "classes_are_objects": labels.classes.dtype == object}
+
+    def arrays(self) -> Arrays:
+        classes = self.labels.classes
+        return {
+            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
+            "label_counts": self.labels.counts,
+            "label_order": self.labels.order,
+            "calibration": self.calibration,
+            **{SEPARATION + name: array for name, array in self.separation._asdict().items()},
+        }
+
+    @classmethod
+    def of_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        """The classes that a model knows and how often each was met."""
+        classes, counts, order = arrays["classes"], arrays["label_counts"], arrays["label_order"]
+        fits = classes.ndim == 1 and counts.ndim == 1 and classes.size <= counts.size and order.shape == (2,)
+        if not fits or counts.size < 2:
+            raise ValueError("its classes do not fit their counts")
+        if classes.size > 1 and not (classes[1:] > classes[:-1]).all():
+            raise ValueError("its classes are not sorted")
+        given = bool(header["classes_given"])
+        if (given and classes.size != counts.size) or (not given and counts.size != 2) or order[1] >= counts.size:
+            raise ValueError("its classes do not fit their counts")
+        labels = Labels()
+        labels.given, labels.counts, labels.order = given, counts, order
+        labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
+        return cls(labels)
+
+    def sizes(self) -> dict[str, int]:
+        return {"classes": self.labels.n_classes, "vectors": self.n_vectors}
+
+    def schema(self) -> dict[str, Field]:
+        return {
+            "label_counts": Field(np.int64, ("classes",), 0),
+            "label_order": Field(np.int64, (2,), -1),
+            "calibration": Field(np.float64, self.calibration.shape),
+            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
+            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
+        }
+
+    def answer_field(self) -> Field:
+        return Field(np.int64, ("warm_rows",), 0, "classes")
+
+    def to_check(self, arrays: Arrays) -> Arrays:
+        arrays = {name: array for name, array in arrays.items() if name != "classes"}  # any kind of labels
+        none = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
+        defaults = {SEPARATION + name: array.copy() for name, array in none._asdict().items()}
+        return {**defaults, "calibration": start_calibration(), **arrays}
+
+    def restore(self, arrays: Arrays) -> None:
+        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
+        self.calibration = arrays["calibration"]
+        check_calibration(self.calibration)
+
+
+@dataclass(slots=True, eq=False)
+class Numbers:
+    """Numbers met so far: what they are measured from, how they vary, how far predictions were off.
+
+    A target far from 0 would spoil the start, so that targets are measured from a centre: the median of the first ones.
+    """
+
+    answer: ClassVar[str] = "numbers"
+
+    first: F64 = field(default_factory=lambda: np.zeros(2))  # the centre; the 0.9 quantile of the distances from it
+    totals: F64 = field(default_factory=lambda: np.zeros(ENTRIES))  # see ``count_errors``
+
+    @property
+    def n_vectors(self) -> int:
+        return 1
+
+    @property
+    def centre(self) -> float:
+        return float(self.first[0])
+
+    @property
+    def usual_size(self) -> float:
+        """How far from the centre nine of ten of the first targets are at most."""
+        return float(self.first[1])
+
+    @property
+    def r2(self) -> float | None:
+        """The fraction of the targets' variance that was predicted; None if they do not vary."""
+        if not self.totals[WEIGHT] or not self.totals[DEVIATIONS]:
+            return None
+        return float(1.0 - self.totals[ERRORS] / self.totals[DEVIATIONS])
+
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[F64, bool]:
+        if y is None:
+            raise DataError(f"{prefix(origin)}the rows have no target, and learning needs one")
+        try:
+            numbers = np.asarray(y).astype(np.float64)
+        except (TypeError, ValueError):
+            row = next(k for k, value in enumerate(np.asarray(y).tolist()) if not is_numeric(value))
+            raise DataError(
+                f"{prefix(origin)}row {rows_before + row + 1}: the target {str(y[row])!r} is not a number; the method "
+                "sofs learns classes"
+            ) from None
+        fine = np.abs(numbers) <= LARGEST_NUMBER
+        if not fine.all():
+            row = int(np.flatnonzero(~fine)[0])
+            raise DataError(
+                f"{prefix(origin)}row {rows_before + row + 1}: its target is {numbers[row]}; drop such rows (targets "
+                f"are numbers up to {LARGEST_NUMBER:.0e})"
+            )
+        return numbers, False
+
+    def swap(self) -> None:
+        """There are no classes."""
+
+    def restarted(self, answers: NDArray[Any]) -> Self:
+        some = answers[:FIRST_NUMBERS]
+        centre = np.median(some)
+        return type(self)(np.array([centre, np.quantile(np.abs(some - centre), QUANTILE)]))
+
+    def starts_as(self, other: Self) -> bool:
+        return np.array_equal(self.first, other.first)
+
+    def count(self, answers: NDArray[Any]) -> None:
+        """All is counted once the rows have scores."""
+
+    def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
+        return NO_CODES, answers - self.centre
+
+    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+        count_errors(rows.numbers, rows.scores, weights, self.totals)
+
+    # ---- to and from a model
+
+    def header(self) -> dict[str, Any]:
+        return {}
+
+    def arrays(self) -> Arrays:
+        return {"target_first": self.first, "target_totals": self.totals}
+
+    @classmethod
+    def of_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        return cls()
+
+    def sizes(self) -> dict[str, int]:
+        return {"vectors": 1}
+
+    def schema(self) -> dict[str, Field]:
+        return {
+            "target_first": Field(np.float64, self.first.shape),
+            "target_totals": Field(np.float64, self.totals.shape, finite=False),
+        }
+
+    def answer_field(self) -> Field:
+        return Field(np.float64, ("warm_rows",))
+
+    def to_check(self, arrays: Arrays) -> Arrays:
+        return arrays
+
+    def restore(self, arrays: Arrays) -> None:
+        self.first, self.totals = arrays["target_first"], arrays["target_totals"]
+        if self.first[1] < 0:
+            raise ValueError("the size of its targets is below 0")
+
+
+def is_numeric(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

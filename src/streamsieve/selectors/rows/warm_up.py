@@ -1,0 +1,118 @@
+"""The first rows, kept until all that is chosen from them is fixed.
+
+Rows are learned at once. When 1, 2, 4, ... rows have been seen, what is to be chosen (the scales of columns, the centre
+of a numeric target) is chosen anew from all of them, and if it is another choice, learning starts again from the first
+row. So what is learned depends on the rows alone: not on chunks, or on when somebody looked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import RowBlock
+from ...model import Arrays, Field
+
+LAST_NONZERO = 1 << 22
+WARM = "warm."  # before the names of its arrays in a model
+
+
+@dataclass(slots=True, eq=False)
+class WarmUp:
+    """The rows so far, to be learned again; with row ``last_row``, or enough non-zeros, it ends."""
+
+    last_row: int
+    random: list[Any]  # the states of both random generators before the first row
+    blocks: list[RowBlock]
+    answers: list[NDArray[Any]]  # what is learned of each row: the number of its class, or its target
+    n_rows: int = 0
+    n_nonzero: int = 0
+
+    def stop(self, block: RowBlock, start: int) -> int:
+        """Where in a block, of which the rows before ``start`` are here, the next choice is due, or its end."""
+        due = 1 << self.n_rows.bit_length()
+        full = np.searchsorted(block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero)
+        return min(block.n_rows, start + due - self.n_rows, max(int(full), start + 1))
+
+    def add(self, block: RowBlock, answers: NDArray[Any]) -> None:
+        begin, end = block.indptr[0], block.indptr[-1]
+        weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight.copy()
+        entries = block.indices[begin:end].copy(), block.values[begin:end].copy()  # a caller may reuse its arrays
+        rows = dict(zip(("indptr", "indices", "values"), (block.indptr - begin, *entries), strict=True))
+        self.blocks.append(block.derived(**rows, y=None, sample_weight=weights))
+        self.answers.append(answers.copy())
+        self.n_rows += block.n_rows
+        self.n_nonzero += block.n_nonzero
+
+    @property
+    def ended(self) -> bool:
+        return self.n_rows >= self.last_row or self.n_nonzero >= LAST_NONZERO
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a choice."""
+        return self.ended or self.n_rows & (self.n_rows - 1) == 0
+
+    def swap_classes(self) -> None:
+        self.answers = [1 - codes for codes in self.answers]
+
+    def joined(self) -> tuple[RowBlock, NDArray[Any]]:
+        """All rows and their answers."""
+        self.blocks = [RowBlock.joined(self.blocks)]
+        self.answers = [np.concatenate(self.answers)]
+        return self.blocks[0], self.answers[0]
+
+    # ---- to and from a model
+
+    def header(self) -> dict[str, Any]:
+        return {"rows": self.n_rows, "random": self.random}
+
+    def arrays(self, answer: str) -> Arrays:
+        """The rows, with their answers under a name."""
+        if not self.n_rows:
+            return {}
+        block, answers = self.joined()
+        return {
+            WARM + "indptr": block.indptr,
+            WARM + "indices": block.indices.astype(np.int64),
+            WARM + "values": block.values,
+            WARM + answer: answers,
+            WARM + "weights": np.asarray(block.sample_weight),
+        }
+
+    @staticmethod
+    def schema(header: dict[str, Any], answer: str, field: Field) -> dict[str, Field]:
+        """What the arrays in a model must be; ``field`` is of the answers."""
+        if header["warm_up"] is None or not header["warm_up"]["rows"]:
+            return {}
+        return {
+            WARM + "indptr": Field(np.int64, ("warm_bounds",), 0),
+            WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
+            WARM + "values": Field(np.float32, ("warm_values",)),
+            WARM + answer: field,
+            WARM + "weights": Field(np.float64, ("warm_rows",), 0),
+        }
+
+    def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int) -> None:
+        """Take up the rows of a model; its arrays fit the schema."""
+        self.random = list(header["warm_up"]["random"])
+        if header["warm_up"]["rows"]:
+            self.add(warm_block(arrays, width), arrays[WARM + answer])
+        if self.n_rows != header["warm_up"]["rows"] or self.ended:
+            raise ValueError("its first rows are not as many as it says")
+
+
+def warm_block(arrays: Arrays, width: int) -> RowBlock:
+    """The rows of a warm-up from a model."""
+    indptr, indices, values, weights = (arrays[WARM + name] for name in ("indptr", "indices", "values", "weights"))
+    whole = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
+    if not whole or (np.diff(indptr) < 0).any() or not values.all() or not weights.all():
+        raise ValueError("its first rows are not rows")
+    starts = np.zeros(indices.size + 1, np.bool_)
+    starts[indptr] = True
+    if (np.diff(indices) <= 0)[~starts[1:-1]].any():
+        raise ValueError("ids in its first rows do not ascend")
+    return RowBlock(indptr, indices, values, None, width, sample_weight=weights)
