@@ -111,7 +111,8 @@ def test_it_finds_what_counts_and_predicts() -> None:
     assert 0.6 < selector.r2_ < 0.85
     N = X_test.toarray()
     N /= np.sqrt((N**2).sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(N @ selector.coef_.toarray()[0] + selector.intercept_[0], selector.predict(X_test), atol=1e-5)
+    expected = N @ selector.coef_.toarray()[0] + selector.intercept_[0]
+    np.testing.assert_allclose(selector.predict(X_test), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])

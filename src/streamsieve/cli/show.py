@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+MOST_LABELS = 50  # shown one by one; more may be numbers
 # what the columns of a table of features are called
 COLUMNS = {
     "feature": "feature",
@@ -116,8 +117,11 @@ def show_data(name: str, description: dict[str, Any]) -> None:
     )
     if description["nonzeros"]:
         click.echo(f"  values     {description['smallest_value']:.6g} to {description['largest_value']:.6g}")
-    for label, count in description["labels"].items():
-        click.echo(f"  label {label:<5}{count:,} rows ({count / description['rows']:.1%})")
+    labels = description["labels"]
+    if len(labels) > MOST_LABELS:
+        click.echo(f"  labels     {len(labels):,} different ones")
+    for label, count in labels.items() if len(labels) <= MOST_LABELS else ():
+        click.echo(f"  label {label:<4} {count:,} rows ({count / description['rows']:.1%})")
     if 0 < description["label_changes"] < len(description["labels"]):
         click.echo("  the rows are sorted by label: shuffle them before learning from a stream")
 
