@@ -6,30 +6,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
-from ..types import F32, F64, I32, I64
-from .batch import Rows, is_mistake, longest_row, set_directions
+from ..jit import inlined, kernel, summing
+from ..types import F32, F64, I32, I64, unsigned
+from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
 
+BOUND = 0  # column of ``cells``; the classes come after it
+ROUNDING = 1.0 + 2.0**-22  # a sum times this is still no less when it has been rounded to float32,
+SMALLEST = 1e-37  # or when it is 0 there
+
 
 class SecondOrderState(NamedTuple):
     """What both rules remember.
 
-    ``cells`` has a row per feature: per class the precision above its start, ``(1/S - 1) / scale``; and, if outsiders
-    have shadow weights, per class the weight. A first entry with its sign bit set names the slot of a kept feature
-    instead, ``-1 - bits``. All zeros is a feature never seen.
+    ``cells`` has a row per feature: an upper bound of ``sum_c part_of_key``, infinite if not known; then per class the
+    precision above its start, ``(1/S - 1) / scale``, and, if outsiders have shadow weights, the weight. A first entry
+    with its sign bit set names the slot of a kept feature instead, ``-1 - bits``. All zeros is a feature never seen.
     """
 
-    cells: F32  # per feature position: C or 2 C
+    cells: F32  # per feature position: 1 + C or 1 + 2 C
     member: I64  # per slot: the position of the feature
     member_id: I64
     key: F64  # a lower bound of ``fresh``, by which the heap is ordered
     heap: I32  # slots in heap order
     heap_position: I32  # per slot: where it is in the heap
-    fresh: F64  # per slot: what it is kept by
+    fresh: F64  # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
     weight: F64  # slots x C: mu
     excess: F32  # slots x C: (1/S - 1) / scale
     bias: F64  # C x 2: weight and excess of the intercept
@@ -63,130 +67,365 @@ def second_order_update(
              is as in ``signal_update``.
     Back     ``state`` and ``curve``, changed in place.
 
-    Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
-    falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
-    to the root and an outsider is compared with it.
+    Only the features of the row change their keys and only they compete; of an outsider only the classes that step,
+    those with a_c != 0, are visited: O(m (s + log B) + m_K C) per row with s of them and m_K kept features. The key of
+    an outsider is a sum over all classes, which is taken only if an upper bound of it, kept by difference, is above the
+    smallest key of the kept ones. A member whose key falls moves in the heap at once; one whose key rises stays where
+    it is, with a bound that is too low, until it comes to the root and an outsider is compared with it.
     """
-    cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    cells, weight, excess, bias, counts = state.cells, state.weight, state.excess, state.bias, state.counts
     heap, heap_position, member_id = state.heap, state.heap_position, state.member_id
+    key, fresh, kept_squares = state.key, state.fresh, state.kept_squares
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
-    shadows = cells.shape[1] > n_classes
+    shadows = has_shadows(cells, n_classes)
     decays = decay < 1.0 and not shadows  # then what the heap has of a confidence may be too high, and is no bound
-    longest = longest_row(indptr)
-    covariance = np.empty((longest, n_classes))
-    newcomer = np.empty((longest, n_classes))
-    keys = np.empty(longest)
+    most_steps = 2 if rule == MAX_SCORE else n_classes
+    kept = start_part(longest_row(indptr), most_steps)
+    out = start_part(longest_row(indptr), most_steps)
     scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    steps = Steps(np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes))
+    scale = state.scale[0]
     for row in range(rows.codes.size):
-        begin, end = indptr[row], indptr[row + 1]
-        factor = rows.factors[row]
-        state.scale[0] *= decay
-        if state.scale[0] < SMALLEST_SCALE:
-            rescale(state, shadows)
-        scale = state.scale[0]
+        factor, gamma = rows.factors[row], gammas[row]
+        scale *= decay
+        if scale < SMALLEST_SCALE:
+            rescale(state, scale, shadows)
+            scale = 1.0
         scores[:] = 0.0
         squares = 0.0
-        for i in range(begin, end):
-            flag = flags[indices[i], 0]
+        n_kept = n_out = unsigned(0)
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            position = unsigned(indices[i])
+            flag = flags[position, BOUND]
+            x = values[i] * factor
             if flag < 0:
-                x = values[i] * factor
+                slot = unsigned(-1 - flag)
                 squares += x * x
-                for c in range(n_classes):
-                    part = weight[-1 - flag, c] * x
-                    scores[c] += part
-                    if curve is not None:
-                        curve.sums[curve.bucket[-1 - flag], c] += part
+                add_scores(weight, slot, x, scores)
+                if curve is not None:
+                    add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
+                kept.at[n_kept] = slot
+                kept.x[n_kept] = x
+                n_kept += unsigned(1)
+            else:
+                out.at[n_out] = position
+                out.x[n_out] = x
+                out.bound[n_out] = cells[position, BOUND]
+                n_out += unsigned(1)
         constant = rows.constants[row]
         if shadows:
-            state.kept_squares[0] = state.kept_squares[0] * decay + squares
-            constant = share * kept_length(state.kept_squares[0], rows.counted[row], rows.mean_squares[row])
+            kept_squares[0] = kept_squares[0] * decay + squares
+            constant = share * kept_length(kept_squares[0], rows.counted[row], rows.mean_squares[row])
         for c in range(n_classes):
-            scores[c] += state.bias[c, 0] * constant
+            scores[c] += bias[c, 0] * constant
             rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             counts[MISTAKES] += 1
         if curve is not None:
-            count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
+            count_mistakes(curve, bias, constant, rows.codes[row], curve_scores)
         margin = set_directions(scores, rows.codes[row], rule, directions)
-        row_gamma = gammas[row]
-        if margin >= 1.0 or row_gamma == 0.0:
+        if margin >= 1.0 or gamma == 0.0:
             continue
         counts[UPDATES] += 1
-        spread = 0.0
-        for c in range(n_classes):
-            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
-            spread += directions[c] * directions[c] * variance * constant * constant
-        for i in range(begin, end):
-            x = values[i] * factor
-            flag = flags[indices[i], 0]
-            for c in range(n_classes):
-                stored = excess[-1 - flag, c] if flag < 0 else cells[indices[i], c]
-                variance = 1.0 / (1.0 + stored * scale)
-                covariance[i - begin, c] = variance
-                spread += directions[c] * directions[c] * variance * x * x
-        beta = 1.0 / (spread + row_gamma)
-        growth = 1.0 / (row_gamma * scale)
-        for c in range(n_classes):
-            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
-            state.bias[c, 0] += (1.0 - margin) * beta * directions[c] * variance * constant
-            state.bias[c, 1] = storable(state.bias[c, 1] + directions[c] * directions[c] * constant * constant * growth)
-        for i in range(begin, end):
-            x = values[i] * factor
-            position = indices[i]
-            flag = flags[position, 0]
-            loss = 1.0 - margin
-            if flag < 0:
-                slot = -1 - flag
-                for c in range(n_classes):
-                    weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
-                    excess[slot, c] = storable(excess[slot, c] + directions[c] * directions[c] * x * x * growth)
-                state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
-                if decays or state.fresh[slot] < state.key[slot]:
-                    state.key[slot] = state.fresh[slot]
-                    update_heap(heap, heap_position, state.key, member_id, counts[KEPT], slot)
-                keys[i - begin] = -np.inf
-                continue
-            for c in range(n_classes):
-                newcomer[i - begin, c] = cells[position, n_classes + c] if shadows else 0.0
-                loss -= directions[c] * newcomer[i - begin, c] * x
-            loss = max(0.0, loss)
-            for c in range(n_classes):
-                step = loss * beta * directions[c] * covariance[i - begin, c] * x
-                newcomer[i - begin, c] = bounded(newcomer[i - begin, c] + step)
-                cells[position, c] = storable(cells[position, c] + directions[c] * directions[c] * x * x * growth)
-                if shadows:
-                    cells[position, n_classes + c] = newcomer[i - begin, c]
-            keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
-        for i in range(begin, end):
-            key = keys[i - begin]
-            if key > -np.inf and (decays or slot_for(heap, state.key, counts[KEPT], key) != NO_SLOT):
-                freshen_root(state, shadows, scale)
-                slot = slot_for(heap, state.key, counts[KEPT], key)
-                if slot != NO_SLOT:
-                    insert_outsider(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
-                    if curve is not None:
-                        curve.bucket[slot] = curve.grid.size - 1
+        n_steps = list_steps(directions, steps.of, steps.direction)
+        spread = gamma
+        for s in range(n_steps):
+            c, squared = unsigned(steps.of[s]), steps.direction[s] * steps.direction[s]
+            gather_members(excess, c, kept.at, n_kept, kept.excess, s)
+            gather_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+            spread += squared * constant * constant / (1.0 + bias[c, 1] * scale)
+            spread += squared * find_pulls(kept.x, kept.excess, n_kept, scale, kept.pull, s)
+            spread += squared * find_pulls(out.x, out.excess, n_out, scale, out.pull, s)
+        loss = 1.0 - margin
+        find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
+        for s in range(n_steps):
+            c, direction = unsigned(steps.of[s]), steps.direction[s]
+            step, growth = direction / spread, direction * direction / (gamma * scale)
+            steps.step[s] = step
+            bias[c, 0] += loss * step * constant / (1.0 + bias[c, 1] * scale)
+            bias[c, 1] = storable(bias[c, 1] + constant * constant * growth)
+            for i in range(n_kept):
+                slot = unsigned(kept.at[i])
+                weight[slot, c] += loss * step * kept.pull[s, i]
+                excess[slot, c] = storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth)
+            learn_outsiders(
+                out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out, scale, growth, step, shadows, s
+            )
+            scatter_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+        if shadows or decays:
+            for i in range(n_kept):
+                slot = unsigned(kept.at[i])
+                fresh[slot] = key_of(weight, excess, slot, scale, shadows)
+                if decays or fresh[slot] < key[slot]:
+                    key[slot] = fresh[slot]
+                    update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
+        highest = 0.0
+        for i in range(n_out):
+            cells[unsigned(out.at[i]), BOUND] = out.bound[i]
+            highest = max(highest, out.bound[i])
+        if decays or highest > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
+            compare_outsiders(state, ids, curve, out, n_out, steps, n_steps, scale, shadows, decays)
+    state.scale[0] = scale
+
+
+class Part(NamedTuple):
+    """The kept features of a row, or the others, one after the other; where there are two axes, per class that steps.
+
+    Apart from the state, so that the loops over them are vectorised.
+    """
+
+    at: I64  # slots, or positions
+    x: F64
+    excess: F32
+    pull: F64  # S x
+    weight: F32  # this and what follows is of outsiders alone: shadow weights,
+    loss: F64  # what the loss would have been with this feature,
+    bound: F64  # the first entries of their cells
+
+
+class Steps(NamedTuple):
+    """The classes that step."""
+
+    of: I64  # which they are
+    direction: F64
+    step: F64  # direction times beta
 
 
 @kernel
-def key_of(weights: F64, row: int, precisions: F32, at: int, shadows: bool, scale: float) -> float:
+def start_part(longest: int, most_steps: int) -> Part:
+    shape = most_steps, longest
+    return Part(
+        np.empty(longest, np.int64),
+        np.empty(longest),
+        np.empty(shape, np.float32),
+        np.empty(shape),
+        np.empty(shape, np.float32),
+        np.empty(longest),
+        np.empty(longest),
+    )
+
+
+@inlined
+def has_shadows(cells: F32, n_classes: int) -> bool:
+    return bool(cells.shape[1] > 1 + n_classes)
+
+
+@inlined
+def column_of(c: int, shadows: bool) -> int:
+    """Where the precision of a class is in ``cells``; its weight, if there is one, is next to it."""
+    return unsigned(1) + (c + c if shadows else c)
+
+
+# ---- the score
+
+
+@inlined
+def add_scores(weight: F64, slot: int, x: float, scores: F64) -> None:
+    for c in range(unsigned(scores.size)):
+        scores[c] += weight[slot, c] * x
+
+
+@inlined
+def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
+    for c in range(weight.shape[1]):
+        sums[bucket, c] += weight[slot, c] * x
+
+
+# ---- the step
+
+
+@inlined
+def list_steps(directions: F64, of: I64, direction: F64) -> int:
+    """How many classes step, and which."""
+    count = unsigned(0)
+    for c in range(directions.size):
+        if directions[c] != 0.0:
+            of[count] = c
+            direction[count] = directions[c]
+            count += unsigned(1)
+    return count
+
+
+@inlined
+def gather_members(table: F32, c: int, at: I64, count: int, excess: F32, s: int) -> None:
+    for i in range(count):
+        excess[s, i] = table[unsigned(at[i]), c]
+
+
+@inlined
+def gather_outsiders(
+    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+) -> None:
+    column = column_of(c, shadows)
+    for i in range(count):
+        position = unsigned(at[i])
+        excess[s, i] = cells[position, column]
+        if shadows:
+            weight[s, i] = cells[position, column + unsigned(1)]
+
+
+@inlined
+def scatter_outsiders(
+    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+) -> None:
+    column = column_of(c, shadows)
+    for i in range(count):
+        position = unsigned(at[i])
+        cells[position, column] = excess[s, i]
+        if shadows:
+            cells[position, column + unsigned(1)] = weight[s, i]
+
+
+@summing
+def find_pulls(x: F64, excess: F32, count: int, scale: float, pull: F64, s: int) -> float:
+    """S x of some features in ``pull``, for one class; and the sum of S x^2."""
+    spread = 0.0
+    for i in range(count):
+        variance = 1.0 / (1.0 + excess[s, i] * scale)
+        pull[s, i] = variance * x[i]
+        spread += variance * x[i] * x[i]
+    return spread
+
+
+@kernel
+def find_losses(
+    x: F64, weight: F32, direction: F64, n_steps: int, count: int, loss: float, shadows: bool, losses: F64
+) -> None:
+    """The loss of the row as it would be with each of its outsiders: max(0, 1 - m - sum_c a_c mu_cj x_j)."""
+    for i in range(count):
+        losses[i] = loss
+    if shadows:
+        for s in range(n_steps):
+            for i in range(count):
+                losses[i] -= direction[s] * weight[s, i] * x[i]
+        for i in range(count):
+            losses[i] = max(0.0, losses[i])
+
+
+@kernel
+def learn_outsiders(
+    x: F64,
+    excess: F32,
+    weight: F32,
+    pull: F64,
+    loss: F64,
+    bound: F64,
+    count: int,
+    scale: float,
+    growth: float,
+    step: float,
+    shadows: bool,
+    s: int,
+) -> None:
+    """What a row does to the precisions and shadow weights of its outsiders in one class, and so to their bounds."""
+    for i in range(count):
+        mu = np.float64(weight[s, i]) if shadows else 0.0
+        before = part_of_key(mu, excess[s, i], scale, shadows)
+        excess[s, i] = storable(excess[s, i] + x[i] * x[i] * growth)
+        if shadows:
+            weight[s, i] = bounded(mu + loss[i] * step * pull[s, i])
+            mu = np.float64(weight[s, i])
+        total = (bound[i] + part_of_key(mu, excess[s, i], scale, shadows)) * ROUNDING - before
+        bound[i] = total if total > SMALLEST else SMALLEST
+
+
+# ---- the key
+
+
+@inlined
+def part_of_key(mu: float, excess: float, scale: float, shadows: bool) -> float:
+    """What a class adds to the bound of a feature: mu^2 / S; or 1 - S, of which 0 is the start.
+
+    Neither grows as precision decays: so a bound stays one.
+    """
+    precise = excess * scale
+    return mu * mu * (1.0 + precise) if shadows else precise / (1.0 + precise)
+
+
+@summing
+def key_of(weight: F64, excess: F32, row: int, scale: float, shadows: bool) -> float:
     """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
 
     Dividing by the scale keeps keys of different ages comparable when precision decays.
     """
     total = 0.0
-    for c in range(weights.shape[1]):
-        if shadows:
-            total += weights[row, c] * weights[row, c] * (1.0 / scale + precisions[at, c])
-        else:
-            total -= 1.0 / (1.0 + precisions[at, c] * scale)
-    return float(np.sqrt(total)) if shadows else total
+    if shadows:
+        start = 1.0 / scale
+        for c in range(unsigned(weight.shape[1])):
+            total += weight[row, c] * weight[row, c] * (start + excess[row, c])
+        return float(np.sqrt(total))
+    for c in range(unsigned(weight.shape[1])):
+        total -= 1.0 / (1.0 + excess[row, c] * scale)
+    return total
+
+
+@inlined
+def sum_of_key(key: float, n_classes: int, scale: float, shadows: bool) -> float:
+    """The ``sum_c part_of_key`` of a key."""
+    return key * key * scale if shadows else n_classes + key
+
+
+@inlined
+def limit_of(heap: I32, key: F64, kept: int, n_classes: int, scale: float, shadows: bool) -> float:
+    """What the bound of an outsider must be above if it is to enter."""
+    if kept < key.size:
+        return -1.0
+    lost = 0.0 if shadows else n_classes * n_classes * 2.0**-52  # in a sum of confidences that are all near 1
+    return sum_of_key(key[heap[0]], n_classes, scale, shadows) - lost
+
+
+# ---- entering and leaving
 
 
 @kernel
-def freshen_root(state: SecondOrderState, shadows: bool, scale: float) -> None:
+def compare_outsiders(
+    state: SecondOrderState,
+    ids: I64,
+    curve: Curve | None,
+    out: Part,
+    n_out: int,
+    steps: Steps,
+    n_steps: int,
+    scale: float,
+    shadows: bool,
+    decays: bool,
+) -> None:
+    """Let every outsider of the row, in order, take a free slot, or the root's if its own key is larger."""
+    heap, key, counts, n_classes = state.heap, state.key, state.counts, state.weight.shape[1]
+    weight, excess = np.empty((1, n_classes)), np.empty((1, n_classes), np.float32)
+    changed = decays
+    for i in range(n_out):
+        if changed:
+            freshen_root(state, scale, shadows)
+            changed = False
+        if not out.bound[i] > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
+            continue
+        position = out.at[i]
+        for c in range(n_classes):
+            column = column_of(unsigned(c), shadows)
+            excess[0, c] = state.cells[position, column]
+            weight[0, c] = state.cells[position, column + unsigned(1)] if shadows else 0.0
+        own = key_of(weight, excess, 0, scale, shadows)
+        total = sum_of_key(own, n_classes, scale, shadows) * ROUNDING
+        state.cells[position, BOUND] = total if total > SMALLEST else SMALLEST
+        if slot_for(heap, key, counts[KEPT], own) == NO_SLOT:
+            continue
+        freshen_root(state, scale, shadows)
+        slot = slot_for(heap, key, counts[KEPT], own)
+        if slot != NO_SLOT:
+            if not shadows:
+                for s in range(n_steps):
+                    weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
+            insert_outsider(state, ids, slot, position, own, weight, excess, shadows)
+            changed = decays
+            if curve is not None:
+                curve.bucket[slot] = curve.grid.size - 1
+
+
+@kernel
+def freshen_root(state: SecondOrderState, scale: float, shadows: bool) -> None:
     """Bring bounds up to date until that of the root is, which then has the smallest key of all.
 
     Confidence is brought up to date itself: it may have decayed since its feature was last seen.
@@ -194,7 +433,7 @@ def freshen_root(state: SecondOrderState, shadows: bool, scale: float) -> None:
     while state.counts[KEPT] == state.key.size:  # while there is room nobody must go
         root = state.heap[0]
         if not shadows:
-            state.fresh[root] = key_of(state.weight, root, state.excess, root, False, scale)
+            state.fresh[root] = key_of(state.weight, state.excess, root, scale, False)
         if state.fresh[root] == state.key[root]:
             break
         state.key[root] = state.fresh[root]
@@ -203,33 +442,36 @@ def freshen_root(state: SecondOrderState, shadows: bool, scale: float) -> None:
 
 @kernel
 def insert_outsider(
-    state: SecondOrderState, ids: I64, slot: int, position: int, key: float, weights: F64, row: int, shadows: bool
+    state: SecondOrderState, ids: I64, slot: int, position: int, key: float, weight: F64, excess: F32, shadows: bool
 ) -> None:
     """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
-    cells, n_classes = state.cells, weights.shape[1]
+    cells = state.cells
     if slot < state.counts[KEPT]:
-        for c in range(n_classes):
-            cells[state.member[slot], c] = state.excess[slot, c]
+        leaving = state.member[slot]
+        cells[leaving, BOUND] = np.inf
+        for c in range(weight.shape[1]):
+            column = column_of(unsigned(c), shadows)
+            cells[leaving, column] = state.excess[slot, c]
             if shadows:
-                cells[state.member[slot], n_classes + c] = bounded(state.weight[slot, c])
-    for c in range(n_classes):
-        state.weight[slot, c] = weights[row, c]
-        state.excess[slot, c] = cells[position, c]
-    cells.view(np.int32)[position, 0] = -1 - slot
+                cells[leaving, column + unsigned(1)] = bounded(state.weight[slot, c])
+    for c in range(weight.shape[1]):
+        state.weight[slot, c] = weight[0, c]
+        state.excess[slot, c] = excess[0, c]
+    cells.view(np.int32)[position, BOUND] = -1 - slot
     state.fresh[slot] = key
     members = state.heap, state.heap_position, state.key, state.member, state.member_id, state.counts
     insert(*members, slot, position, ids, key)
 
 
 @kernel
-def rescale(state: SecondOrderState, shadows: bool) -> None:
+def rescale(state: SecondOrderState, scale: float, shadows: bool) -> None:
     """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
-    scale = state.scale[0]
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):
-        if flags[position, 0] >= 0:
+        if flags[position, BOUND] > 0:
             for c in range(state.weight.shape[1]):
-                state.cells[position, c] = state.cells[position, c] * scale
+                column = column_of(unsigned(c), shadows)
+                state.cells[position, column] = state.cells[position, column] * scale
     for slot in range(state.counts[KEPT]):
         for c in range(state.weight.shape[1]):
             state.excess[slot, c] = state.excess[slot, c] * scale
@@ -238,6 +480,5 @@ def rescale(state: SecondOrderState, shadows: bool) -> None:
             state.fresh[slot] *= np.sqrt(scale)
     for c in range(state.weight.shape[1]):
         state.bias[c, 1] *= scale
-    state.scale[0] = 1.0
     # keys that have become too small are equal now
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

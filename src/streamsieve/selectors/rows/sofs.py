@@ -160,6 +160,14 @@ class SOFSLearner(MergingLearner[SofsState]):
             return 0.0
         return self._share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
 
+    @property
+    def _per_class(self) -> int:
+        """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
+        return 2 if self.criterion == "snr" else 1
+
+    def _cell_width(self, n_vectors: int) -> int:
+        return self._per_class * n_vectors + (0 if n_vectors == 1 else 1)
+
     def _start(self, budget: int, n_classes: int) -> SofsState:
         n_vectors = 1 if n_classes == 2 else n_classes
         common: dict[str, NDArray[Any]] = {
@@ -182,7 +190,7 @@ class SOFSLearner(MergingLearner[SofsState]):
         kind = SignalState if n_vectors == 1 else SecondOrderState
         shape = budget if n_vectors == 1 else (budget, n_vectors)
         return kind(
-            cells=np.zeros((0, n_vectors * (2 if self.criterion == "snr" else 1)), np.float32),
+            cells=np.zeros((0, self._cell_width(n_vectors)), np.float32),
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
@@ -238,17 +246,21 @@ class SOFSLearner(MergingLearner[SofsState]):
         kept = slots >= 0
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
         cells[kept] = 0.0
-        excess = cells[:, :n_vectors].astype(np.float64)
-        weight = cells[:, n_vectors:].astype(np.float64) if self.criterion == "snr" else np.zeros_like(excess)
+        per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(-1, n_vectors, self._per_class)
+        excess = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.criterion == "snr" else np.zeros_like(excess)
         excess[kept] = state.excess.reshape(-1, n_vectors)[slots[kept]]
         weight[kept] = state.weight.reshape(-1, n_vectors)[slots[kept]]
         return Estimates(np.minimum(excess, LARGEST), weight)
 
     def _cells(self, estimates: Estimates) -> NDArray[Any]:
         excess = as_stored(estimates.excess)
+        cells = excess
         if self.criterion == "snr":
-            return np.hstack([excess, estimates.weight.astype(np.float32)])
-        return excess if excess.shape[1] > 1 else excess[:, 0].view(np.int32)
+            cells = np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(len(excess), -1)
+        if excess.shape[1] > 1:
+            return with_bounds(cells)
+        return cells if self.criterion == "snr" else cells[:, 0].view(np.int32)
 
     def _keys(self, estimates: Estimates) -> NDArray[np.float64]:
         excess = as_stored(estimates.excess).astype(np.float64)
@@ -307,7 +319,7 @@ class SOFSLearner(MergingLearner[SofsState]):
                 **common,
             }
         return {
-            "cells": Field(np.float32, ("features", n_vectors * (2 if self.criterion == "snr" else 1)), finite=False),
+            "cells": Field(np.float32, ("features", self._cell_width(n_vectors)), finite=False),
             "key": Field(np.float64, ("budget",), finite=False),
             "fresh": Field(np.float64, ("budget",), finite=False),
             "heap": Field(np.int32, ("budget",), 0, "budget"),
@@ -335,6 +347,11 @@ class SOFSLearner(MergingLearner[SofsState]):
 def flags_of(state: SofsState) -> NDArray[np.int32]:
     """What every feature has where the slot of a kept one would be named."""
     return state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
+
+
+def with_bounds(cells: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What cells of many classes hold after their bounds, with bounds that are not known yet."""
+    return np.hstack([np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))[:, None], cells])
 
 
 def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
