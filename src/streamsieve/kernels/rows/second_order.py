@@ -85,6 +85,7 @@ def second_order_update(
     kept = start_part(longest_row(indptr), most_steps)
     out = start_part(longest_row(indptr), most_steps)
     scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    newcomer = Newcomer(np.empty((1, n_classes)), np.empty((1, n_classes), np.float32))
     steps = Steps(np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes))
     scale = state.scale[0]
     for row in range(rows.codes.size):
@@ -166,7 +167,7 @@ def second_order_update(
             cells[unsigned(out.at[i]), BOUND] = out.bound[i]
             highest = max(highest, out.bound[i])
         if decays or highest > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
-            compare_outsiders(state, ids, curve, out, n_out, steps, n_steps, scale, shadows, decays)
+            compare_outsiders(state, ids, curve, out, n_out, steps, n_steps, newcomer, scale, shadows, decays)
     state.scale[0] = scale
 
 
@@ -183,6 +184,13 @@ class Part(NamedTuple):
     weight: F32  # this and what follows is of outsiders alone: shadow weights,
     loss: F64  # what the loss would have been with this feature,
     bound: F64  # the first entries of their cells
+
+
+class Newcomer(NamedTuple):
+    """An outsider as a slot would have it; 1 x C."""
+
+    weight: F64
+    excess: F32
 
 
 class Steps(NamedTuple):
@@ -229,8 +237,9 @@ def add_scores(weight: F64, slot: int, x: float, scores: F64) -> None:
 
 @inlined
 def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
-    for c in range(weight.shape[1]):
-        sums[bucket, c] += weight[slot, c] * x
+    row = unsigned(bucket)
+    for c in range(unsigned(weight.shape[1])):
+        sums[row, c] += weight[slot, c] * x
 
 
 # ---- the step
@@ -388,79 +397,96 @@ def compare_outsiders(
     n_out: int,
     steps: Steps,
     n_steps: int,
+    newcomer: Newcomer,
     scale: float,
     shadows: bool,
     decays: bool,
 ) -> None:
     """Let every outsider of the row, in order, take a free slot, or the root's if its own key is larger."""
-    heap, key, counts, n_classes = state.heap, state.key, state.counts, state.weight.shape[1]
-    weight, excess = np.empty((1, n_classes)), np.empty((1, n_classes), np.float32)
+    cells, weight, excess, fresh, counts = state.cells, state.weight, state.excess, state.fresh, state.counts
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member, member_id = state.member, state.member_id
+    flags, n_classes = cells.view(np.int32), weight.shape[1]
+    new_weight, new_excess = newcomer.weight, newcomer.excess
     changed = decays
     for i in range(n_out):
         if changed:
-            freshen_root(state, scale, shadows)
+            freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
             changed = False
         if not out.bound[i] > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
             continue
-        position = out.at[i]
-        for c in range(n_classes):
-            column = column_of(unsigned(c), shadows)
-            excess[0, c] = state.cells[position, column]
-            weight[0, c] = state.cells[position, column + unsigned(1)] if shadows else 0.0
-        own = key_of(weight, excess, 0, scale, shadows)
+        position = unsigned(out.at[i])
+        copy_cell(cells, position, shadows, new_weight, new_excess)
+        own = key_of(new_weight, new_excess, 0, scale, shadows)
         total = sum_of_key(own, n_classes, scale, shadows) * ROUNDING
-        state.cells[position, BOUND] = total if total > SMALLEST else SMALLEST
+        cells[position, BOUND] = total if total > SMALLEST else SMALLEST
         if slot_for(heap, key, counts[KEPT], own) == NO_SLOT:
             continue
-        freshen_root(state, scale, shadows)
+        freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
         slot = slot_for(heap, key, counts[KEPT], own)
-        if slot != NO_SLOT:
-            if not shadows:
-                for s in range(n_steps):
-                    weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
-            insert_outsider(state, ids, slot, position, own, weight, excess, shadows)
-            changed = decays
-            if curve is not None:
-                curve.bucket[slot] = curve.grid.size - 1
+        if slot == NO_SLOT:
+            continue
+        if slot < counts[KEPT]:
+            fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
+        if not shadows:
+            for s in range(n_steps):
+                new_weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
+        for c in range(n_classes):
+            weight[slot, c] = new_weight[0, c]
+            excess[slot, c] = new_excess[0, c]
+        flags[position, BOUND] = -1 - slot
+        fresh[slot] = own
+        insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, own)
+        changed = decays
+        if curve is not None:
+            curve.bucket[slot] = curve.grid.size - 1
 
 
-@kernel
-def freshen_root(state: SecondOrderState, scale: float, shadows: bool) -> None:
+@inlined
+def copy_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32) -> None:
+    """What an outsider knows, as a slot would have it."""
+    for c in range(unsigned(weight.shape[1])):
+        column = column_of(c, shadows)
+        excess[0, c] = cells[position, column]
+        weight[0, c] = cells[position, column + unsigned(1)] if shadows else 0.0
+
+
+@inlined
+def fill_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32, slot: int) -> None:
+    """What a member knows, as an outsider has it; its bound is found when it is needed."""
+    cells[position, BOUND] = np.inf
+    for c in range(unsigned(weight.shape[1])):
+        column = column_of(c, shadows)
+        cells[position, column] = excess[slot, c]
+        if shadows:
+            cells[position, column + unsigned(1)] = bounded(weight[slot, c])
+
+
+@inlined
+def freshen_root(
+    heap: I32,
+    heap_position: I32,
+    key: F64,
+    fresh: F64,
+    member_id: I64,
+    kept: int,
+    weight: F64,
+    excess: F32,
+    scale: float,
+    shadows: bool,
+) -> None:
     """Bring bounds up to date until that of the root is, which then has the smallest key of all.
 
     Confidence is brought up to date itself: it may have decayed since its feature was last seen.
     """
-    while state.counts[KEPT] == state.key.size:  # while there is room nobody must go
-        root = state.heap[0]
+    while kept == key.size:  # while there is room nobody must go
+        root = heap[0]
         if not shadows:
-            state.fresh[root] = key_of(state.weight, state.excess, root, scale, False)
-        if state.fresh[root] == state.key[root]:
+            fresh[root] = key_of(weight, excess, root, scale, False)
+        if fresh[root] == key[root]:
             break
-        state.key[root] = state.fresh[root]
-        update_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT], root)
-
-
-@kernel
-def insert_outsider(
-    state: SecondOrderState, ids: I64, slot: int, position: int, key: float, weight: F64, excess: F32, shadows: bool
-) -> None:
-    """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
-    cells = state.cells
-    if slot < state.counts[KEPT]:
-        leaving = state.member[slot]
-        cells[leaving, BOUND] = np.inf
-        for c in range(weight.shape[1]):
-            column = column_of(unsigned(c), shadows)
-            cells[leaving, column] = state.excess[slot, c]
-            if shadows:
-                cells[leaving, column + unsigned(1)] = bounded(state.weight[slot, c])
-    for c in range(weight.shape[1]):
-        state.weight[slot, c] = weight[0, c]
-        state.excess[slot, c] = excess[0, c]
-    cells.view(np.int32)[position, BOUND] = -1 - slot
-    state.fresh[slot] = key
-    members = state.heap, state.heap_position, state.key, state.member, state.member_id, state.counts
-    insert(*members, slot, position, ids, key)
+        key[root] = fresh[root]
+        update_heap(heap, heap_position, key, member_id, kept, root)
 
 
 @kernel
