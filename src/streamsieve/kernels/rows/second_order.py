@@ -6,17 +6,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inlined, kernel, summing
+from ..jit import inlined, kernel
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
-from .confidence import SMALLEST_SCALE, bounded, storable
+from .class_steps import (
+    BOUND,
+    add_scores,
+    add_to_curve,
+    column_of,
+    copy_cell,
+    fill_cell,
+    find_losses,
+    find_pulls,
+    gather_members,
+    gather_outsiders,
+    has_shadows,
+    key_of,
+    learn_outsiders,
+    limit_of,
+    list_steps,
+    rounded_up,
+    scatter_outsiders,
+    spread_of,
+    sum_of_key,
+)
+from .confidence import SMALLEST_SCALE, storable
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
-
-BOUND = 0  # column of ``cells``; the classes come after it
-ROUNDING = 1.0 + 2.0**-22  # a sum times this is still no less when it has been rounded to float32,
-SMALLEST = 1e-37  # or when it is 0 there
 
 
 class SecondOrderState(NamedTuple):
@@ -136,9 +153,11 @@ def second_order_update(
             c, squared = unsigned(steps.of[s]), steps.direction[s] * steps.direction[s]
             gather_members(excess, c, kept.at, n_kept, kept.excess, s)
             gather_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+            find_pulls(kept.x, kept.excess, n_kept, scale, kept.pull, s)
+            find_pulls(out.x, out.excess, n_out, scale, out.pull, s)
             spread += squared * constant * constant / (1.0 + bias[c, 1] * scale)
-            spread += squared * find_pulls(kept.x, kept.excess, n_kept, scale, kept.pull, s)
-            spread += squared * find_pulls(out.x, out.excess, n_out, scale, out.pull, s)
+            spread += squared * spread_of(kept.x, kept.pull, n_kept, s)
+            spread += squared * spread_of(out.x, out.pull, n_out, s)
         loss = 1.0 - margin
         find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
         for s in range(n_steps):
@@ -215,179 +234,6 @@ def start_part(longest: int, most_steps: int) -> Part:
     )
 
 
-@inlined
-def has_shadows(cells: F32, n_classes: int) -> bool:
-    return bool(cells.shape[1] > 1 + n_classes)
-
-
-@inlined
-def column_of(c: int, shadows: bool) -> int:
-    """Where the precision of a class is in ``cells``; its weight, if there is one, is next to it."""
-    return unsigned(1) + (c + c if shadows else c)
-
-
-# ---- the score
-
-
-@inlined
-def add_scores(weight: F64, slot: int, x: float, scores: F64) -> None:
-    for c in range(unsigned(scores.size)):
-        scores[c] += weight[slot, c] * x
-
-
-@inlined
-def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
-    row = unsigned(bucket)
-    for c in range(unsigned(weight.shape[1])):
-        sums[row, c] += weight[slot, c] * x
-
-
-# ---- the step
-
-
-@inlined
-def list_steps(directions: F64, of: I64, direction: F64) -> int:
-    """How many classes step, and which."""
-    count = unsigned(0)
-    for c in range(directions.size):
-        if directions[c] != 0.0:
-            of[count] = c
-            direction[count] = directions[c]
-            count += unsigned(1)
-    return count
-
-
-@inlined
-def gather_members(table: F32, c: int, at: I64, count: int, excess: F32, s: int) -> None:
-    for i in range(count):
-        excess[s, i] = table[unsigned(at[i]), c]
-
-
-@inlined
-def gather_outsiders(
-    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
-) -> None:
-    column = column_of(c, shadows)
-    for i in range(count):
-        position = unsigned(at[i])
-        excess[s, i] = cells[position, column]
-        if shadows:
-            weight[s, i] = cells[position, column + unsigned(1)]
-
-
-@inlined
-def scatter_outsiders(
-    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
-) -> None:
-    column = column_of(c, shadows)
-    for i in range(count):
-        position = unsigned(at[i])
-        cells[position, column] = excess[s, i]
-        if shadows:
-            cells[position, column + unsigned(1)] = weight[s, i]
-
-
-@summing
-def find_pulls(x: F64, excess: F32, count: int, scale: float, pull: F64, s: int) -> float:
-    """S x of some features in ``pull``, for one class; and the sum of S x^2."""
-    spread = 0.0
-    for i in range(count):
-        variance = 1.0 / (1.0 + excess[s, i] * scale)
-        pull[s, i] = variance * x[i]
-        spread += variance * x[i] * x[i]
-    return spread
-
-
-@kernel
-def find_losses(
-    x: F64, weight: F32, direction: F64, n_steps: int, count: int, loss: float, shadows: bool, losses: F64
-) -> None:
-    """The loss of the row as it would be with each of its outsiders: max(0, 1 - m - sum_c a_c mu_cj x_j)."""
-    for i in range(count):
-        losses[i] = loss
-    if shadows:
-        for s in range(n_steps):
-            for i in range(count):
-                losses[i] -= direction[s] * weight[s, i] * x[i]
-        for i in range(count):
-            losses[i] = max(0.0, losses[i])
-
-
-@kernel
-def learn_outsiders(
-    x: F64,
-    excess: F32,
-    weight: F32,
-    pull: F64,
-    loss: F64,
-    bound: F64,
-    count: int,
-    scale: float,
-    growth: float,
-    step: float,
-    shadows: bool,
-    s: int,
-) -> None:
-    """What a row does to the precisions and shadow weights of its outsiders in one class, and so to their bounds."""
-    for i in range(count):
-        mu = np.float64(weight[s, i]) if shadows else 0.0
-        before = part_of_key(mu, excess[s, i], scale, shadows)
-        excess[s, i] = storable(excess[s, i] + x[i] * x[i] * growth)
-        if shadows:
-            weight[s, i] = bounded(mu + loss[i] * step * pull[s, i])
-            mu = np.float64(weight[s, i])
-        total = (bound[i] + part_of_key(mu, excess[s, i], scale, shadows)) * ROUNDING - before
-        bound[i] = total if total > SMALLEST else SMALLEST
-
-
-# ---- the key
-
-
-@inlined
-def part_of_key(mu: float, excess: float, scale: float, shadows: bool) -> float:
-    """What a class adds to the bound of a feature: mu^2 / S; or 1 - S, of which 0 is the start.
-
-    Neither grows as precision decays: so a bound stays one.
-    """
-    precise = excess * scale
-    return mu * mu * (1.0 + precise) if shadows else precise / (1.0 + precise)
-
-
-@summing
-def key_of(weight: F64, excess: F32, row: int, scale: float, shadows: bool) -> float:
-    """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
-
-    Dividing by the scale keeps keys of different ages comparable when precision decays.
-    """
-    total = 0.0
-    if shadows:
-        start = 1.0 / scale
-        for c in range(unsigned(weight.shape[1])):
-            total += weight[row, c] * weight[row, c] * (start + excess[row, c])
-        return float(np.sqrt(total))
-    for c in range(unsigned(weight.shape[1])):
-        total -= 1.0 / (1.0 + excess[row, c] * scale)
-    return total
-
-
-@inlined
-def sum_of_key(key: float, n_classes: int, scale: float, shadows: bool) -> float:
-    """The ``sum_c part_of_key`` of a key."""
-    return key * key * scale if shadows else n_classes + key
-
-
-@inlined
-def limit_of(heap: I32, key: F64, kept: int, n_classes: int, scale: float, shadows: bool) -> float:
-    """What the bound of an outsider must be above if it is to enter."""
-    if kept < key.size:
-        return -1.0
-    lost = 0.0 if shadows else n_classes * n_classes * 2.0**-52  # in a sum of confidences that are all near 1
-    return sum_of_key(key[heap[0]], n_classes, scale, shadows) - lost
-
-
-# ---- entering and leaving
-
-
 @kernel
 def compare_outsiders(
     state: SecondOrderState,
@@ -417,9 +263,8 @@ def compare_outsiders(
             continue
         position = unsigned(out.at[i])
         copy_cell(cells, position, shadows, new_weight, new_excess)
-        own = key_of(new_weight, new_excess, 0, scale, shadows)
-        total = sum_of_key(own, n_classes, scale, shadows) * ROUNDING
-        cells[position, BOUND] = total if total > SMALLEST else SMALLEST
+        own = key_of(new_weight, new_excess, unsigned(0), scale, shadows)
+        cells[position, BOUND] = rounded_up(sum_of_key(own, n_classes, scale, shadows), 0.0)
         if slot_for(heap, key, counts[KEPT], own) == NO_SLOT:
             continue
         freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
@@ -443,26 +288,6 @@ def compare_outsiders(
 
 
 @inlined
-def copy_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32) -> None:
-    """What an outsider knows, as a slot would have it."""
-    for c in range(unsigned(weight.shape[1])):
-        column = column_of(c, shadows)
-        excess[0, c] = cells[position, column]
-        weight[0, c] = cells[position, column + unsigned(1)] if shadows else 0.0
-
-
-@inlined
-def fill_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32, slot: int) -> None:
-    """What a member knows, as an outsider has it; its bound is found when it is needed."""
-    cells[position, BOUND] = np.inf
-    for c in range(unsigned(weight.shape[1])):
-        column = column_of(c, shadows)
-        cells[position, column] = excess[slot, c]
-        if shadows:
-            cells[position, column + unsigned(1)] = bounded(weight[slot, c])
-
-
-@inlined
 def freshen_root(
     heap: I32,
     heap_position: I32,
@@ -482,7 +307,7 @@ def freshen_root(
     while kept == key.size:  # while there is room nobody must go
         root = heap[0]
         if not shadows:
-            fresh[root] = key_of(weight, excess, root, scale, False)
+            fresh[root] = key_of(weight, excess, unsigned(root), scale, shadows)
         if fresh[root] == key[root]:
             break
         key[root] = fresh[root]

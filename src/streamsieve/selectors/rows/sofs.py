@@ -246,7 +246,8 @@ class SOFSLearner(MergingLearner[SofsState]):
         kept = slots >= 0
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
         cells[kept] = 0.0
-        per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(-1, n_vectors, self._per_class)
+        shape = len(cells), n_vectors, self._per_class
+        per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(shape)
         excess = per_class[:, :, 0]
         weight = per_class[:, :, 1] if self.criterion == "snr" else np.zeros_like(excess)
         excess[kept] = state.excess.reshape(-1, n_vectors)[slots[kept]]
@@ -257,7 +258,8 @@ class SOFSLearner(MergingLearner[SofsState]):
         excess = as_stored(estimates.excess)
         cells = excess
         if self.criterion == "snr":
-            cells = np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(len(excess), -1)
+            both = np.stack([excess, estimates.weight.astype(np.float32)], axis=2)
+            cells = both.reshape(len(excess), 2 * excess.shape[1])
         if excess.shape[1] > 1:
             return with_bounds(cells)
         return cells if self.criterion == "snr" else cells[:, 0].view(np.int32)
