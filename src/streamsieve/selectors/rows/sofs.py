@@ -41,7 +41,7 @@ class SOFSLearner(MergingLearner[SofsState]):
     precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
     own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
     it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
-    ("snr"), times the number of classes if there are more than two.
+    ("snr"); with more than two classes that times their number, and 4 more.
 
     The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
     fit_intercept=False, class_weight=None``.
