@@ -118,20 +118,19 @@ def second_order_update(
             position = unsigned(indices[i])
             flag = flags[position, BOUND]
             x = values[i] * factor
-            if flag < 0:
-                slot = unsigned(-1 - flag)
-                squares += x * x
-                add_scores(weight, slot, x, scores)
-                if curve is not None:
-                    add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
-                kept.at[n_kept] = slot
-                kept.x[n_kept] = x
-                n_kept += unsigned(1)
-            else:
-                out.at[n_out] = position
-                out.x[n_out] = x
-                out.bound[n_out] = cells[position, BOUND]
-                n_out += unsigned(1)
+            kept.at[n_kept] = -1 - flag  # into both, since a branch would be mispredicted often
+            kept.x[n_kept] = x
+            out.at[n_out] = position
+            out.x[n_out] = x
+            out.bound[n_out] = cells[position, BOUND]
+            n_kept += unsigned(flag < 0)
+            n_out += unsigned(flag >= 0)
+        for i in range(n_kept):
+            slot, x = unsigned(kept.at[i]), kept.x[i]
+            squares += x * x
+            add_scores(weight, slot, x, scores)
+            if curve is not None:
+                add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
         constant = rows.constants[row]
         if shadows:
             kept_squares[0] = kept_squares[0] * decay + squares
