@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock, dense_block
+from streamsieve.kernels.rows.second_order import SecondOrderState
 from streamsieve.model import Model
 from streamsieve.registry import METHODS, learner_class, merge_models
 from streamsieve.selectors.rows import merging
@@ -95,6 +96,9 @@ def contents(learner: Any) -> dict[str, Any]:
             weight[j] = np.atleast_1d(state.weight[-1 - flag]).tolist()
         else:
             numbers = (entries.view(np.float32) if entries.dtype == np.int32 else entries).tolist()
+            if isinstance(state, SecondOrderState):  # a bound, then class by class
+                per_class = (len(numbers) - 1) // n_vectors
+                numbers = numbers[1::per_class] + (numbers[2::2] if per_class == 2 else [])
             excess, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
         precision[j] = [1.0 + e * scale for e in excess]
     precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
