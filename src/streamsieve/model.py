@@ -32,7 +32,7 @@ from .version import __version__
 FORMAT = 2
 READABLE = (1, FORMAT)
 HEADER = "header.json"
-ARRAY_NAME = re.compile(r"[a-z][a-z_.]*")
+ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # before the arrays that hold a list of texts

@@ -18,9 +18,10 @@ from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
 from .base import RowLearner
+from .estimates import Estimates, Rule
 from .inputs import AUTO
 from .integrity import check_heap, check_members, check_positions, kept_count
-from .merging import Estimates, MergingLearner, Rule
+from .merging import MergingLearner
 
 CRITERIA = ("snr", "confidence")
 GAMMA_SHARE = {"snr": 0.3, "confidence": 1.0}  # of the mean squared length of rows: gamma="auto"
@@ -62,10 +63,9 @@ class SecondOrder(RowLearner[SofsState]):
     def _left_of_sums(self) -> float:
         return self._decay if self.criterion == "snr" else 1.0
 
-    def _constant(self) -> float:
-        state = self.memory.state
+    def _constant(self, state: SofsState) -> float:
         if self.criterion == "confidence" or isinstance(state, ConfidenceState):
-            return super()._constant()
+            return super()._constant(state)
         totals = self.memory.moments.totals
         if not totals[COUNTED]:
             return 0.0
@@ -227,10 +227,10 @@ class SecondOrder(RowLearner[SofsState]):
             **common,
         }
 
-    def _check_state(self, state: SofsState, sizes: dict[str, int]) -> None:
+    def _check_state(self, state: SofsState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
-        check_members(flags_of(state), -1, member, member_id, self.memory.addresses.ids)
+        check_members(flags_of(state), -1, member, member_id, ids)
         if isinstance(state, ConfidenceState):
             check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
