@@ -11,10 +11,12 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
+from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import rungs as rungs_module
 from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
 
 from .oracles import rungs as oracle
+from .paths import DATA
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. took")
 
@@ -290,6 +292,48 @@ def test_a_damaged_rung_is_refused() -> None:
         damaged.arrays[name] = np.full_like(damaged.arrays[name], value)
         with pytest.raises(ss.DataError, match="damaged"):
             ss.SOFS.from_model(damaged)
+
+
+def test_a_model_from_before_there_were_rungs_goes_on_without_them() -> None:
+    selector = ss.load(DATA / "models" / "sofs-auto.model")
+    width, before = selector.n_features_in_, selector.n_rows_
+    assert selector.memory.rungs is None
+    labels = selector.classes_
+    X, y = stream(300, width)
+    selector.partial_fit(X, labels[y])
+    assert selector.n_rows_ == before + 300
+    assert len(selector.selection()) == selector.n_features_selected_
+    again = ss.SOFS.from_model(selector.model())
+    assert again.curve_["accuracy"].tolist() == selector.curve_["accuracy"].tolist()
+
+
+# ---- merging
+
+
+@CRITERIA
+@CLASSES
+@pytest.mark.parametrize("forget", [None, 2000.0])
+def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_classes: int, forget: float | None) -> None:
+    X, y = stream(6600, 400, n_classes, filled=0.05)
+    form = {"criterion": criterion, "normalize": "l2", "curve": [2, 10, 50], "forget": forget}
+    base = ss.SOFS(100, **form).partial_fit(X[:600], y[:600], classes=range(n_classes))
+    parts = []
+    for start in (600, 2600):
+        part = ss.SOFS.from_model(base.model().copy())
+        parts.append(part.partial_fit(X[start : start + 2000], y[start : start + 2000]))
+    merged = ss.SOFS.from_model(merge_models(base.model(), [part.model() for part in parts]))
+    wrong = [one._known_curve().mistakes for one in (merged, base, *parts)]
+    assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
+    for rung in merged.memory.rungs.rungs:
+        ids, _, scores = merged._kept(rung.state)
+        assert ids.size == rung.budget
+        assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
+    merged.partial_fit(X[4600:], y[4600:])
+    after = merged._known_curve().mistakes - wrong[0]
+    straight = ss.SOFS(100, **form).partial_fit(X[:4600], y[:4600], classes=range(n_classes))
+    before = straight._known_curve().mistakes
+    straight.partial_fit(X[4600:], y[4600:])
+    assert (after < straight._known_curve().mistakes - before + 0.05 * 2000).all()
 
 
 def test_what_only_some_rows_have_is_looked_up_right(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_default_grid_is_1_2_5_and_ends_at_the_largest() -> None:
 
 
 def test_slots_are_ranked_at_powers_of_two_and_then_regularly() -> None:
-    assert [next_ranking(rows) for rows in (0, 1, 2, 3, 1000, 1024, 5000)] == [1, 2, 4, 4, 1024, 2048, 5120]
+    assert [next_ranking(rows) for rows in (0, 15, 16, 31, 1000, 1024, 5000)] == [16, 16, 32, 32, 1024, 2048, 5120]
 
 
 @pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS])

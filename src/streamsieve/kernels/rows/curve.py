@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..jit import kernel
 from ..types import F64, I32, I64
-from .batch import Rows, is_mistake
+from .batch import is_mistake
 
 
 class Curve(NamedTuple):
@@ -45,11 +45,10 @@ def count_squares(curve: Curve, start: float, number: float) -> None:
 
 
 @kernel
-def count_rows(curve: Curve, rows: Rows) -> None:
-    """Judge rows by the scores they had, where the grid has one number: that of all kept features."""
-    for row in range(rows.scores.shape[0]):
-        if rows.codes.size:
-            curve.mistakes[0] += is_mistake(rows.scores[row], rows.codes[row])
+def count_rows(mistakes: I64, errors: F64, scores: F64, codes: I64, numbers: F64) -> None:
+    """Judge rows by the scores they had, for a curve whose grid has one number: that of all kept features."""
+    for row in range(scores.shape[0]):
+        if codes.size:
+            mistakes[0] += is_mistake(scores[row], codes[row])
         else:
-            error = rows.numbers[row] - rows.scores[row, 0]
-            curve.errors[0] += error * error
+            errors[0] += (numbers[row] - scores[row, 0]) * (numbers[row] - scores[row, 0])

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..table import probe
-from ..types import I32, I64, U8, Bool, Floats, Ints
+from ..types import I32, I64, U8, Bool, Floats, Ints, unsigned
 from .batch import longest_row
 
 
@@ -28,13 +28,13 @@ def keep_known(
     found to be absent by that, without a branch.
     """
     found = np.empty(longest_row(indptr), np.int64)
-    mask = marks.size - 1
+    mask = unsigned(marks.size - 1)
     filled = 0
     for row in range(indptr.size - 1):
         n_found = 0
-        for i in range(indptr[row], indptr[row + 1]):
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
             found[n_found] = i
-            n_found += int(marks[indices[i] & mask])
+            n_found += int(marks[unsigned(indices[i]) & mask])
         for at in range(n_found):
             i = found[at]
             position = table[probe(table, ids, int(indices[i]))] - 1
@@ -56,13 +56,12 @@ def keep_allowed(
     kept_indices: Ints,
     kept_values: Floats,
 ) -> int:
-    """Copy the entries at positions that are allowed; how many there are."""
+    """Copy the entries at positions that are allowed; how many there are. All are written, those not allowed over."""
     filled = 0
     for row in range(indptr.size - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            if allowed[indices[i]]:
-                kept_indices[filled] = indices[i]
-                kept_values[filled] = values[i]
-                filled += 1
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            kept_indices[filled] = indices[i]
+            kept_values[filled] = values[i]
+            filled += int(allowed[unsigned(indices[i])])
         kept_indptr[row + 1] = filled
     return filled

@@ -23,6 +23,7 @@ STATE, CURVE = "state.", "curve."  # before the names of their arrays in a model
 
 LARGEST = 2000
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
+FIRST_RANKING = 16  # rows: before, hardly anything is known
 
 
 def default_grid(largest: int) -> NDArray[np.int64]:
@@ -54,7 +55,7 @@ def learn_counting(update: Update[S], state: S, ids: NDArray[np.int64], rows: Ro
     alone = curve is not None and curve.grid.size == 1
     update(state, ids, rows, None if alone else curve)
     if curve is not None and alone:
-        count_rows(curve, rows)
+        count_rows(curve.mistakes, curve.errors, rows.scores, rows.codes, rows.numbers)
 
 
 def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -70,7 +71,7 @@ def next_ranking(rows: int) -> int:
     """The first number of rows after ``rows`` at which slots are ranked anew."""
     if rows >= RANKED_EVERY:
         return (rows // RANKED_EVERY + 1) * RANKED_EVERY
-    return 1 << rows.bit_length()
+    return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
 def most_accurate(accuracy: NDArray[np.float64], rows: int) -> int:

@@ -131,7 +131,8 @@ class Rungs(Generic[S]):
         part = self._all(rows, width) if seen < OPEN_ROWS else self._known(rows)
         part = part._replace(scores=np.empty_like(rows.scores))
         for rung in reversed(self.rungs):
-            part = part if rung.allowed.all() else allowed_part(part, rung.allowed)
+            if seen >= OPEN_ROWS and not rung.allowed.all():
+                part = allowed_part(part, rung.allowed)
             learn_counting(update, rung.state, self.addresses.ids, part, rung.curve)
             if weights is not None and part.codes.size:
                 calibrate(part.scores, part.codes, weights, rung.calibration)

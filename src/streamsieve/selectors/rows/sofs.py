@@ -261,7 +261,7 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
     n_features_to_select : int, float or "auto", default=100
         The budget: how many features to keep. A float is a fraction of the width, where that is known beforehand.
         "auto" learns with the largest number of the curve's grid and takes the smallest that is within one standard
-        error of the best.
+        error of the best, with the features and weights of a learner of about that budget.
     gamma : "auto" or float, default="auto"
         AROW's regularisation: larger learns more slowly. It is a squared length; "auto" goes by the mean squared length
         of the rows so far.
@@ -282,7 +282,8 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
     forget : float, default=None
         A half-life in rows: precision decays, so that the selection can move when the data does.
     curve : bool or list of int, default=False
-        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``.
+        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``. Small learners beside
+        the main one answer for small numbers, as well as runs of their own would.
     n_epochs : int, default=1
         How often to go over the rows.
 

@@ -46,7 +46,7 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
     forget : float, default=None
         A half-life in rows: precision decays, so that the selection can move when the data does.
     curve : bool or list of int, default=False
-        Also measure the online R2 with fewer features, on a grid of numbers: ``curve_``.
+        Also measure the online R2 with fewer features, on a grid of numbers: ``curve_``, as in SOFS.
     n_epochs : int, default=1
         How often to go over the rows. With few rows more than one helps.
 
