@@ -1,12 +1,16 @@
 """Where the time goes: X1 from files and from memory to a selection, stage by stage; and X3, a billion features.
 
     python benchmarks/stages.py [--repeat N] [--x3] [--x3-text FILE]
+    python benchmarks/stages.py --classes FILE
 
 X1 of the SOFS paper (Wu, Hoi, Mei, Yu 2017; 100,000 rows, 30 M non-zeros, about 410 MB of text) is written to the
 system's folder for temporary files in three formats and kept there. Every measurement is made in a process of its own,
 after a first round that compiles the kernels and brings the files into the page cache. ``--x3`` adds X3 in full, which
 takes 4.2 GB of memory; ``--x3-text`` X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A
 run with ``--x3`` writes its section of docs/performance.md.
+
+``--classes`` is apart from all that: learning rows of many classes, say those of 20news.train.svm.xz, from memory,
+k = 500, in seconds of the processor; all of it and the kernel alone.
 """
 
 from __future__ import annotations
@@ -31,6 +35,14 @@ BUDGET = 100
 X3_PARAMS = {"criterion": "confidence", "normalize": "l2", "gamma": 4, "class_weight": None}
 X3_TEST = "synthetic:x3?rows=100000&seed=1"
 AS_GIVEN = {"normalize": False, "class_weight": None}  # what learning costs, without what comes before it
+OF_MANY_CLASSES: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "l2": {"normalize": "l2"},
+    "l2, uniform": {"normalize": "l2", "update": "uniform"},
+    "l2, half-life of 5,000 rows": {"normalize": "l2", "forget": 5000},
+    "l2, confidence": {"normalize": "l2", "criterion": "confidence"},
+    "defaults, with a curve": {"curve": True},
+}
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "SOFS confidence": ("sofs", {**AS_GIVEN, "criterion": "confidence"}),
     "SOFS snr": ("sofs", {**AS_GIVEN, "criterion": "snr"}),
@@ -121,21 +133,54 @@ def reading(path: Path, repeat: int) -> dict[str, float]:
         }
 
 
-def in_memory(features: int, repeat: int) -> dict[str, float]:
-    """Seconds to learn X1's rows from one block in memory; and those of the bare kernel."""
+def as_one_block(blocks: list[Any]) -> Any:
     from streamsieve.blocks import RowBlock
-    from streamsieve.kernels.rows.batch import Rows
-    from streamsieve.sources.synthetic import SyntheticSource
 
-    blocks = list(SyntheticSource("x1", features=features).row_blocks())
     lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
-    block = RowBlock(
+    return RowBlock(
         np.concatenate([[0], np.cumsum(lengths)]),
         np.concatenate([block.indices for block in blocks]),
         np.concatenate([block.values for block in blocks]),
         np.concatenate([block.y for block in blocks]),
-        features,
+        max(block.n_features for block in blocks),
     )
+
+
+def many_classes(path: Path, repeat: int) -> list[list[str]]:
+    """Per line of a table: seconds to learn the rows of a file from memory, those of the kernel, and its pace."""
+    import streamsieve as ss
+    from streamsieve.selectors.rows.sofs import SOFSLearner
+
+    class Timed(SOFSLearner):
+        seconds = 0.0
+
+        def _update(self, *args: Any) -> None:
+            start = time.process_time()
+            super()._update(*args)
+            self.seconds += time.process_time() - start
+
+    block = as_one_block(list(ss.open_source(path).row_blocks()))
+    classes = np.unique(block.y)
+
+    def learned(params: dict[str, Any]) -> tuple[float, float]:
+        start = time.process_time()
+        fresh = Timed(500, **params).start(block.n_features, classes).partial_fit_block(block)
+        return time.process_time() - start, fresh.seconds
+
+    lines = []
+    for name, params in OF_MANY_CLASSES.items():
+        learned(params)
+        total, kernel = (min(seconds) for seconds in zip(*(learned(params) for _ in range(repeat)), strict=True))
+        lines.append([name, f"{total:.3f}", f"{kernel:.3f}", f"{kernel / block.n_nonzero * 1e9:.0f}"])
+    return lines
+
+
+def in_memory(features: int, repeat: int) -> dict[str, float]:
+    """Seconds to learn X1's rows from one block in memory; and those of the bare kernel."""
+    from streamsieve.kernels.rows.batch import Rows
+    from streamsieve.sources.synthetic import SyntheticSource
+
+    block = as_one_block(list(SyntheticSource("x1", features=features).row_blocks()))
     cells, sums = np.zeros(features, np.float32), np.empty(block.n_rows)
 
     def bare() -> None:
@@ -259,7 +304,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--x3", action="store_true", help="also X3 in full")
     parser.add_argument("--x3-text", type=Path, metavar="FILE", help="also X3 from this text file")
+    parser.add_argument("--classes", type=Path, metavar="FILE", help="only rows of many classes, from this file")
     options = parser.parse_args()
+    if options.classes:
+        header = ("SOFS on " + options.classes.name, "seconds", "kernel", "kernel, ns per non-zero")
+        print(table(header, apart(many_classes, options.classes, options.repeat)))
+        return
     parts = []
     for make in (files_table, reading_table, learning_table):
         parts.append(make(options.repeat))

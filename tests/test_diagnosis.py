@@ -296,10 +296,10 @@ def test_data_in_which_there_is_nothing(method: str, tmp_path: Path) -> None:
 
 def test_auto_at_the_end_of_its_grid() -> None:
     X, y = many_weak(np.random.default_rng(0))
-    params = {"n_features_to_select": "auto", "curve": [5, 10, 20]}
+    params = {"n_features_to_select": "auto", "curve": [5, 10, 50]}
     learn = X[:2000], y[:2000]
     remark = remarks_on(learn, **params)[EDGE]
-    assert (remark.level, remark.advice) == ("warning", "try curve=[20, 40, 100]")
+    assert (remark.level, remark.advice) == ("warning", "try curve=[50, 100, 250]")
     _, further = followed(remark, "sofs", params)
     few, more = (fitted("sofs", values, learn) for values in (params, further))
     assert more.score(X[2000:], y[2000:]) > few.score(X[2000:], y[2000:]) + 0.03

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock, dense_block
+from streamsieve.kernels.rows.second_order import SecondOrderState
 from streamsieve.model import Model
 from streamsieve.registry import METHODS, learner_class, merge_models
 from streamsieve.selectors.rows import merging
@@ -95,6 +96,9 @@ def contents(learner: Any) -> dict[str, Any]:
             weight[j] = np.atleast_1d(state.weight[-1 - flag]).tolist()
         else:
             numbers = (entries.view(np.float32) if entries.dtype == np.int32 else entries).tolist()
+            if isinstance(state, SecondOrderState):  # a bound, then class by class
+                per_class = (len(numbers) - 1) // n_vectors
+                numbers = numbers[1::per_class] + (numbers[2::2] if per_class == 2 else [])
             excess, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
         precision[j] = [1.0 + e * scale for e in excess]
     precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
@@ -265,12 +269,12 @@ def test_a_curve_adds_up_and_is_ranked_anew() -> None:
     base = gone_on(started(SOFSLearner, n_features_to_select=6, curve=[1, 2, 4]), random_rows(25, 0))
     parts = [gone_on(base.model(), random_rows(40, seed)) for seed in (1, 2)]
     learner = merged(base.model(), parts)
-    curve, mistakes = learner.memory.curve, [one.memory.curve.mistakes for one in (base, *parts)]
-    assert curve.mistakes.tolist() == (mistakes[1] + mistakes[2] - mistakes[0]).tolist()
-    assert curve.mistakes[-1] == learner.mistakes_
-    ids, _, scores = learner._kept(learner.memory.state)
-    buckets = curve.bucket[np.lexsort((ids, -scores))]
-    assert buckets.tolist() == [0, 1, 2, 2, 3, 3]  # the best, the second, two more, two more
+    wrong = [one._known_curve().mistakes for one in (learner, base, *parts)]
+    assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
+    assert wrong[0][-1] == learner.mistakes_
+    largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
+    ids, _, scores = learner._kept(largest.state)
+    assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
     auto = started(SOFSLearner, n_features_to_select="auto")
     learner = merged(auto, [gone_on(auto, random_rows(80, seed)) for seed in range(3)])
     assert len(learner.selection().indices) == learner.n_features_selected_ <= N_FEATURES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.checks.data import sparse_stream
+from streamsieve.checks.rows import learned
 from streamsieve.selectors.rows import addresses
 
 from .oracles import sofs as oracle
@@ -62,6 +64,53 @@ def test_real_counts_agree_with_the_oracle() -> None:
     assert sorted(ids.tolist()) == sorted(expected["weights"])
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
     np.testing.assert_allclose(weights, [expected["weights"][j] for j in ids.tolist()], rtol=1e-9)
+
+
+MANY = [
+    {},
+    {"update": "uniform"},
+    {"forget": 10.0},
+    {"criterion": "confidence"},
+    {"criterion": "confidence", "forget": 10.0, "update": "uniform"},
+]
+
+
+def many_classes(rows: int = 600, copies: int = 1) -> tuple[ss.sources.arrays.ArraySource, list[int]]:
+    """Rows of 21 classes in blocks of 50; every column so many times."""
+    random = np.random.default_rng(3)
+    X = random.integers(-4, 5, (rows, 60)) * (random.random((rows, 60)) < 0.2)
+    y = (np.abs(X[:, :3] @ [1, 2, 3]) + random.integers(0, 3, rows)) % 21
+    return ss.sources.arrays.ArraySource(np.tile(X, copies).astype(np.float32), y, block_rows=50), list(range(21))
+
+
+@pytest.mark.parametrize("params", MANY, ids=str)
+def test_bounds_of_outsiders_hold_and_change_nothing(params: dict[str, Any]) -> None:
+    source, classes = many_classes()
+    straight, without = (ss.SOFS(10, **params).start(classes=classes) for _ in range(2))
+    known = 0
+    for block in source.row_blocks():
+        without.partial_fit_block(block)
+        straight.partial_fit_block(block)
+        state = straight.memory.state
+        cells = state.cells[(state.cells.view(np.int32)[:, 0] > 0)].astype(float)
+        known += np.isfinite(cells[:, 0]).sum()
+        width = 1 if "criterion" in params else 2
+        precise = cells[:, 1::width] * state.scale[0]
+        parts = precise / (1 + precise) if width == 1 else cells[:, 2::2] ** 2 * (1 + precise)
+        assert (parts.sum(axis=1) <= cells[:, 0]).all()
+        outsiders = without.memory.state.cells.view(np.int32)[:, 0] > 0
+        without.memory.state.cells[outsiders, 0] = np.inf
+    assert known > 100
+    assert learned(straight) == learned(without)
+
+
+@pytest.mark.parametrize("update", ["max_score", "uniform"])
+def test_of_equal_columns_of_many_classes_the_first_is_kept(update: str) -> None:
+    source, classes = many_classes(copies=2)
+    selector = ss.SOFS(15, criterion="confidence", update=update).start(classes=classes)
+    for block in source.row_blocks():
+        kept = selector.partial_fit_block(block).selection().indices
+        assert {j - 60 for j in kept if j >= 60} <= set(kept)
 
 
 def test_text_is_learned_well_enough_to_predict() -> None:

@@ -32,7 +32,7 @@ from .version import __version__
 FORMAT = 2
 READABLE = (1, FORMAT)
 HEADER = "header.json"
-ARRAY_NAME = re.compile(r"[a-z][a-z_.]*")
+ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # before the arrays that hold a list of texts
@@ -204,6 +204,8 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
         arrays["moments.totals"] = np.array([norms, rows, squares, rows])
         if "state.fresh" in arrays:  # SOFS, where the intercept goes by the kept part of rows
             arrays["state.kept_squares"] = np.array([squares])
+            if len(arrays["state.bias"]) > 1:
+                arrays["state.cells"] = cells_by_class(arrays["state.cells"], len(arrays["state.bias"]))
     if "curve.mistakes" in arrays:  # numbers were not learned
         arrays["curve.errors"] = np.zeros(arrays["curve.mistakes"].size)
     if "state.fresh" in arrays and arrays["state.weight"].ndim == 1:
@@ -217,6 +219,17 @@ def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Array
             arrays |= texts_to_arrays(NAMES, [name for _, name in pairs])
     kept = {key: top[key] for key in own if key != "streamsieve_format"}
     return {**kept, "learned": learned}, arrays
+
+
+def cells_by_class(cells: NDArray[Any], n_classes: int) -> NDArray[Any]:
+    """The cells of SOFS for many classes, which had all precisions, then all weights: class by class, after a bound.
+
+    The bound is infinite, not known, but where it names a slot or the feature was never seen.
+    """
+    bits = cells.view(np.int32)
+    bound = np.where(bits.any(axis=1), np.float32(np.inf).view(np.int32), 0)
+    by_class = bits.reshape(len(bits), bits.shape[1] // n_classes, n_classes).swapaxes(1, 2).reshape(bits.shape)
+    return np.column_stack([np.where(bits[:, 0] < 0, bits[:, 0], bound), by_class]).view(np.float32)
 
 
 # ---- texts

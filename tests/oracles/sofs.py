@@ -97,7 +97,9 @@ def learn(
     criterion: str = "confidence",
     update: str = "max_score",
     forget: float | None = None,
+    seen: list[set[int] | None] | None = None,
 ) -> dict[str, Any]:
+    """``seen``, for every row: the features that are learned from, without what was known of others; None is all."""
     classes = range(1 if n_classes == 2 else n_classes)
     kept: set[int] = set()
     mu: dict[int, list[float]] = {}  # the weights of kept features and, for snr, the shadow weights of all others seen
@@ -150,6 +152,11 @@ def learn(
                 evidence[j] = [e * 2 ** (-1 / forget) for e in evidence[j]]
             bias_evidence = [e * 2 ** (-1 / forget) for e in bias_evidence]
         x = sizes.added(x, kept)
+        visible = None if seen is None else seen[t]
+        if visible is not None:
+            x = {j: x[j] for j in x if j in visible}
+            evidence = {j: evidence[j] for j in evidence if j in visible}
+            mu = {j: mu[j] for j in mu if j in visible}
         z = sizes.intercept if fit_intercept else 0.0
         gamma_t = sizes.gamma(gamma) / v
 

@@ -45,18 +45,27 @@ class Maker(maker.Maker):
 def learned(selector: Any) -> dict[str, Any]:
     """All that a user can see of what was learned."""
     selection = selector.selection()
-    ids, weights, _ = selector._kept(selector.memory.state)
-    order = np.argsort(ids)
+    memory = selector.memory
+    rungs = [] if memory.rungs is None else memory.rungs.rungs
     return {
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
-        "weights": weights[order].tolist(),
+        "weights": weights_of(selector, memory.state),
+        "rungs": [weights_of(selector, rung.state) for rung in rungs],
+        "curve": selector.findings().curve,
         "bias": selector._bias(selector.memory.state).tolist(),
         "mistakes": selector.mistakes,
         "r2": selector.r2,
         "rows": selector.n_rows_,
         "target": {name: array.tolist() for name, array in selector.known.arrays().items() if name != "label_order"},
     }
+
+
+def weights_of(selector: Any, state: Any) -> list[Any]:
+    """The weights of kept features in ascending order of their ids."""
+    ids, weights, _ = selector._kept(state)
+    sorted_weights: list[Any] = weights[np.argsort(ids)].tolist()
+    return sorted_weights
 
 
 def assert_same(found: Any, expected: Any, what: str) -> None:
@@ -149,7 +158,10 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     )
     assert interpreted["indices"] == compiled["indices"]
     assert interpreted["mistakes"] == compiled["mistakes"]
-    np.testing.assert_allclose(interpreted["weights"], compiled["weights"], rtol=1e-6)
+    for found, expected in zip(
+        [interpreted["weights"], *interpreted["rungs"]], [compiled["weights"], *compiled["rungs"]], strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(interpreted["scores"], compiled["scores"], rtol=1e-6)
 
 

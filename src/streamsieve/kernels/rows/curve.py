@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..jit import kernel
 from ..types import F64, I32, I64
-from .batch import is_mistake
+from .batch import Rows, is_mistake
 
 
 class Curve(NamedTuple):
@@ -42,3 +42,14 @@ def count_squares(curve: Curve, start: float, number: float) -> None:
         score += curve.sums[g, 0]
         curve.sums[g, 0] = 0.0
         curve.errors[g] += (number - score) * (number - score)
+
+
+@kernel
+def count_rows(curve: Curve, rows: Rows) -> None:
+    """Judge rows by the scores they had, where the grid has one number: that of all kept features."""
+    for row in range(rows.scores.shape[0]):
+        if rows.codes.size:
+            curve.mistakes[0] += is_mistake(rows.scores[row], rows.codes[row])
+        else:
+            error = rows.numbers[row] - rows.scores[row, 0]
+            curve.errors[0] += error * error

@@ -6,10 +6,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
-from ..types import F32, F64, I32, I64
-from .batch import Rows, is_mistake, longest_row, set_directions
-from .confidence import SMALLEST_SCALE, bounded, storable
+from ..jit import inlined, kernel
+from ..types import F32, F64, I32, I64, unsigned
+from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
+from .class_steps import (
+    BOUND,
+    add_scores,
+    add_to_curve,
+    column_of,
+    copy_cell,
+    fill_cell,
+    find_losses,
+    find_pulls,
+    gather_members,
+    gather_outsiders,
+    has_shadows,
+    key_of,
+    learn_outsiders,
+    limit_of,
+    list_steps,
+    rounded_up,
+    scatter_outsiders,
+    spread_of,
+    sum_of_key,
+)
+from .confidence import SMALLEST_SCALE, storable
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
@@ -18,18 +39,18 @@ from .scaling import kept_length
 class SecondOrderState(NamedTuple):
     """What both rules remember.
 
-    ``cells`` has a row per feature: per class the precision above its start, ``(1/S - 1) / scale``; and, if outsiders
-    have shadow weights, per class the weight. A first entry with its sign bit set names the slot of a kept feature
-    instead, ``-1 - bits``. All zeros is a feature never seen.
+    ``cells`` has a row per feature: an upper bound of ``sum_c part_of_key``, infinite if not known; then per class the
+    precision above its start, ``(1/S - 1) / scale``, and, if outsiders have shadow weights, the weight. A first entry
+    with its sign bit set names the slot of a kept feature instead, ``-1 - bits``. All zeros is a feature never seen.
     """
 
-    cells: F32  # per feature position: C or 2 C
+    cells: F32  # per feature position: 1 + C or 1 + 2 C
     member: I64  # per slot: the position of the feature
     member_id: I64
     key: F64  # a lower bound of ``fresh``, by which the heap is ordered
     heap: I32  # slots in heap order
     heap_position: I32  # per slot: where it is in the heap
-    fresh: F64  # per slot: what it is kept by
+    fresh: F64  # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
     weight: F64  # slots x C: mu
     excess: F32  # slots x C: (1/S - 1) / scale
     bias: F64  # C x 2: weight and excess of the intercept
@@ -63,173 +84,244 @@ def second_order_update(
              is as in ``signal_update``.
     Back     ``state`` and ``curve``, changed in place.
 
-    Only the features of the row change their keys and only they compete: O(m (C + log B)) per row. A member whose key
-    falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
-    to the root and an outsider is compared with it.
+    Only the features of the row change their keys and only they compete; of an outsider only the classes that step,
+    those with a_c != 0, are visited: O(m (s + log B) + m_K C) per row with s of them and m_K kept features. The key of
+    an outsider is a sum over all classes, which is taken only if an upper bound of it, kept by difference, is above the
+    smallest key of the kept ones. A member whose key falls moves in the heap at once; one whose key rises stays where
+    it is, with a bound that is too low, until it comes to the root and an outsider is compared with it.
     """
-    cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
+    cells, weight, excess, bias, counts = state.cells, state.weight, state.excess, state.bias, state.counts
     heap, heap_position, member_id = state.heap, state.heap_position, state.member_id
+    key, fresh, kept_squares = state.key, state.fresh, state.kept_squares
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
-    shadows = cells.shape[1] > n_classes
+    shadows = has_shadows(cells, n_classes)
     decays = decay < 1.0 and not shadows  # then what the heap has of a confidence may be too high, and is no bound
-    longest = longest_row(indptr)
-    covariance = np.empty((longest, n_classes))
-    newcomer = np.empty((longest, n_classes))
-    keys = np.empty(longest)
+    most_steps = 2 if rule == MAX_SCORE else n_classes
+    kept = start_part(longest_row(indptr), most_steps)
+    out = start_part(longest_row(indptr), most_steps)
     scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    newcomer = Newcomer(np.empty((1, n_classes)), np.empty((1, n_classes), np.float32))
+    steps = Steps(np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes))
+    scale = state.scale[0]
     for row in range(rows.codes.size):
-        begin, end = indptr[row], indptr[row + 1]
-        factor = rows.factors[row]
-        state.scale[0] *= decay
-        if state.scale[0] < SMALLEST_SCALE:
-            rescale(state, shadows)
-        scale = state.scale[0]
+        factor, gamma = rows.factors[row], gammas[row]
+        scale *= decay
+        if scale < SMALLEST_SCALE:
+            rescale(state, scale, shadows)
+            scale = 1.0
         scores[:] = 0.0
         squares = 0.0
-        for i in range(begin, end):
-            flag = flags[indices[i], 0]
-            if flag < 0:
-                x = values[i] * factor
-                squares += x * x
-                for c in range(n_classes):
-                    part = weight[-1 - flag, c] * x
-                    scores[c] += part
-                    if curve is not None:
-                        curve.sums[curve.bucket[-1 - flag], c] += part
+        n_kept = n_out = unsigned(0)
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            position = unsigned(indices[i])
+            flag = flags[position, BOUND]
+            x = values[i] * factor
+            kept.at[n_kept] = -1 - flag  # into both, since a branch would be mispredicted often
+            kept.x[n_kept] = x
+            out.at[n_out] = position
+            out.x[n_out] = x
+            out.bound[n_out] = cells[position, BOUND]
+            n_kept += unsigned(flag < 0)
+            n_out += unsigned(flag >= 0)
+        for i in range(n_kept):
+            slot, x = unsigned(kept.at[i]), kept.x[i]
+            squares += x * x
+            add_scores(weight, slot, x, scores)
+            if curve is not None:
+                add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
         constant = rows.constants[row]
         if shadows:
-            state.kept_squares[0] = state.kept_squares[0] * decay + squares
-            constant = share * kept_length(state.kept_squares[0], rows.counted[row], rows.mean_squares[row])
+            kept_squares[0] = kept_squares[0] * decay + squares
+            constant = share * kept_length(kept_squares[0], rows.counted[row], rows.mean_squares[row])
         for c in range(n_classes):
-            scores[c] += state.bias[c, 0] * constant
+            scores[c] += bias[c, 0] * constant
             rows.scores[row, c] = scores[c]
         if is_mistake(scores, rows.codes[row]):
             counts[MISTAKES] += 1
         if curve is not None:
-            count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
+            count_mistakes(curve, bias, constant, rows.codes[row], curve_scores)
         margin = set_directions(scores, rows.codes[row], rule, directions)
-        row_gamma = gammas[row]
-        if margin >= 1.0 or row_gamma == 0.0:
+        if margin >= 1.0 or gamma == 0.0:
             continue
         counts[UPDATES] += 1
-        spread = 0.0
-        for c in range(n_classes):
-            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
-            spread += directions[c] * directions[c] * variance * constant * constant
-        for i in range(begin, end):
-            x = values[i] * factor
-            flag = flags[indices[i], 0]
-            for c in range(n_classes):
-                stored = excess[-1 - flag, c] if flag < 0 else cells[indices[i], c]
-                variance = 1.0 / (1.0 + stored * scale)
-                covariance[i - begin, c] = variance
-                spread += directions[c] * directions[c] * variance * x * x
-        beta = 1.0 / (spread + row_gamma)
-        growth = 1.0 / (row_gamma * scale)
-        for c in range(n_classes):
-            variance = 1.0 / (1.0 + state.bias[c, 1] * scale)
-            state.bias[c, 0] += (1.0 - margin) * beta * directions[c] * variance * constant
-            state.bias[c, 1] = storable(state.bias[c, 1] + directions[c] * directions[c] * constant * constant * growth)
-        for i in range(begin, end):
-            x = values[i] * factor
-            position = indices[i]
-            flag = flags[position, 0]
-            loss = 1.0 - margin
-            if flag < 0:
-                slot = -1 - flag
-                for c in range(n_classes):
-                    weight[slot, c] += loss * beta * directions[c] * covariance[i - begin, c] * x
-                    excess[slot, c] = storable(excess[slot, c] + directions[c] * directions[c] * x * x * growth)
-                state.fresh[slot] = key_of(weight, slot, excess, slot, shadows, scale)
-                if decays or state.fresh[slot] < state.key[slot]:
-                    state.key[slot] = state.fresh[slot]
-                    update_heap(heap, heap_position, state.key, member_id, counts[KEPT], slot)
-                keys[i - begin] = -np.inf
-                continue
-            for c in range(n_classes):
-                newcomer[i - begin, c] = cells[position, n_classes + c] if shadows else 0.0
-                loss -= directions[c] * newcomer[i - begin, c] * x
-            loss = max(0.0, loss)
-            for c in range(n_classes):
-                step = loss * beta * directions[c] * covariance[i - begin, c] * x
-                newcomer[i - begin, c] = bounded(newcomer[i - begin, c] + step)
-                cells[position, c] = storable(cells[position, c] + directions[c] * directions[c] * x * x * growth)
-                if shadows:
-                    cells[position, n_classes + c] = newcomer[i - begin, c]
-            keys[i - begin] = key_of(newcomer, i - begin, cells, position, shadows, scale)
-        for i in range(begin, end):
-            key = keys[i - begin]
-            if key > -np.inf and (decays or slot_for(heap, state.key, counts[KEPT], key) != NO_SLOT):
-                freshen_root(state, shadows, scale)
-                slot = slot_for(heap, state.key, counts[KEPT], key)
-                if slot != NO_SLOT:
-                    insert_outsider(state, ids, slot, indices[i], key, newcomer, i - begin, shadows)
-                    if curve is not None:
-                        curve.bucket[slot] = curve.grid.size - 1
+        n_steps = list_steps(directions, steps.of, steps.direction)
+        spread = gamma
+        for s in range(n_steps):
+            c, squared = unsigned(steps.of[s]), steps.direction[s] * steps.direction[s]
+            gather_members(excess, c, kept.at, n_kept, kept.excess, s)
+            gather_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+            find_pulls(kept.x, kept.excess, n_kept, scale, kept.pull, s)
+            find_pulls(out.x, out.excess, n_out, scale, out.pull, s)
+            spread += squared * constant * constant / (1.0 + bias[c, 1] * scale)
+            spread += squared * spread_of(kept.x, kept.pull, n_kept, s)
+            spread += squared * spread_of(out.x, out.pull, n_out, s)
+        loss = 1.0 - margin
+        find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
+        for s in range(n_steps):
+            c, direction = unsigned(steps.of[s]), steps.direction[s]
+            step, growth = direction / spread, direction * direction / (gamma * scale)
+            steps.step[s] = step
+            bias[c, 0] += loss * step * constant / (1.0 + bias[c, 1] * scale)
+            bias[c, 1] = storable(bias[c, 1] + constant * constant * growth)
+            for i in range(n_kept):
+                slot = unsigned(kept.at[i])
+                weight[slot, c] += loss * step * kept.pull[s, i]
+                excess[slot, c] = storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth)
+            learn_outsiders(
+                out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out, scale, growth, step, shadows, s
+            )
+            scatter_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+        if shadows or decays:
+            for i in range(n_kept):
+                slot = unsigned(kept.at[i])
+                fresh[slot] = key_of(weight, excess, slot, scale, shadows)
+                if decays or fresh[slot] < key[slot]:
+                    key[slot] = fresh[slot]
+                    update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
+        highest = 0.0
+        for i in range(n_out):
+            cells[unsigned(out.at[i]), BOUND] = out.bound[i]
+            highest = max(highest, out.bound[i])
+        if decays or highest > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
+            compare_outsiders(state, ids, curve, out, n_out, steps, n_steps, newcomer, scale, shadows, decays)
+    state.scale[0] = scale
 
 
-@kernel
-def key_of(weights: F64, row: int, precisions: F32, at: int, shadows: bool, scale: float) -> float:
-    """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
+class Part(NamedTuple):
+    """The kept features of a row, or the others, one after the other; where there are two axes, per class that steps.
 
-    Dividing by the scale keeps keys of different ages comparable when precision decays.
+    Apart from the state, so that the loops over them are vectorised.
     """
-    total = 0.0
-    for c in range(weights.shape[1]):
-        if shadows:
-            total += weights[row, c] * weights[row, c] * (1.0 / scale + precisions[at, c])
-        else:
-            total -= 1.0 / (1.0 + precisions[at, c] * scale)
-    return float(np.sqrt(total)) if shadows else total
+
+    at: I64  # slots, or positions
+    x: F64
+    excess: F32
+    pull: F64  # S x
+    weight: F32  # this and what follows is of outsiders alone: shadow weights,
+    loss: F64  # what the loss would have been with this feature,
+    bound: F64  # the first entries of their cells
+
+
+class Newcomer(NamedTuple):
+    """An outsider as a slot would have it; 1 x C."""
+
+    weight: F64
+    excess: F32
+
+
+class Steps(NamedTuple):
+    """The classes that step."""
+
+    of: I64  # which they are
+    direction: F64
+    step: F64  # direction times beta
 
 
 @kernel
-def freshen_root(state: SecondOrderState, shadows: bool, scale: float) -> None:
+def start_part(longest: int, most_steps: int) -> Part:
+    shape = most_steps, longest
+    return Part(
+        np.empty(longest, np.int64),
+        np.empty(longest),
+        np.empty(shape, np.float32),
+        np.empty(shape),
+        np.empty(shape, np.float32),
+        np.empty(longest),
+        np.empty(longest),
+    )
+
+
+@kernel
+def compare_outsiders(
+    state: SecondOrderState,
+    ids: I64,
+    curve: Curve | None,
+    out: Part,
+    n_out: int,
+    steps: Steps,
+    n_steps: int,
+    newcomer: Newcomer,
+    scale: float,
+    shadows: bool,
+    decays: bool,
+) -> None:
+    """Let every outsider of the row, in order, take a free slot, or the root's if its own key is larger."""
+    cells, weight, excess, fresh, counts = state.cells, state.weight, state.excess, state.fresh, state.counts
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member, member_id = state.member, state.member_id
+    flags, n_classes = cells.view(np.int32), weight.shape[1]
+    new_weight, new_excess = newcomer.weight, newcomer.excess
+    changed = decays
+    for i in range(n_out):
+        if changed:
+            freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
+            changed = False
+        if not out.bound[i] > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
+            continue
+        position = unsigned(out.at[i])
+        copy_cell(cells, position, shadows, new_weight, new_excess)
+        own = key_of(new_weight, new_excess, unsigned(0), scale, shadows)
+        cells[position, BOUND] = rounded_up(sum_of_key(own, n_classes, scale, shadows), 0.0)
+        if slot_for(heap, key, counts[KEPT], own) == NO_SLOT:
+            continue
+        freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
+        slot = slot_for(heap, key, counts[KEPT], own)
+        if slot == NO_SLOT:
+            continue
+        if slot < counts[KEPT]:
+            fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
+        if not shadows:
+            for s in range(n_steps):
+                new_weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
+        for c in range(n_classes):
+            weight[slot, c] = new_weight[0, c]
+            excess[slot, c] = new_excess[0, c]
+        flags[position, BOUND] = -1 - slot
+        fresh[slot] = own
+        insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, own)
+        changed = decays
+        if curve is not None:
+            curve.bucket[slot] = curve.grid.size - 1
+
+
+@inlined
+def freshen_root(
+    heap: I32,
+    heap_position: I32,
+    key: F64,
+    fresh: F64,
+    member_id: I64,
+    kept: int,
+    weight: F64,
+    excess: F32,
+    scale: float,
+    shadows: bool,
+) -> None:
     """Bring bounds up to date until that of the root is, which then has the smallest key of all.
 
     Confidence is brought up to date itself: it may have decayed since its feature was last seen.
     """
-    while state.counts[KEPT] == state.key.size:  # while there is room nobody must go
-        root = state.heap[0]
+    while kept == key.size:  # while there is room nobody must go
+        root = heap[0]
         if not shadows:
-            state.fresh[root] = key_of(state.weight, root, state.excess, root, False, scale)
-        if state.fresh[root] == state.key[root]:
+            fresh[root] = key_of(weight, excess, unsigned(root), scale, shadows)
+        if fresh[root] == key[root]:
             break
-        state.key[root] = state.fresh[root]
-        update_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT], root)
+        key[root] = fresh[root]
+        update_heap(heap, heap_position, key, member_id, kept, root)
 
 
 @kernel
-def insert_outsider(
-    state: SecondOrderState, ids: I64, slot: int, position: int, key: float, weights: F64, row: int, shadows: bool
-) -> None:
-    """Move the outsider at ``position`` into a slot, and the member that had it, if any, out."""
-    cells, n_classes = state.cells, weights.shape[1]
-    if slot < state.counts[KEPT]:
-        for c in range(n_classes):
-            cells[state.member[slot], c] = state.excess[slot, c]
-            if shadows:
-                cells[state.member[slot], n_classes + c] = bounded(state.weight[slot, c])
-    for c in range(n_classes):
-        state.weight[slot, c] = weights[row, c]
-        state.excess[slot, c] = cells[position, c]
-    cells.view(np.int32)[position, 0] = -1 - slot
-    state.fresh[slot] = key
-    members = state.heap, state.heap_position, state.key, state.member, state.member_id, state.counts
-    insert(*members, slot, position, ids, key)
-
-
-@kernel
-def rescale(state: SecondOrderState, shadows: bool) -> None:
+def rescale(state: SecondOrderState, scale: float, shadows: bool) -> None:
     """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
-    scale = state.scale[0]
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):
-        if flags[position, 0] >= 0:
+        if flags[position, BOUND] > 0:
             for c in range(state.weight.shape[1]):
-                state.cells[position, c] = state.cells[position, c] * scale
+                column = column_of(unsigned(c), shadows)
+                state.cells[position, column] = state.cells[position, column] * scale
     for slot in range(state.counts[KEPT]):
         for c in range(state.weight.shape[1]):
             state.excess[slot, c] = state.excess[slot, c] * scale
@@ -238,6 +330,5 @@ def rescale(state: SecondOrderState, shadows: bool) -> None:
             state.fresh[slot] *= np.sqrt(scale)
     for c in range(state.weight.shape[1]):
         state.bias[c, 1] *= scale
-    state.scale[0] = 1.0
     # keys that have become too small are equal now
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

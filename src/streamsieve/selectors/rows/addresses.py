@@ -32,6 +32,10 @@ class Addresses(NamedTuple):
     def direct(self) -> bool:
         return not self.table.size
 
+    def ids_of(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """The ids of the features at some positions."""
+        return positions if self.direct else self.ids[positions]
+
 
 def direct_addresses(width: int = 0) -> Addresses:
     return Addresses(np.empty(0, np.int32), np.empty(0, np.int64), width)

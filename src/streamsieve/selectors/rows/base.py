@@ -22,10 +22,11 @@ from ..base import (
     require_one_of,
 )
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
-from .curves import budget_of, grid_of, next_ranking, rank_slots, start_curve
+from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized
 from .memory import RowMemory, S
 from .results import RowResults
+from .rungs import Rungs, rung_grids
 from .targets import RowTarget
 from .warm_up import WarmUp
 from .weights import refuse_weights
@@ -94,8 +95,8 @@ class RowLearner(RowResults[S]):
         """What the arrays of a state must be; sizes: features, budget, vectors (of weights), classes, width."""
         raise NotImplementedError
 
-    def _check_state(self, state: S, sizes: dict[str, int]) -> None:
-        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+    def _check_state(self, state: S, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another; ``ids`` as for ``_update``."""
 
     # ---- learning
 
@@ -156,10 +157,12 @@ class RowLearner(RowResults[S]):
         """A memory without anything in it."""
         budget = budget_of(self.n_features_to_select, self.curve, width) if budget is None else budget
         random = np.random.default_rng(self.random_state)
-        curve = None
+        curve = rungs = None
         if self.curve is not False or self.n_features_to_select == "auto":
-            grid = grid_of(True if self.curve is False else self.curve, budget)
-            curve = start_curve(grid, target.n_vectors)
+            *small, main = rung_grids(grid_of(True if self.curve is False else self.curve, budget))
+            curve = start_curve(main, target.n_vectors)
+            if small:
+                rungs = Rungs.start(small, lambda budget: self._start(budget, target.n_vectors), self)
         memory = RowMemory(
             state=self._start(budget, target.n_vectors),
             per_feature=self.per_feature,
@@ -172,6 +175,7 @@ class RowLearner(RowResults[S]):
             declared_width=width,
             width=width,
             curve=curve,
+            rungs=rungs,
         )
         if self.normalize == AUTO:
             memory.scaling = AutoScaling.start(no_choice())
@@ -193,6 +197,8 @@ class RowLearner(RowResults[S]):
         if swap:
             self._negate(memory.state)
             memory.target.swap()
+            if memory.rungs is not None:
+                memory.rungs.swap_classes(self._negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
         at = 0
@@ -249,12 +255,18 @@ class RowLearner(RowResults[S]):
             scores = np.empty((piece.n_rows, memory.state.bias.shape[0]))
             known = *memory.target.for_kernels(answers[at:stop]), weights[at:stop], *self._lengths(piece), scores
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
-            self._update(memory.state, memory.addresses.ids, rows, memory.curve)
+            learn_counting(self._update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, own_weights[at:stop], self.n_rows_)
+            if memory.rungs is not None:
+                by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
+                counted = own_weights[at:stop] if self.n_features_to_select == "auto" else None
+                memory.rungs.learn(by_id, memory.width, self.n_rows_, counted, self._update)
             memory.counts[0] += piece.n_rows
             if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
                 ids, _, ranks = self._kept(memory.state)
-                rank_slots(memory.curve, ranks, ids)
+                order = rank_slots(memory.curve, ranks, ids)
+                if memory.rungs is not None:
+                    memory.rungs.rank(self._kept, ids[order], self.n_rows_)
             at = stop
         self.n_features_in_ = memory.width
 

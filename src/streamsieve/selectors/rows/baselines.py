@@ -19,10 +19,11 @@ from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .base import RowLearner
 from .classifier import RowClassifier
+from .estimates import Estimates
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
-from .merging import Estimates, MergingLearner
+from .merging import MergingLearner
 from .regressor import RowRegressor
 
 
@@ -348,6 +349,6 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
             "counts": Field(np.int64, (3,), 0),
         }
 
-    def _check_state(self, state: RandomState, sizes: dict[str, int]) -> None:
+    def _check_state(self, state: RandomState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = kept_count(state.counts, sizes["budget"])
-        check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], self.memory.addresses.ids)
+        check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)

@@ -119,7 +119,8 @@ class RowClassifier(RowLearner[S]):
         """The probability of every class, a column each, for rows with these scores; the largest is that predicted."""
         if self.classes_.size == 1:
             return np.ones((scores.size, 1))
-        return probabilities(scores, self.known.calibration)
+        rung = self._rung
+        return probabilities(scores, self.known.calibration if rung is None else rung.calibration)
 
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
-from ...kernels.rows.curve import Curve
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve, count_rows
+from ...model import Arrays, Field
 from ..base import is_integer
+from ..state import State
+
+S = TypeVar("S", bound=State)
+
+Update = Callable[[S, NDArray[np.int64], Rows, Curve | None], None]
+
+STATE, CURVE = "state.", "curve."  # before the names of their arrays in a model
 
 LARGEST = 2000
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
@@ -39,12 +49,21 @@ def start_curve(grid: NDArray[np.int64], n_vectors: int) -> Curve:
     )
 
 
-def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]) -> None:
-    """Put every slot in the bucket of its present rank."""
+def learn_counting(update: Update[S], state: S, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+    """Learn rows, and judge them with every number of features; the budget alone needs no look into the scores."""
+    alone = curve is not None and curve.grid.size == 1
+    update(state, ids, rows, None if alone else curve)
+    if curve is not None and alone:
+        count_rows(curve, rows)
+
+
+def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Put every slot in the bucket of its present rank; the slots, the best first."""
     order = np.lexsort((ids, -scores))
     ranks = np.empty(order.size, np.int64)
     ranks[order] = np.arange(order.size)
     curve.bucket[: ranks.size] = np.searchsorted(curve.grid, ranks, side="right")
+    return order
 
 
 def next_ranking(rows: int) -> int:
@@ -79,3 +98,22 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
     if not width:
         raise UsageError(f"n_features_to_select={wanted} is a fraction of a width that is not known yet; give a number")
     return max(1, round(wanted * width))
+
+
+# ---- to and from a model
+
+
+def curve_schema(budget: int | str, numbers: int | str) -> dict[str, Field]:
+    """What the arrays of a curve must be."""
+    return {
+        CURVE + "grid": Field(np.int64, (numbers,), 1),
+        CURVE + "bucket": Field(np.int32, (budget,), 0, numbers),
+        CURVE + "mistakes": Field(np.int64, (numbers,), 0),
+        CURVE + "errors": Field(np.float64, (numbers,), 0, finite=False),
+        CURVE + "sums": Field(np.float64, (numbers, "vectors")),
+    }
+
+
+def restored_curve(arrays: Arrays, prefix: str = "") -> Curve:
+    """The curve of arrays that fit the schema, whose names have a prefix."""
+    return Curve(*(arrays[prefix + CURVE + name] for name in Curve._fields))

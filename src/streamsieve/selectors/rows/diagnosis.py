@@ -27,9 +27,9 @@ LEAST_KNOWLEDGE = 0.01  # of all there is to know
 def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     """What to say of a learner that has learned all rows."""
     remarks = []
-    curve = learner.memory.curve
-    if curve is not None and learner.n_features_to_select == "auto":
-        remarks.append(edge_of_grid(curve.grid, learner.n_features_selected_, learner.n_features_in_))
+    if learner.n_features_to_select == "auto":
+        grid = learner.curve_["n_features"]
+        remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.n_features_in_))
     if learner.normalize in (False, "l2"):
         remarks.append(different_scales(look.scales(), learner))
     return [remark for remark in remarks if remark is not None]

@@ -91,8 +91,8 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
     def _schema(self) -> Schema:
         return FIRST_ORDER
 
-    def _check_state(self, state: FirstOrderState, sizes: dict[str, int]) -> None:
-        check_first_order(state, sizes["budget"], self.memory.addresses.ids)
+    def _check_state(self, state: FirstOrderState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
+        check_first_order(state, sizes["budget"], ids)
 
 
 FIRST_ORDER: Schema = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -26,12 +25,15 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
+from .curves import CURVE, STATE, curve_schema, restored_curve
 from .inputs import Moments, start_moments
+from .rungs import PREFIX as RUNGS
+from .rungs import Check, Rungs
 from .targets import RowTarget
 from .warm_up import WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
-STATE, MOMENTS, CURVE = "state.", "moments.", "curve."  # before the names of their arrays in a model
+MOMENTS = "moments."  # before the names of their arrays in a model
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
 
@@ -67,6 +69,7 @@ class RowMemory(Generic[S]):
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
+    rungs: Rungs[S] | None = None
     scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
     warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=start_moments)
@@ -224,14 +227,13 @@ class RowMemory(Generic[S]):
             **arrays,
             **({} if self.scaling is None else self.scaling.arrays()),
             **({} if self.warm_up is None else self.warm_up.arrays(self.target.answer)),
+            **({} if self.rungs is None else self.rungs.arrays()),
             **self.target.arrays(),
             "ids": self.addresses.ids[:used],
             "counts": self.counts,
         }
 
-    def restore(
-        self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Callable[[S, dict[str, int]], None]
-    ) -> None:
+    def restore(self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         arrays = self.target.to_check(arrays)
         header = {"warm_up": None, **header}  # earlier versions had none
@@ -246,6 +248,10 @@ class RowMemory(Generic[S]):
         expected |= self.target.schema() | WarmUp.schema(header, self.target.answer, self.target.answer_field())
         if self.scaling is not None:
             expected |= self.scaling.schema()
+        if RUNGS + "ids" not in arrays:  # earlier versions had none
+            self.rungs = None
+        if self.rungs is not None:
+            expected |= self.rungs.schema(schema)
         sizes = check_arrays(arrays, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
@@ -259,15 +265,19 @@ class RowMemory(Generic[S]):
         else:
             self.warm_up.restore(header, arrays, self.target.answer, self.width)
         if self.curve is not None:
-            self.curve = Curve(*(arrays[CURVE + name] for name in Curve._fields))
+            started, self.curve = self.curve, restored_curve(arrays)
             grid = self.curve.grid
             if not grid.size or (np.diff(grid) <= 0).any() or grid[-1] != self.budget:
                 raise ValueError("the grid of its curve does not end at the budget")
+            if self.rungs is not None and not np.array_equal(grid, started.grid):
+                raise ValueError("its curve has other numbers than those of its grid")
         twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
         if twice or (not ids.size and used > max(self.width, 1)):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
-        check(self.state, sizes)
+        check(self.state, sizes, self.addresses.ids)
+        if self.rungs is not None:
+            self.rungs.restore(arrays, sizes, check)
         self.counts = arrays["counts"]
         self.warned = bool(header["warned"])
         self.declared_width = count_of(header, "declared_width", self.width)
@@ -287,11 +297,5 @@ class RowMemory(Generic[S]):
             MOMENTS + "totals": Field(np.float64, (4,), 0),
         }
         if self.curve is not None:
-            schema |= {
-                CURVE + "grid": Field(np.int64, ("grid",), 1),
-                CURVE + "bucket": Field(np.int32, ("budget",), 0, "grid"),
-                CURVE + "mistakes": Field(np.int64, ("grid",), 0),
-                CURVE + "errors": Field(np.float64, ("grid",), 0, finite=False),
-                CURVE + "sums": Field(np.float64, ("grid", "vectors")),
-            }
+            schema |= curve_schema("budget", "grid")
         return schema

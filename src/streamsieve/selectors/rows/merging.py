@@ -23,10 +23,9 @@ deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +44,13 @@ from .addresses import find, table_addresses
 from .auto_scaling import LAST_ROW, AutoScaling
 from .calibration import merged_calibration
 from .classifier import RowClassifier
-from .curves import rank_slots
+from .estimates import Estimates, Known, Rule, added
 from .inputs import Moments
 from .memory import RowMemory, S
+from .merging_rungs import merged_curves
 from .targets import Classes
 
 CHUNK = 1 << 18  # features merged, or looked at, in one go
-
-
-class Estimates(NamedTuple):
-    """What is known of some weights: features x vectors, or one entry per vector for the intercept."""
-
-    excess: F64  # the precision above its start, P - 1
-    weight: F64  # mu
 
 
 class MergingLearner(RowClassifier[S]):
@@ -96,6 +89,39 @@ class MergingLearner(RowClassifier[S]):
 
     # ---- merging
 
+    def _estimates(self, state: S, known: Bool, positions: NDArray[Any]) -> Estimates:
+        """What a state has of some features, of which those that are known are at ``positions``."""
+        stored = self._stored(state, positions)
+        estimates = Estimates(*(np.zeros((known.size, state.bias.shape[0])) for _ in Estimates._fields))
+        estimates.excess[known] = stored.excess * self._scale(state)
+        estimates.weight[known] = stored.weight
+        return estimates
+
+    def _intercept_estimates(self, state: S) -> Estimates:
+        """What a state has of the weights of the intercept."""
+        return Estimates(state.bias[:, 1] * self._scale(state), state.bias[:, 0])
+
+    def _merged(self, state: S, states: Sequence[S], known: Known, ids: I64, rule: Rule) -> S:
+        """A fresh state with what those of base and parts have of some features; ``known`` gives what each knows."""
+
+        def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
+            estimates = rule.merged(known(some))
+            if self.keeps_all_weights:
+                return (self._cells(estimates),)
+            learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
+            return self._cells(estimates), np.where(learned, self._keys(estimates), -np.inf)
+
+        cells, *keys = in_chunks(cells_and_keys, ids)
+        state = changed(state, cells=cells)
+        bias = rule.merged([self._intercept_estimates(one) for one in states])
+        state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
+        state.counts[MISTAKES:] = added([one.counts for one in states])[MISTAKES:]
+        self._merge_sums(state, states, rule)
+        if keys:
+            best = best_positions(keys[0], state._asdict()["member"].size)
+            self._fill_slots(state, best, ids[best], rule.merged(known(ids[best])))
+        return state
+
     def _evidence(self, selection: Selection) -> NDArray[np.float64]:
         """The precisions, equal for equal columns whenever they were kept."""
         return estimates_of(self, selection.indices).excess
@@ -111,25 +137,10 @@ class MergingLearner(RowClassifier[S]):
         ids = reduce(union, map(touched_ids, learners))
         memory = first._fresh(merged_target(learners), first.memory.declared_width, first.memory.budget)
 
-        def merged(some: I64) -> Estimates:
-            return rule.merged([estimates_of(learner, some) for learner in learners])
+        def known(some: I64) -> list[Estimates]:
+            return [estimates_of(learner, some) for learner in learners]
 
-        def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
-            estimates = merged(some)
-            if first.keeps_all_weights:
-                return (first._cells(estimates),)
-            learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
-            return first._cells(estimates), np.where(learned, first._keys(estimates), -np.inf)
-
-        cells, *keys = in_chunks(cells_and_keys, ids)
-        memory.state = changed(memory.state, cells=cells)
-        bias = rule.merged([intercept_of(learner) for learner in learners])
-        memory.state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
-        memory.state.counts[MISTAKES:] = added([one.state.counts for one in memories])[MISTAKES:]
-        first._merge_sums(memory.state, [one.state for one in memories], rule)
-        if keys:
-            best = best_positions(keys[0], memory.budget)
-            first._fill_slots(memory.state, best, ids[best], merged(ids[best]))
+        memory.state = first._merged(memory.state, [one.state for one in memories], known, ids, rule)
         memory.moments = merged_moments(memories, ids, rule)
         memory.scaling, memory.warm_up = merged_scaling(memories), None
         memory.addresses = table_addresses(ids)
@@ -138,44 +149,10 @@ class MergingLearner(RowClassifier[S]):
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)
         if memory.curve is not None:
-            memory.curve.mistakes[:] = added([one.curve.mistakes for one in memories if one.curve is not None])
-            kept, _, scores = first._kept(memory.state)
-            rank_slots(memory.curve, scores, kept)
+            memory.curve, memory.rungs = merged_curves(first, memory, memories, rule)
         first._memory, first.n_features_in_ = memory, memory.width
         first._set_names(names_of(learners) or None)
         return cls.from_model(first.model()).model()
-
-
-class Rule(NamedTuple):
-    """How estimates add up."""
-
-    left: tuple[float, ...]  # per part: what its rows have left of the base's precision above the start
-    damping: float
-
-    @classmethod
-    def of(cls, learners: Sequence[MergingLearner[Any]], damp: bool) -> Self:
-        base, *parts = learners
-        half_life = math.inf if base.forget is None else base.forget
-        left = tuple(2.0 ** (-(part.n_rows_ - base.n_rows_) / half_life) for part in parts)
-        return cls(left, 1.0 / math.sqrt(len(parts)) if damp else 1.0)
-
-    def merged(self, estimates: Sequence[Estimates]) -> Estimates:
-        """The estimates of base and parts as one."""
-        base, *parts = estimates
-        grown, pulled = np.zeros_like(base.excess), np.zeros_like(base.weight)
-        for part, left in zip(parts, self.left, strict=True):
-            before = base.excess * left
-            grown += part.excess - before
-            pulled += (1.0 + part.excess) * part.weight - (1.0 + before) * base.weight
-        before = base.excess * math.prod(self.left)
-        excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
-        return Estimates(excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess))
-
-    def sums(self, sums: Sequence[F64]) -> F64:
-        """Sums over the rows of base and parts as one; forgetting decays them as it does precision."""
-        base, *parts = sums
-        own: F64 = np.sum([part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0)
-        return np.maximum(0.0, base * math.prod(self.left) + own)
 
 
 # ---- what goes together
@@ -264,18 +241,7 @@ def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, NDArray[Any]]:
 def estimates_of(learner: MergingLearner[S], ids: I64) -> Estimates:
     """What a model knows of the weights of some features, which may be nothing."""
     memory = learner.memory
-    known, positions = taken(memory, ids)
-    stored = learner._stored(memory.state, positions)
-    estimates = Estimates(*(np.zeros((ids.size, memory.state.bias.shape[0])) for _ in Estimates._fields))
-    estimates.excess[known] = stored.excess * learner._scale(memory.state)
-    estimates.weight[known] = stored.weight
-    return estimates
-
-
-def intercept_of(learner: MergingLearner[S]) -> Estimates:
-    """What a model knows of the weights of the intercept."""
-    state = learner.memory.state
-    return Estimates(state.bias[:, 1] * learner._scale(state), state.bias[:, 0])
+    return learner._estimates(memory.state, *taken(memory, ids))
 
 
 def in_chunks(work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64) -> list[NDArray[Any]]:
@@ -295,13 +261,6 @@ def best_positions(keys: F64, budget: int) -> I64:
 
 
 # ---- counts and moments
-
-
-def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """What the base has, and what every part has beyond it."""
-    base, *parts = arrays
-    total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
-    return total
 
 
 def merged_target(learners: Sequence[MergingLearner[S]]) -> Classes:

@@ -191,8 +191,8 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         weights = scale * state.weight[used]
         return state.member_id[used], weights, np.abs(weights[:, 0])
 
-    def _constant(self) -> float:
-        totals = self.memory.state.totals
+    def _constant(self, state: PartialState) -> float:
+        totals = state.totals
         return float(self._share * totals[NORMS] / max(1.0, totals[ROWS]))
 
     def _bias(self, state: PartialState) -> NDArray[np.float64]:
@@ -207,7 +207,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
         spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
         centre = state.mean[ids] if scaling == CENTRED else 0.0
-        start = self._bias(state)[0] * self._constant()
+        start = self._bias(state)[0] * self._constant(state)
 
         def score(block: RowBlock) -> NDArray[np.float64]:
             indptr = np.zeros(block.n_rows + 1, np.int64)
@@ -240,8 +240,8 @@ class OFSPartialLearner(RowClassifier[PartialState]):
             "totals": Field(np.float64, (2,), 0),
         }
 
-    def _check_state(self, state: PartialState, sizes: dict[str, int]) -> None:
-        check_first_order(state, sizes["budget"], self.memory.addresses.ids)
+    def _check_state(self, state: PartialState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
+        check_first_order(state, sizes["budget"], ids)
         features = np.arange(sizes["features"])
         if not np.array_equal(np.sort(state.shift + features), features):
             raise ValueError("the order of its features does not have each of them once")

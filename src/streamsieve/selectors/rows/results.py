@@ -17,9 +17,11 @@ from ...selection import Selection
 from ..base import Findings, Learner, Reads, Seed
 from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
+from .curves import grid_of
 from .diagnosis import remarks_on_rows
 from .inputs import INTERCEPT_SHARE, UNIT_LENGTH, standardized
 from .memory import RowMemory, S
+from .rungs import Rung
 
 Scorer = Callable[[RowBlock], NDArray[np.float64]]
 
@@ -64,14 +66,15 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         """The intercept's input, in typical lengths of rows."""
         return INTERCEPT_SHARE if self.fit_intercept else 0.0
 
-    def _constant(self) -> float:
+    def _constant(self, state: S) -> float:
         """The intercept's input for rows to predict."""
         totals = self.memory.moments.totals
         return float(self._share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
 
     def _intercept(self) -> NDArray[np.float64]:
         """The score of a row without values, one per vector of weights."""
-        return self._bias(self.memory.state) * self._constant()
+        state = self._predicting
+        return self._bias(state) * self._constant(state)
 
     @property
     def n_learned(self) -> int:
@@ -107,7 +110,9 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             raise AttributeError(
                 "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
             )
-        return curve
+        if self.memory.rungs is None:
+            return curve
+        return self.memory.rungs.joined(curve, grid_of(True if self.curve is False else self.curve, self.memory.budget))
 
     def _curve_values(self) -> dict[str, NDArray[np.float64]]:
         """What is measured at each number of features, by name."""
@@ -161,9 +166,22 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
     def _advice_if_all(self) -> str:
         return "try n_features_to_select='auto'" if "curve" in self.parameter_names() else super()._advice_if_all()
 
+    @property
+    def _rung(self) -> Rung[S] | None:
+        """Which of the small learners of a curve predicts, if one does."""
+        rungs = self.memory.rungs
+        chosen = self.n_features_to_select == "auto" and rungs is not None
+        return rungs.answering(self.n_features_selected_) if chosen and rungs is not None else None
+
+    @property
+    def _predicting(self) -> S:
+        """The state that selection and predictions are read from."""
+        rung = self._rung
+        return self.memory.state if rung is None else rung.state
+
     def _weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Ids, weights and scores that count for prediction, ids ascending."""
-        ids, weights, scores = self._kept(self.memory.state)
+        ids, weights, scores = self._kept(self._predicting)
         if self.n_features_to_select == "auto" and not self.keeps_all_weights:
             best = np.lexsort((ids, -scores))[: self.n_features_selected_]
             ids, weights, scores = ids[best], weights[best], scores[best]

@@ -18,9 +18,10 @@ from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
 from .base import RowLearner
+from .estimates import Estimates, Rule
 from .inputs import AUTO
 from .integrity import check_heap, check_members, check_positions, kept_count
-from .merging import Estimates, MergingLearner, Rule
+from .merging import MergingLearner
 
 CRITERIA = ("snr", "confidence")
 GAMMA_SHARE = {"snr": 0.3, "confidence": 1.0}  # of the mean squared length of rows: gamma="auto"
@@ -62,14 +63,21 @@ class SecondOrder(RowLearner[SofsState]):
     def _left_of_sums(self) -> float:
         return self._decay if self.criterion == "snr" else 1.0
 
-    def _constant(self) -> float:
-        state = self.memory.state
+    def _constant(self, state: SofsState) -> float:
         if self.criterion == "confidence" or isinstance(state, ConfidenceState):
-            return super()._constant()
+            return super()._constant(state)
         totals = self.memory.moments.totals
         if not totals[COUNTED]:
             return 0.0
         return self._share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
+
+    @property
+    def _per_class(self) -> int:
+        """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
+        return 2 if self.criterion == "snr" else 1
+
+    def _cell_width(self, n_vectors: int) -> int:
+        return self._per_class * n_vectors + (0 if n_vectors == 1 else 1)
 
     def _start(self, budget: int, n_vectors: int) -> SofsState:
         common: dict[str, NDArray[Any]] = {
@@ -94,7 +102,7 @@ class SecondOrder(RowLearner[SofsState]):
         kind = SignalState if n_vectors == 1 else SecondOrderState
         shape = budget if n_vectors == 1 else (budget, n_vectors)
         return kind(
-            cells=np.zeros((0, n_vectors * (2 if self.criterion == "snr" else 1)), np.float32),
+            cells=np.zeros((0, self._cell_width(n_vectors)), np.float32),
             key=np.zeros(budget),
             fresh=np.zeros(budget),
             heap=np.zeros(budget, np.int32),
@@ -134,17 +142,23 @@ class SecondOrder(RowLearner[SofsState]):
         kept = slots >= 0
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
         cells[kept] = 0.0
-        excess = cells[:, :n_vectors].astype(np.float64)
-        weight = cells[:, n_vectors:].astype(np.float64) if self.criterion == "snr" else np.zeros_like(excess)
+        shape = len(cells), n_vectors, self._per_class
+        per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(shape)
+        excess = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.criterion == "snr" else np.zeros_like(excess)
         excess[kept] = state.excess.reshape(-1, n_vectors)[slots[kept]]
         weight[kept] = state.weight.reshape(-1, n_vectors)[slots[kept]]
         return Estimates(np.minimum(excess, LARGEST), weight)
 
     def _cells(self, estimates: Estimates) -> NDArray[Any]:
         excess = as_stored(estimates.excess)
+        cells = excess
         if self.criterion == "snr":
-            return np.hstack([excess, estimates.weight.astype(np.float32)])
-        return excess if excess.shape[1] > 1 else excess[:, 0].view(np.int32)
+            both = np.stack([excess, estimates.weight.astype(np.float32)], axis=2)
+            cells = both.reshape(len(excess), 2 * excess.shape[1])
+        if excess.shape[1] > 1:
+            return with_bounds(cells)
+        return cells if self.criterion == "snr" else cells[:, 0].view(np.int32)
 
     def _keys(self, estimates: Estimates) -> NDArray[np.float64]:
         excess = as_stored(estimates.excess).astype(np.float64)
@@ -203,7 +217,7 @@ class SecondOrder(RowLearner[SofsState]):
                 **common,
             }
         return {
-            "cells": Field(np.float32, ("features", n_vectors * (2 if self.criterion == "snr" else 1)), finite=False),
+            "cells": Field(np.float32, ("features", self._cell_width(n_vectors)), finite=False),
             "key": Field(np.float64, ("budget",), finite=False),
             "fresh": Field(np.float64, ("budget",), finite=False),
             "heap": Field(np.int32, ("budget",), 0, "budget"),
@@ -213,10 +227,10 @@ class SecondOrder(RowLearner[SofsState]):
             **common,
         }
 
-    def _check_state(self, state: SofsState, sizes: dict[str, int]) -> None:
+    def _check_state(self, state: SofsState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
-        check_members(flags_of(state), -1, member, member_id, self.memory.addresses.ids)
+        check_members(flags_of(state), -1, member, member_id, ids)
         if isinstance(state, ConfidenceState):
             check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
@@ -237,7 +251,7 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
     precise weights, those of features that took part often; "snr" keeps the weights that are largest against their
     own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if
     it were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8
-    ("snr"), times the number of classes if there are more than two.
+    ("snr"); with more than two classes that times their number, and 4 more.
 
     The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0, normalize=False,
     fit_intercept=False, class_weight=None``.
@@ -350,6 +364,11 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
 def flags_of(state: SofsState) -> NDArray[np.int32]:
     """What every feature has where the slot of a kept one would be named."""
     return state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
+
+
+def with_bounds(cells: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What cells of many classes hold after their bounds, with bounds that are not known yet."""
+    return np.hstack([np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))[:, None], cells])
 
 
 def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -1,0 +1,266 @@
+"""Small learners beside the main one, for the small numbers of features of a curve.
+
+The weights of a large budget are poor for a far smaller number of features: what the others say is missing. So the
+accuracy with few features is that of a rung, a learner with a small budget of its own, taught by the same kernels.
+Number k of a curve's grid is answered by the best k features of the smallest rung of k or more, and by the main learner
+where there is none.
+
+For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own with that budget.
+From then on it sees its candidates alone, which are chosen at every ranking: what it keeps, what smaller rungs keep,
+and the best ``candidates(budget)`` features of the main learner, which looks at all. What it knew of others it forgets.
+
+All rungs share a table of the features that any of them sees, so the entries of a row are looked up once; candidates of
+a rung are candidates of larger ones, so each rung is given a part of what the next larger one was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import calibrate
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.parts import keep_allowed, keep_known
+from ...kernels.types import F64, I64, U8, Bool
+from ...model import Arrays, Field, Schema
+from ..state import changed
+from .addresses import Addresses, add, find, table_addresses
+from .calibration import check_calibration, start_calibration, swapped
+from .curves import CURVE, STATE, Update, curve_schema, learn_counting, rank_slots, restored_curve, start_curve
+
+if TYPE_CHECKING:
+    from .memory import RowState
+
+S = TypeVar("S", bound="RowState")
+
+BUDGETS = (1, 2, 5, 10, 20, 50, 200)
+OPEN_ROWS = 256
+PREFIX = "rungs."  # before the names of their arrays in a model
+ROOM = 1 << 12  # for features, to start with
+SPARSENESS = 4  # of the table of candidates: positions there is room for, over those in use
+MARKS = 1 << 15
+
+Kept = Callable[[S], tuple[I64, F64, F64]]
+Check = Callable[[S, dict[str, int], I64], None]
+
+
+class Names(Protocol):
+    """Who names the arrays of a state, as a ``RowLearner`` does."""
+
+    @property
+    def per_feature(self) -> tuple[str, ...]: ...
+
+    @property
+    def feature_positions(self) -> tuple[str, ...]: ...
+
+
+def candidates(budget: int) -> int:
+    """How many of the main learner's features a rung sees."""
+    return 5 * budget + 20
+
+
+def rung_grids(grid: I64) -> list[I64]:
+    """The numbers of a grid by who answers for them: rungs, the smallest first, and at the end the main learner.
+
+    Each part ends with the budget of who answers, whether that is on the grid or not.
+    """
+    budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
+    parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
+    return [np.union1d(part, [budget]) for part, budget in zip(parts, budgets, strict=True) if part.size]
+
+
+@dataclass(slots=True, eq=False)
+class Rung(Generic[S]):
+    """A learner of a small budget."""
+
+    state: S
+    curve: Curve  # which ends at the budget
+    allowed: Bool  # per position: whether the rung sees the feature there
+    calibration: F64 = field(default_factory=start_calibration)  # of probabilities, where it may be asked for them
+
+    @property
+    def budget(self) -> int:
+        return int(self.curve.grid[-1])
+
+    @property
+    def prefix(self) -> str:
+        return f"{PREFIX}{self.budget}."
+
+
+@dataclass(slots=True, eq=False)
+class Rungs(Generic[S]):
+    """The rungs of a learner, from the smallest to the largest; ``names`` is who names the arrays of their states."""
+
+    rungs: list[Rung[S]]
+    names: Names
+    addresses: Addresses = field(default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM))
+    marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
+
+    @classmethod
+    def start(cls, grids: Sequence[I64], start: Callable[[int], S], names: Names) -> Self:
+        """Fresh rungs that answer for these numbers of features; ``start`` makes the state of a budget."""
+        rungs = []
+        for grid in grids:
+            state = start(int(grid[-1]))
+            rungs.append(Rung(state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_)))
+        return cls(rungs, names)
+
+    def answering(self, k: int) -> Rung[S] | None:
+        """Who answers for k features; None is the main learner."""
+        return next((rung for rung in self.rungs if rung.budget >= k), None)
+
+    def joined(self, main: Curve, grid: I64) -> Curve:
+        """The curve of rungs and main learner, for these numbers."""
+        curves = [*(rung.curve for rung in self.rungs), main]
+        every = np.concatenate([curve.grid for curve in curves])
+        at = np.searchsorted(every, grid)
+        mistakes, errors = (np.concatenate([getattr(one, name) for one in curves]) for name in ("mistakes", "errors"))
+        return main._replace(grid=grid, mistakes=mistakes[at], errors=errors[at])
+
+    # ---- learning
+
+    def learn(self, rows: Rows, width: int, seen: int, weights: F64 | None, update: Update[S]) -> None:
+        """Learn rows whose ``indices`` are ids below ``width``, after ``seen`` others.
+
+        ``weights`` is how much rows count in probabilities, None where nobody asks for any.
+        """
+        part = self._all(rows, width) if seen < OPEN_ROWS else self._known(rows)
+        part = part._replace(scores=np.empty_like(rows.scores))
+        for rung in reversed(self.rungs):
+            part = part if rung.allowed.all() else allowed_part(part, rung.allowed)
+            learn_counting(update, rung.state, self.addresses.ids, part, rung.curve)
+            if weights is not None and part.codes.size:
+                calibrate(part.scores, part.codes, weights, rung.calibration)
+
+    def _all(self, rows: Rows, width: int) -> Rows:
+        """The rows with positions for ids, and room for all of them."""
+        self.addresses, positions = add(self.addresses, rows.indices, width)
+        room = self.addresses.ids.size
+        for rung in self.rungs:
+            known = rung.allowed.size
+            if known < room:
+                rung.allowed = np.ones(room, np.bool_)
+                self._move(rung, slice(known), slice(known), room)
+        return rows._replace(indices=positions)
+
+    def _known(self, rows: Rows) -> Rows:
+        """The rows with positions for ids, without features that no rung sees."""
+        table, ids, _ = self.addresses
+        indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
+        values = np.empty_like(rows.values)
+        filled = keep_known(self.marks, table, ids, rows.indptr, rows.indices, rows.values, indptr, positions, values)
+        return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
+
+    def rank(self, kept: Kept[S], best: I64, seen: int) -> None:
+        """Rank the slots of every rung and, unless all features are still seen, choose candidates.
+
+        ``best`` are the features that the main learner keeps, the best first.
+        """
+        for rung in self.rungs:
+            if rung.curve.grid.size > 1:
+                ids, _, ranks = kept(rung.state)
+                rank_slots(rung.curve, ranks, ids)
+        if seen < OPEN_ROWS:
+            return
+        members = np.empty(0, np.int64)
+        chosen = []
+        for rung in self.rungs:
+            members = np.append(members, kept(rung.state)[0])
+            chosen.append(np.append(members, best[: candidates(rung.budget)]))
+        self._choose(chosen)
+
+    def _choose(self, chosen: Sequence[I64]) -> None:
+        """Let every rung see these features alone, of which some may appear twice."""
+        old, ids = self.addresses, np.unique(np.concatenate(chosen))
+        self._look_up(ids)
+        was = find(old, ids)
+        for rung, own in zip(self.rungs, chosen, strict=True):
+            rung.allowed = np.zeros(ids.size, np.bool_)
+            rung.allowed[find(self.addresses, own)] = True
+            stays = rung.allowed & (was >= 0)
+            self._move(rung, was[stays], stays, ids.size)
+            state = rung.state._asdict()
+            members = {name: find(self.addresses, old.ids[state[name]]) for name in self.names.feature_positions}
+            rung.state = changed(rung.state, **{name: at.clip(0).astype(np.int64) for name, at in members.items()})
+
+    def _look_up(self, ids: I64) -> None:
+        self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
+
+    def _move(self, rung: Rung[S], old: Any, new: Any, room: int) -> None:
+        """Take what a rung has of features at positions ``old`` to positions ``new`` of arrays of size ``room``."""
+        state = rung.state._asdict()
+        for name in self.names.per_feature:
+            moved = np.zeros((room, *state[name].shape[1:]), state[name].dtype)
+            moved[new] = state[name][old]
+            rung.state = changed(rung.state, **{name: moved})
+
+    def swap_classes(self, negate: Callable[[S], None]) -> None:
+        """The two classes change their order."""
+        for rung in self.rungs:
+            negate(rung.state)
+            rung.calibration = swapped(rung.calibration)
+
+    # ---- to and from a model
+
+    def arrays(self) -> Arrays:
+        used = self.addresses.used
+        arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
+        for rung in self.rungs:
+            own = {"allowed": rung.allowed[:used], "calibration": rung.calibration}
+            own |= {STATE + name: array for name, array in rung.state._asdict().items()}
+            own |= {STATE + name: own[STATE + name][:used] for name in self.names.per_feature}
+            own |= {CURVE + name: array for name, array in rung.curve._asdict().items()}
+            arrays |= {rung.prefix + name: array for name, array in own.items()}
+        return arrays
+
+    def schema(self, state: Schema) -> dict[str, Field]:
+        """What the arrays in a model must be; ``state`` is the schema of a state."""
+        features = "rung_features"
+        schema = {PREFIX + "ids": Field(np.int64, (features,), 0, "width")}
+        for rung in self.rungs:
+            sizes: dict[Any, Any] = {"features": features, "budget": rung.budget}
+            own = {STATE + name: resized(wanted, sizes) for name, wanted in state.items()}
+            own |= curve_schema(rung.budget, rung.curve.grid.size)
+            own |= {"allowed": Field(np.bool_, (features,)), "calibration": Field(np.float64, rung.calibration.shape)}
+            schema |= {rung.prefix + name: wanted for name, wanted in own.items()}
+        return schema
+
+    def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
+        """Take up arrays that fit the schema."""
+        ids = arrays[PREFIX + "ids"]
+        if np.unique(ids).size != ids.size:
+            raise ValueError("a feature appears twice in its rungs")
+        self._look_up(ids)
+        for rung in self.rungs:
+            state = {name: arrays[rung.prefix + STATE + name] for name in rung.state._asdict()}
+            curve = restored_curve(arrays, rung.prefix)
+            if not np.array_equal(curve.grid, rung.curve.grid):
+                raise ValueError("its rungs answer for other numbers than those of its grid")
+            rung.allowed, rung.calibration = arrays[rung.prefix + "allowed"], arrays[rung.prefix + "calibration"]
+            rung.state, rung.curve = changed(rung.state, **state), curve
+            check_calibration(rung.calibration)
+            check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
+
+
+def resized(wanted: Field, sizes: dict[Any, Any]) -> Field:
+    """A field with other sizes for some names."""
+    shape = tuple(sizes.get(axis, axis) for axis in wanted.shape)
+    return wanted._replace(shape=shape, below=sizes.get(wanted.below, wanted.below))
+
+
+def allowed_part(rows: Rows, allowed: Bool) -> Rows:
+    """The rows without features that are not allowed."""
+    indptr, indices, values = np.zeros_like(rows.indptr), np.empty_like(rows.indices), np.empty_like(rows.values)
+    filled = keep_allowed(allowed, rows.indptr, rows.indices, rows.values, indptr, indices, values)
+    return rows._replace(indptr=indptr, indices=indices[:filled], values=values[:filled])
+
+
+def marks_of(ids: I64) -> U8:
+    """A 1 at the lowest bits of every id."""
+    marks = np.zeros(MARKS, np.uint8)
+    marks[ids & (MARKS - 1)] = 1
+    return marks
