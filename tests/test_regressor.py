@@ -162,7 +162,7 @@ def test_tables_of_numbers_keep_the_lengths_of_their_rows() -> None:
     assert ss.SOFSRegressor(5, normalize="standard+l2").fit(X, y).score(X, y) < 0.9
 
 
-def test_several_epochs_help_where_there_are_few_rows() -> None:
+def test_several_epochs_fit_the_rows_better() -> None:
     X, y = load_diabetes(return_X_y=True)
     random = np.random.default_rng(0)
     X = np.hstack([X, random.standard_normal((len(X), 100)) * X.std()])

@@ -48,7 +48,7 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
     curve : bool or list of int, default=False
         Also measure the online R2 with fewer features, on a grid of numbers: ``curve_``, as in SOFS.
     n_epochs : int, default=1
-        How often to go over the rows. With few rows more than one helps.
+        How often to go over the rows.
 
     Attributes
     ----------
