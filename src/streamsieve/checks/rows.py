@@ -22,6 +22,8 @@ from ..targets import Kind
 from . import maker
 from .data import BUDGET, FEATURES, ROWS, sparse_stream
 
+OF_LABELS = ("classes", "label_order")  # what is known of a target that depends on the labels' names, or on blocks
+
 
 class Maker(maker.Maker):
     """Makes estimators of a method, with a budget small enough to matter."""
@@ -47,6 +49,8 @@ def learned(selector: Any) -> dict[str, Any]:
     selection = selector.selection()
     memory = selector.memory
     rungs = [] if memory.rungs is None else memory.rungs.rungs
+    arrays = selector.known.arrays().items()
+    target = {name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS}  # nan != nan
     return {
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
@@ -57,7 +61,7 @@ def learned(selector: Any) -> dict[str, Any]:
         "mistakes": selector.mistakes,
         "r2": selector.r2,
         "rows": selector.n_rows_,
-        "target": {name: array.tolist() for name, array in selector.known.arrays().items() if name != "label_order"},
+        "target": target,
     }
 
 
