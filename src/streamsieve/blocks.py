@@ -14,6 +14,23 @@ from .errors import DataError
 Number = TypeVar("Number", bound=np.generic)
 
 
+class NamedIds(NamedTuple):
+    """The names that the ids of some rows are hashes of; an id may be there several times."""
+
+    ids: NDArray[np.int64]
+    names: list[str]
+
+    def of(self, wanted: NDArray[np.int64]) -> dict[int, str]:
+        """The names of some ids, as far as they are there; of several for an id the first."""
+        wanted = np.sort(wanted)
+        if not wanted.size:
+            return {}
+        at = np.minimum(np.searchsorted(wanted, self.ids), wanted.size - 1)
+        there = np.flatnonzero(wanted[at] == self.ids)
+        found, first = np.unique(self.ids[there], return_index=True)
+        return {feature: self.names[there[i]] for feature, i in zip(found.tolist(), first.tolist(), strict=True)}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:
     """Some rows in CSR form, with their labels.
@@ -32,6 +49,7 @@ class RowBlock:
     origin: str = ""  # the file the rows came from, for messages
     dense: bool = False  # whether what is not there is a 0 that was measured
     sample_weight: NDArray[np.float64] | None = None
+    names: NamedIds | None = None  # where ids are hashes of names: those of these rows, and maybe of others
 
     def __post_init__(self) -> None:
         for name in ("indptr", "indices", "values"):
@@ -56,6 +74,7 @@ class RowBlock:
         origin: str = "",
         dense: bool = False,
         sample_weight: NDArray[np.float64] | None = None,
+        names: NamedIds | None = None,
     ) -> RowBlock:
         """A block of contiguous arrays of the right types that are known to fit: nothing is checked or copied.
 
@@ -73,6 +92,7 @@ class RowBlock:
         put(block, "origin", origin)
         put(block, "dense", dense)
         put(block, "sample_weight", sample_weight)
+        put(block, "names", names)
         return block
 
     def derived(self, **changes: Any) -> RowBlock:
@@ -108,6 +128,7 @@ class RowBlock:
             self.origin,
             self.dense,
             None if self.sample_weight is None else self.sample_weight[start:stop],
+            self.names,
         )
 
     def to_dense(self, kind: Any = np.float64) -> NDArray[Any]:
@@ -125,8 +146,8 @@ class RowBlock:
         entries = np.repeat(counts, lengths)
         indptr = np.concatenate([[0], np.cumsum(lengths[counts])])
         y = None if self.y is None else self.y[counts]
-        kept = self.indices[entries], self.values[entries]
-        return RowBlock.trusted(indptr, *kept, y, self.n_features, self.origin, self.dense, self.sample_weight[counts])
+        kept = {"indptr": indptr, "indices": self.indices[entries], "values": self.values[entries]}
+        return self.derived(**kept, y=y, sample_weight=self.sample_weight[counts])
 
     @staticmethod
     def joined(blocks: list[RowBlock]) -> RowBlock:

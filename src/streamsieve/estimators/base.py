@@ -12,6 +12,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
 from ..blocks import is_sparse
+from ..errors import UsageError
+from ..machine import available_memory
 from ..selection import Selection
 from ..selectors.diagnosis import warn_of
 from ..sources.base import DataSource
@@ -51,6 +53,11 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
         selected = self.selection().indices
         if indices:
             return selected
+        if self.n_features_in_ > available_memory():
+            raise UsageError(
+                f"a mask over {self.n_features_in_:,} features needs a byte for each, more than there are; ask for "
+                "get_support(indices=True)"
+            )
         mask = np.zeros(self.n_features_in_, bool)
         mask[selected] = True
         return mask

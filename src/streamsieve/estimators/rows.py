@@ -17,6 +17,7 @@ from ..sources.arrays import ArraySource
 from ..sources.base import BlockSource, DataSource, Source
 from ..targets import ONLY_NUMBERS
 from .base import Estimator
+from .named_rows import NamedRowsEstimator
 
 if TYPE_CHECKING:
     from ..selectors.rows.base import RowLearner
@@ -209,7 +210,7 @@ class FirstOrderEstimator(ClassifierEstimator):
     }
 
 
-class SOFS(ClassifierEstimator, sofs.SOFSLearner):
+class SOFS(NamedRowsEstimator, ClassifierEstimator, sofs.SOFSLearner):
     __doc__ = sofs.SOFSLearner.__doc__
 
 
@@ -241,7 +242,7 @@ class RandomSelection(FirstOrderEstimator, baselines.RandomSelectionLearner):
     __doc__ = baselines.RandomSelectionLearner.__doc__
 
 
-class SOFSRegressor(RegressorEstimator, sofs_regressor.SOFSRegressorLearner):
+class SOFSRegressor(NamedRowsEstimator, RegressorEstimator, sofs_regressor.SOFSRegressorLearner):
     __doc__ = sofs_regressor.SOFSRegressorLearner.__doc__
 
 

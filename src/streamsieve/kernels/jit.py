@@ -34,6 +34,11 @@ def summing(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, fastmath={"reassoc", "contract"})
 
 
+def inlined_summing(function: Callable[P, R]) -> Callable[P, R]:
+    """A part of the innermost loop of a ``summing`` kernel."""
+    return _compiled(function, forceinline=True, fastmath={"reassoc", "contract"})
+
+
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     try:
         compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)

@@ -74,3 +74,18 @@ def fill_table(table: I32, ids: I64, used: int) -> None:
     """Enter the first ``used`` ids into an empty table."""
     for position in range(used):
         table[probe(table, ids, ids[position])] = position + 1
+
+
+@kernel
+def remove(table: I32, ids: I64, feature: int) -> None:
+    """Take an id out of the table; entries after it that a search would no longer find move up."""
+    mask = table.size - 1
+    free = probe(table, ids, feature)
+    table[free] = 0
+    entry = (free + 1) & mask
+    while table[entry]:
+        start = home(ids[table[entry] - 1], mask)
+        if (entry - start) & mask >= (entry - free) & mask:  # its search passes the free entry
+            table[free], table[entry] = table[entry], 0
+            free = entry
+        entry = (entry + 1) & mask

@@ -29,6 +29,7 @@ ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
 Seed = int | np.random.Generator | None
 
 
+LARGEST_COUNT = 2**63 - 1  # an int64
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 
 B = TypeVar("B")  # the kind of block a learner takes
@@ -202,8 +203,7 @@ class Learner(ABC, Generic[B, M]):
     def selection(self) -> Selection:
         """The selected features, with scores and names; its size is that of the selection."""
         indices, scores = self._selected()
-        names = self.feature_names
-        return Selection(indices, scores, None if names is None else names[indices])
+        return Selection(indices, scores, self._names_of(indices))
 
     def findings(self) -> Findings:
         """What a run reports beside the selection."""
@@ -240,8 +240,8 @@ class Learner(ABC, Generic[B, M]):
 
     def title(self, feature: int) -> str:
         """What a feature is called in messages."""
-        names = self.feature_names
-        return f"feature {feature}" if names is None else f"column {names[feature]!r}"
+        names = self._names_of(np.array([feature]))
+        return f"feature {feature}" if names is None else f"column {names[0]!r}"
 
     def predictor(self) -> Predictor[B]:
         """What predicts rows, with what was learned so far; for methods that predict."""
@@ -251,6 +251,11 @@ class Learner(ABC, Generic[B, M]):
     def feature_names(self) -> NDArray[Any] | None:
         """The names of all features, if they are known."""
         return self.__dict__.get("feature_names_in_")
+
+    def _names_of(self, indices: NDArray[np.int64]) -> NDArray[Any] | None:
+        """The names of some features, if they are known."""
+        names = self.feature_names
+        return None if names is None else names[indices]
 
     def _set_names(self, names: Any | None) -> None:
         self.__dict__.pop("feature_names_in_", None)
@@ -314,7 +319,7 @@ class Learner(ABC, Generic[B, M]):
 AnyLearner = Learner[Any, Any]  # where all methods are treated alike
 
 
-def count_of(header: dict[str, Any], name: str, most: int = 2**62) -> int:
+def count_of(header: dict[str, Any], name: str, most: int = LARGEST_COUNT) -> int:
     """A number of things in the header of a model."""
     value = header[name]
     if not is_integer(value) or not 0 <= value <= most:

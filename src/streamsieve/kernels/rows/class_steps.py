@@ -12,6 +12,7 @@ import numpy as np
 from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .confidence import bounded, storable
+from .sketch import cell_of, give_back
 
 BOUND = 0  # column of ``cells``; the classes come after it
 ROUNDING = 1.0 + 2.0**-22  # more than what rounding to float32 takes away
@@ -50,6 +51,36 @@ def fill_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32
         cells[position, column] = excess[slot, c]
         if shadows:
             cells[position, column + unsigned(1)] = bounded(weight[slot, c])
+
+
+@kernel
+def find_cells(at: I64, x: F64, count: int, n_cells: int, ids: I64) -> None:
+    """In fixed memory, cells for ids in ``at``, which go to ``ids``, and in ``x`` the signs that values have there."""
+    for i in range(count):
+        ids[i] = at[i]
+        at[i], side = cell_of(ids[i], n_cells)
+        x[i] *= side
+
+
+@kernel
+def exchange(
+    cells: F32, feature: int, weight: F64, excess: F32, slot: int, leaving: int, new_weight: F64, new_excess: F32
+) -> None:
+    """In fixed memory, move what a cell has of ``feature`` to a slot, then the member ``leaving`` it to its own cell.
+
+    ``new_weight`` and ``new_excess`` are those of the cell; ``leaving`` is -1 if the slot was free.
+    """
+    cell, side = cell_of(feature, cells.shape[0])
+    cells[cell] = 0.0
+    if leaving >= 0:
+        own, own_side = cell_of(leaving, cells.shape[0])
+        cells[own, BOUND] = np.inf
+    for c in range(unsigned(weight.shape[1])):
+        if leaving >= 0:
+            column = column_of(c, True)
+            give_back(cells, own, column, column + unsigned(1), excess[slot, c], own_side * weight[slot, c])
+        weight[slot, c] = side * new_weight[0, c]
+        excess[slot, c] = new_excess[0, c]
 
 
 # ---- the score
@@ -164,6 +195,44 @@ def learn_outsiders(
             weight[s, i] = bounded(mu + loss[i] * step * pull[s, i])
             mu = np.float64(weight[s, i])
         bound[i] = rounded_up(bound[i] + part_of_key(mu, excess[s, i], scale, shadows), before)
+
+
+@kernel
+def learn_cells(
+    cells: F32,
+    at: I64,
+    x: F64,
+    count: int,
+    of: I64,
+    direction: F64,
+    n_steps: int,
+    loss: float,
+    scale: float,
+    gamma: float,
+    spread: float,
+    bound: F64,
+) -> None:
+    """``learn_outsiders`` of all classes in the cells ``at``, one outsider after the other: some may share one.
+
+    ``x`` is with the sign by which each is in its cell.
+    """
+    for i in range(count):
+        cell, own = unsigned(at[i]), loss
+        for s in range(n_steps):
+            own -= direction[s] * cells[cell, column_of(unsigned(of[s]), True) + unsigned(1)] * x[i]
+        own = max(0.0, own)
+        total = float(cells[cell, BOUND])
+        for s in range(n_steps):
+            column = column_of(unsigned(of[s]), True)
+            excess, mu = cells[cell, column], np.float64(cells[cell, column + unsigned(1)])
+            before = part_of_key(mu, excess, scale, True)
+            mu += own * direction[s] / spread * (x[i] / (1.0 + excess * scale))
+            cells[cell, column] = storable(excess + x[i] * x[i] * (direction[s] * direction[s] / (gamma * scale)))
+            cells[cell, column + unsigned(1)] = bounded(mu)
+            after = part_of_key(np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True)
+            total = rounded_up(total + after, before)
+        cells[cell, BOUND] = total
+        bound[i] = total
 
 
 # ---- the key

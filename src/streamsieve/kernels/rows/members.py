@@ -71,7 +71,10 @@ def insert(
         counts[KEPT] = slot + 1
         heap_position[slot] = slot
     member[slot] = position
-    member_id[slot] = ids[position] if ids.size else position
+    if ids.size:  # not in one expression: of an index without a sign and an id Numba would make a float
+        member_id[slot] = ids[position]
+    else:
+        member_id[slot] = position
     key[slot] = value
     update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
 

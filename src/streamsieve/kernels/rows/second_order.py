@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, kernel
+from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .class_steps import (
@@ -15,13 +16,16 @@ from .class_steps import (
     add_to_curve,
     column_of,
     copy_cell,
+    exchange,
     fill_cell,
+    find_cells,
     find_losses,
     find_pulls,
     gather_members,
     gather_outsiders,
     has_shadows,
     key_of,
+    learn_cells,
     learn_outsiders,
     limit_of,
     list_steps,
@@ -42,9 +46,10 @@ class SecondOrderState(NamedTuple):
     ``cells`` has a row per feature: an upper bound of ``sum_c part_of_key``, infinite if not known; then per class the
     precision above its start, ``(1/S - 1) / scale``, and, if outsiders have shadow weights, the weight. A first entry
     with its sign bit set names the slot of a kept feature instead, ``-1 - bits``. All zeros is a feature never seen.
+    In fixed memory, where features that are not kept share cells, none names a slot.
     """
 
-    cells: F32  # per feature position: 1 + C or 1 + 2 C
+    cells: F32  # per feature position, or per cell: 1 + C or 1 + 2 C
     member: I64  # per slot: the position of the feature
     member_id: I64
     key: F64  # a lower bound of ``fresh``, by which the heap is ordered
@@ -63,6 +68,7 @@ class SecondOrderState(NamedTuple):
 def second_order_update(
     state: SecondOrderState,
     ids: I64,
+    table: I32 | None,
     rows: Rows,
     gammas: F64,
     curve: Curve | None,
@@ -81,8 +87,8 @@ def second_order_update(
              were the only one added to the kept ones. With them the key is signal to noise, sqrt(sum_c mu_cj^2 /
              S_cj); without, confidence, -sum_c S_cj (section 3.6), and a newcomer starts with the step of its row.
     Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM; share: with shadow weights the intercept's input
-             is as in ``signal_update``.
-    Back     ``state`` and ``curve``, changed in place.
+             is as in ``signal_update``; table: as there, with shadow weights.
+    Back     ``state``, ``table`` and ``curve``, changed in place.
 
     Only the features of the row change their keys and only they compete; of an outsider only the classes that step,
     those with a_c != 0, are visited: O(m (s + log B) + m_K C) per row with s of them and m_K kept features. The key of
@@ -116,15 +122,18 @@ def second_order_update(
         n_kept = n_out = unsigned(0)
         for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
             position = unsigned(indices[i])
-            flag = flags[position, BOUND]
+            flag = flags[position, BOUND] if table is None else -table[probe(table, member_id, int(indices[i]))]
             x = values[i] * factor
             kept.at[n_kept] = -1 - flag  # into both, since a branch would be mispredicted often
             kept.x[n_kept] = x
             out.at[n_out] = position
             out.x[n_out] = x
-            out.bound[n_out] = cells[position, BOUND]
+            if table is None:
+                out.bound[n_out] = cells[position, BOUND]
             n_kept += unsigned(flag < 0)
             n_out += unsigned(flag >= 0)
+        if table is not None:
+            find_cells(out.at, out.x, n_out, cells.shape[0], out.id)
         for i in range(n_kept):
             slot, x = unsigned(kept.at[i]), kept.x[i]
             squares += x * x
@@ -158,7 +167,11 @@ def second_order_update(
             spread += squared * spread_of(kept.x, kept.pull, n_kept, s)
             spread += squared * spread_of(out.x, out.pull, n_out, s)
         loss = 1.0 - margin
-        find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
+        if table is None:
+            find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
+        else:
+            how = steps.of, steps.direction, n_steps
+            learn_cells(cells, out.at, out.x, n_out, *how, loss, scale, gamma, spread, out.bound)
         for s in range(n_steps):
             c, direction = unsigned(steps.of[s]), steps.direction[s]
             step, growth = direction / spread, direction * direction / (gamma * scale)
@@ -169,10 +182,11 @@ def second_order_update(
                 slot = unsigned(kept.at[i])
                 weight[slot, c] += loss * step * kept.pull[s, i]
                 excess[slot, c] = storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth)
-            learn_outsiders(
-                out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out, scale, growth, step, shadows, s
-            )
-            scatter_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
+            if table is None:
+                learn_outsiders(
+                    out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out, scale, growth, step, shadows, s
+                )
+                scatter_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
         if shadows or decays:
             for i in range(n_kept):
                 slot = unsigned(kept.at[i])
@@ -185,7 +199,7 @@ def second_order_update(
             cells[unsigned(out.at[i]), BOUND] = out.bound[i]
             highest = max(highest, out.bound[i])
         if decays or highest > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
-            compare_outsiders(state, ids, curve, out, n_out, steps, n_steps, newcomer, scale, shadows, decays)
+            compare_outsiders(state, ids, table, curve, out, n_out, steps, n_steps, newcomer, scale, shadows, decays)
     state.scale[0] = scale
 
 
@@ -195,13 +209,14 @@ class Part(NamedTuple):
     Apart from the state, so that the loops over them are vectorised.
     """
 
-    at: I64  # slots, or positions
+    at: I64  # slots, or positions, which in fixed memory are cells; there x is with the sign that it has in the cell
     x: F64
     excess: F32
     pull: F64  # S x
     weight: F32  # this and what follows is of outsiders alone: shadow weights,
     loss: F64  # what the loss would have been with this feature,
-    bound: F64  # the first entries of their cells
+    bound: F64  # the first entries of their cells,
+    id: I64  # in fixed memory their ids
 
 
 class Newcomer(NamedTuple):
@@ -230,6 +245,7 @@ def start_part(longest: int, most_steps: int) -> Part:
         np.empty(shape, np.float32),
         np.empty(longest),
         np.empty(longest),
+        np.empty(longest, np.int64),
     )
 
 
@@ -237,6 +253,7 @@ def start_part(longest: int, most_steps: int) -> Part:
 def compare_outsiders(
     state: SecondOrderState,
     ids: I64,
+    table: I32 | None,
     curve: Curve | None,
     out: Part,
     n_out: int,
@@ -258,9 +275,10 @@ def compare_outsiders(
         if changed:
             freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
             changed = False
-        if not out.bound[i] > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
-            continue
         position = unsigned(out.at[i])
+        bound = out.bound[i] if table is None else np.float64(cells[position, BOUND])
+        if not bound > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
+            continue
         copy_cell(cells, position, shadows, new_weight, new_excess)
         own = key_of(new_weight, new_excess, unsigned(0), scale, shadows)
         cells[position, BOUND] = rounded_up(sum_of_key(own, n_classes, scale, shadows), 0.0)
@@ -270,17 +288,25 @@ def compare_outsiders(
         slot = slot_for(heap, key, counts[KEPT], own)
         if slot == NO_SLOT:
             continue
-        if slot < counts[KEPT]:
-            fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
-        if not shadows:
-            for s in range(n_steps):
-                new_weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
-        for c in range(n_classes):
-            weight[slot, c] = new_weight[0, c]
-            excess[slot, c] = new_excess[0, c]
-        flags[position, BOUND] = -1 - slot
         fresh[slot] = own
-        insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, own)
+        if table is not None:
+            leaving = member_id[slot] if slot < counts[KEPT] else -1
+            exchange(cells, out.id[i], weight, excess, unsigned(slot), leaving, new_weight, new_excess)
+            if leaving >= 0:
+                remove(table, member_id, leaving)
+            insert(heap, heap_position, key, member, member_id, counts, slot, out.id[i], ids, own)
+            table[probe(table, member_id, out.id[i])] = slot + 1
+        else:
+            if slot < counts[KEPT]:
+                fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
+            if not shadows:
+                for s in range(n_steps):
+                    new_weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
+            for c in range(n_classes):
+                weight[slot, c] = new_weight[0, c]
+                excess[slot, c] = new_excess[0, c]
+            flags[position, BOUND] = -1 - slot
+            insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, own)
         changed = decays
         if curve is not None:
             curve.bucket[slot] = curve.grid.size - 1

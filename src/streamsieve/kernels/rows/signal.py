@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel, summing
+from ..jit import inlined_summing, kernel, summing
+from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
 from .confidence import SMALLEST_SCALE, bounded, storable
 from .curve import Curve, count_mistakes, count_squares
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
+from .sketch import cell_of, give_back
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 SIZE, SEEN = 0, 1  # entries of ``usual``
@@ -27,10 +29,10 @@ class SignalState(NamedTuple):
 
     A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, and the shadow weight of a feature that
     is not kept. A first entry with its sign bit set names the slot of a kept one instead, ``-1 - bits``. All zeros is
-    a feature never seen.
+    a feature never seen. In fixed memory, where features that are not kept share cells, none names a slot.
     """
 
-    cells: F32  # per feature position: excess, weight
+    cells: F32  # per feature position, or per cell: excess, weight
     member: I64  # per slot: the position of the feature
     member_id: I64
     key: F64  # a lower bound of ``fresh``, by which the heap is ordered
@@ -50,6 +52,7 @@ class SignalState(NamedTuple):
 def signal_update(
     state: SignalState,
     ids: I64,
+    table: I32 | None,
     rows: Rows,
     gammas: F64,
     curve: Curve | None,
@@ -72,8 +75,13 @@ def signal_update(
              by min(1, 3 Q / |e|); Q is a running 0.9 quantile of |e| that moves after the row. While it is 0 nothing is
              clipped.
     Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``; first_size: Q before the
-             first row, or below 0 if nothing is to be clipped.
-    Back     ``state`` and ``curve``, changed in place.
+             first row, or below 0 if nothing is to be clipped; table: None, or in fixed memory the table of kept
+             features (see ``sketch``), where positions are ids.
+    Back     ``state``, ``table`` and ``curve``, changed in place.
+
+    In fixed memory features of a row that share a cell step one after the other, lowest id first, and what is compared
+    with the kept ones is the cell as it then is. A feature that enters takes what is in its cell with it, which is
+    empty afterwards: whatever shared it would enter next with the same weight.
 
     Only the features of the row change their keys and only they compete: O(m log B) per row. A member whose key
     falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
@@ -104,7 +112,7 @@ def signal_update(
         n_kept = n_out = unsigned(0)
         for i in range(begin, end):
             position = unsigned(indices[i])
-            flag = flags[position, EXCESS]
+            flag = flags[position, EXCESS] if table is None else -table[probe(table, member_id, int(indices[i]))]
             x = values[i] * factor
             if flag < 0:
                 slot = unsigned(-1 - flag)
@@ -120,8 +128,9 @@ def signal_update(
             else:
                 out.at[n_out] = position
                 out.x[n_out] = x
-                out.excess[n_out] = cells[position, EXCESS]
-                out.weight[n_out] = cells[position, WEIGHT]
+                if table is None:
+                    out.excess[n_out] = cells[position, EXCESS]
+                    out.weight[n_out] = cells[position, WEIGHT]
                 n_out += unsigned(1)
         kept_squares = kept_squares * decay + squares
         constant = share * kept_length(kept_squares, rows.counted[row], rows.mean_squares[row])
@@ -161,7 +170,10 @@ def signal_update(
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = gamma + bias_variance * constant * constant
         spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, kept.step)
-        learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, error, low, high, out.key)
+        if table is None:
+            learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, error, low, high, out.key)
+        else:
+            learn_cells(out.at, out.x, cells, n_out, scale, growth, spread, error, low, high, out.key)
         step = clipped / spread
         bias_weight += step * bias_variance * constant
         bias_excess = storable(bias_excess + constant * constant * growth)
@@ -175,14 +187,18 @@ def signal_update(
                 update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
         best = -1.0
         for i in range(n_out):
-            position = unsigned(out.at[i])
-            cells[position, EXCESS] = out.excess[i]
-            cells[position, WEIGHT] = out.weight[i]
+            if table is None:
+                position = unsigned(out.at[i])
+                cells[position, EXCESS] = out.excess[i]
+                cells[position, WEIGHT] = out.weight[i]
             best = max(best, out.key[i])
         if slot_for(heap, key, counts[KEPT], best) != NO_SLOT:
             for i in range(n_out):
+                if table is not None:
+                    cell, _ = cell_of(out.at[i], cells.shape[0])
+                    out.key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], start)
                 if slot_for(heap, key, counts[KEPT], out.key[i]) != NO_SLOT:
-                    insert_if_larger(state, ids, curve, out.at[i], out.key[i])
+                    insert_if_larger(state, ids, table, curve, out.at[i], out.key[i])
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
     state.kept_squares[0] = kept_squares
 
@@ -190,7 +206,7 @@ def signal_update(
 class Part(NamedTuple):
     """The kept features of a row, or the others, one after the other: what the vectorised loops below work on."""
 
-    at: I64  # slots, or positions
+    at: I64  # slots, or positions (in fixed memory ids)
     x: F64
     excess: F32
     weight: F32  # of outsiders
@@ -236,18 +252,62 @@ def learn_shadows(
     high: float,
     key: F64,
 ) -> None:
-    """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have.
-
-    The error of each is between ``low`` and ``high``. S x / (D + S x^2) is x / (D / S + x^2): one division.
-    """
+    """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have."""
     for i in range(count):
-        own = min(max(error - weight[i] * x[i], low), high)
-        squared = x[i] * x[i]
-        step = own * x[i] / (spread * (1.0 + excess[i] * scale) + squared)
-        weight[i] = bounded(weight[i] + step)
-        excess[i] = storable(excess[i] + squared * growth)
-        shadow = np.float64(weight[i])
-        key[i] = shadow * shadow * (1.0 / scale + excess[i])
+        excess[i], weight[i] = learned_shadow(x[i], excess[i], weight[i], scale, growth, spread, error, low, high)
+        key[i] = key_of(excess[i], weight[i], 1.0 / scale)
+
+
+@kernel
+def learn_cells(
+    features: I64,
+    x: F64,
+    cells: F32,
+    count: int,
+    scale: float,
+    growth: float,
+    spread: float,
+    error: float,
+    low: float,
+    high: float,
+    key: F64,
+) -> None:
+    """``learn_shadows`` of outsiders in their cells, one after the other: some may share one."""
+    for i in range(count):
+        at, side = cell_of(features[i], cells.shape[0])
+        cell = unsigned(at)
+        cells[cell, EXCESS], cells[cell, WEIGHT] = learned_shadow(
+            side * x[i], cells[cell, EXCESS], cells[cell, WEIGHT], scale, growth, spread, error, low, high
+        )
+        key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], 1.0 / scale)
+
+
+@inlined_summing
+def learned_shadow(
+    x: float,
+    excess: float,
+    weight: float,
+    scale: float,
+    growth: float,
+    spread: float,
+    error: float,
+    low: float,
+    high: float,
+) -> tuple[np.float32, np.float32]:
+    """What a row of value ``x`` makes of the precision and the shadow weight of an outsider, as a cell can hold them.
+
+    Its error is between ``low`` and ``high``. S x / (D + S x^2) is x / (D / S + x^2): one division.
+    """
+    own = min(max(error - weight * x, low), high)
+    squared = x * x
+    step = own * x / (spread * (1.0 + excess * scale) + squared)
+    return np.float32(storable(excess + squared * growth)), np.float32(bounded(weight + step))
+
+
+@inlined_summing
+def key_of(excess: float, weight: float, start: float) -> float:
+    """Signal to noise, squared and over the scale, of which ``start`` is the inverse."""
+    return np.float64(weight) * np.float64(weight) * (start + excess)
 
 
 @kernel
@@ -262,7 +322,9 @@ def move_usual(usual: F64, size: float) -> None:
 
 
 @kernel
-def insert_if_larger(state: SignalState, ids: I64, curve: Curve | None, position: int, value: float) -> None:
+def insert_if_larger(
+    state: SignalState, ids: I64, table: I32 | None, curve: Curve | None, position: int, value: float
+) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its own key, ``value``, is larger."""
     cells, counts, fresh = state.cells, state.counts, state.fresh
     heap, heap_position, key = state.heap, state.heap_position, state.key
@@ -274,16 +336,36 @@ def insert_if_larger(state: SignalState, ids: I64, curve: Curve | None, position
         slot = slot_for(heap, key, counts[KEPT], value)
     if slot == NO_SLOT:
         return
-    if slot < counts[KEPT]:
-        cells[member[slot], EXCESS] = state.excess[slot]
-        cells[member[slot], WEIGHT] = bounded(state.weight[slot])
-    state.weight[slot] = cells[position, WEIGHT]
-    state.excess[slot] = cells[position, EXCESS]
-    cells.view(np.int32)[position, EXCESS] = -1 - slot
+    if table is not None:
+        exchange(state, table, slot, position)
+    else:
+        if slot < counts[KEPT]:
+            cells[member[slot], EXCESS] = state.excess[slot]
+            cells[member[slot], WEIGHT] = bounded(state.weight[slot])
+        state.weight[slot] = cells[position, WEIGHT]
+        state.excess[slot] = cells[position, EXCESS]
+        cells.view(np.int32)[position, EXCESS] = -1 - slot
     fresh[slot] = value
     insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)
+    if table is not None:
+        table[probe(table, member_id, position)] = slot + 1
     if curve is not None:
         curve.bucket[slot] = curve.grid.size - 1
+
+
+@kernel
+def exchange(state: SignalState, table: I32, slot: int, feature: int) -> None:
+    """Move what a cell has of ``feature`` to a slot, and then the member that had it, if any, to its cell."""
+    cells = state.cells
+    weight, excess = state.weight[slot], state.excess[slot]
+    cell, side = cell_of(feature, cells.shape[0])
+    state.weight[slot] = side * cells[cell, WEIGHT]
+    state.excess[slot] = cells[cell, EXCESS]
+    cells[cell, EXCESS] = cells[cell, WEIGHT] = 0.0
+    if slot < state.counts[KEPT]:
+        cell, side = cell_of(state.member_id[slot], cells.shape[0])
+        give_back(cells, cell, EXCESS, WEIGHT, excess, side * weight)
+        remove(table, state.member_id, state.member_id[slot])
 
 
 @kernel

@@ -177,16 +177,21 @@ class RowLearner(RowResults[S]):
             curve=curve,
             rungs=rungs,
         )
-        if self.normalize == AUTO:
+        if self._chooses_scales:
             memory.scaling = AutoScaling.start(no_choice())
         if self._warm_rows:
             memory.warm_up = WarmUp(self._warm_rows, memory.random_states(), [], [])
         return memory
 
     @property
+    def _chooses_scales(self) -> bool:
+        """Whether the scale of every column is chosen from the first rows."""
+        return self.normalize == AUTO
+
+    @property
     def _warm_rows(self) -> int:
         """How many rows something is chosen from."""
-        return LAST_ROW if self.normalize == AUTO else 0
+        return LAST_ROW if self._chooses_scales else 0
 
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""

@@ -30,7 +30,7 @@ def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     if learner.n_features_to_select == "auto":
         grid = learner.curve_["n_features"]
         remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.n_features_in_))
-    if learner.normalize in (False, "l2"):
+    if learner.normalize in (False, "l2") and learner.memory.kept_table is None:
         remarks.append(different_scales(look.scales(), learner))
     return [remark for remark in remarks if remark is not None]
 
@@ -93,7 +93,8 @@ def advice_against_chance(learner: RowClassifier[Any]) -> str:
     counts, kept, width = learner.known.labels.counts, learner.memory.budget, learner.n_features_in_
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
         return "try class_weight='balanced'"
-    if learner.normalize != "auto" and not learner.reads_what_it_asks:
+    shares_cells = learner.memory.kept_table is not None  # where "auto" is "l2"
+    if learner.normalize != "auto" and not learner.reads_what_it_asks and not shares_cells:
         return "try normalize='auto'"
     if learner.parameters().get("gamma", "auto") != "auto":
         return "try gamma='auto'"

@@ -44,6 +44,19 @@ def check_members(
         raise ValueError("kept features have wrong ids")
 
 
+def check_cells(
+    cells: NDArray[Any], n_vectors: int, member: NDArray[np.int64], member_id: NDArray[np.int64], width: int
+) -> None:
+    """Shared cells have precisions above their start, and the slots that are taken have a feature each, by its id."""
+    bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
+    if not np.isfinite(per_class).all() or not (per_class[:, ::2] >= 0).all() or not (bounds >= 0).all():
+        raise ValueError("a cell has a precision below its start, or what is not a number")
+    if np.unique(member_id).size != member_id.size or not np.array_equal(member, member_id):
+        raise ValueError("a feature is kept twice")
+    if member_id.max(initial=0) >= max(width, 1):
+        raise ValueError("a kept feature is beyond the width")
+
+
 def check_heap(key: NDArray[Any], slots: NDArray[np.integer[Any]], member_id: NDArray[np.int64]) -> None:
     """The slots are each there once, none before its parent: the smaller key first, of equal keys the higher id.
 

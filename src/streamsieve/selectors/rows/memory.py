@@ -74,6 +74,8 @@ class RowMemory(Generic[S]):
     warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=start_moments)
     addresses: Addresses = field(default_factory=direct_addresses)
+    kept_table: NDArray[np.int32] | None = None  # where features share cells: how kept ones are found by id
+    names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
     warned: bool = False  # of rows sorted by class
 
@@ -84,6 +86,8 @@ class RowMemory(Generic[S]):
         if not all_below(block.indices, block.n_features):
             raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.width = width = max(self.width, block.n_features)
+        if self.kept_table is not None:
+            return block
         if self.addresses.direct:
             touched = int(self.counts[1])
             if width > self.room() and not self._direct_fits(width, touched):
@@ -272,7 +276,7 @@ class RowMemory(Generic[S]):
             if self.rungs is not None and not np.array_equal(grid, started.grid):
                 raise ValueError("its curve has other numbers than those of its grid")
         twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
-        if twice or (not ids.size and used > max(self.width, 1)):
+        if twice or (not ids.size and used > max(self.width, 1) and self.kept_table is None):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)

@@ -122,7 +122,7 @@ class MergingLearner(RowClassifier[S]):
             self._fill_slots(state, best, ids[best], rule.merged(known(ids[best])))
         return state
 
-    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
+    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
         """The precisions, equal for equal columns whenever they were kept."""
         return estimates_of(self, selection.indices).excess
 

@@ -17,10 +17,10 @@ from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
-from .base import RowLearner
 from .estimates import Estimates, Rule
+from .fixed_memory import FixedMemoryLearner
 from .inputs import AUTO
-from .integrity import check_heap, check_members, check_positions, kept_count
+from .integrity import check_cells, check_heap, check_members, check_positions, kept_count
 from .merging import MergingLearner
 
 CRITERIA = ("snr", "confidence")
@@ -36,7 +36,7 @@ LARGEST = float(np.finfo(np.float32).max)  # what a precision beyond it counts a
 SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
-class SecondOrder(RowLearner[SofsState]):
+class SecondOrder(FixedMemoryLearner[SofsState]):
     """What SOFS for classes and for numbers share: the states, what features are kept by, and how models are merged."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
@@ -230,7 +230,10 @@ class SecondOrder(RowLearner[SofsState]):
     def _check_state(self, state: SofsState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
-        check_members(flags_of(state), -1, member, member_id, ids)
+        if self._table_of(state) is not None:
+            check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
+        else:
+            check_members(flags_of(state), -1, member, member_id, ids)
         if isinstance(state, ConfidenceState):
             check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
@@ -284,6 +287,11 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
     curve : bool or list of int, default=False
         Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``. Small learners beside
         the main one answer for small numbers, as well as runs of their own would.
+    max_cells : int, default=None
+        Fixed memory for any number of different features: kept ones are exact, all others share this many cells of 8
+        bytes, times the number of classes if there are more than two. Ids may then be any below 2**63, and rows may
+        come as dictionaries of values by name. For ``criterion="snr"``; ``normalize="auto"`` is "l2" then. 2**14 cells
+        are enough for most data. None is exact, and remembers every feature.
     n_epochs : int, default=1
         How often to go over the rows.
 
@@ -313,6 +321,7 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
         {"criterion": "confidence", "forget": 20.0, "curve": True},
         {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
         {"normalize": "standard+l2", "forget": 20.0},
+        {"max_cells": 64, "forget": 20.0, "curve": [2, 5]},
     )
 
     def __init__(
@@ -327,6 +336,7 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
         class_weight: ClassWeight = "auto",
         forget: float | None = None,
         curve: bool | Sequence[int] = False,
+        max_cells: int | None = None,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -338,22 +348,25 @@ class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
         self.class_weight = class_weight
         self.forget = forget
         self.curve = curve
+        self.max_cells = max_cells
         self.n_epochs = n_epochs
 
     def check_parameters(self) -> None:
         super().check_parameters()
         require_one_of("criterion", self.criterion, CRITERIA)
         require_one_of("update", self.update, UPDATES)
+        expected = "'snr' with max_cells: without shadow weights there is nothing to share a cell"
+        require(self.criterion == "snr" or not self.shares_cells, "criterion", self.criterion, expected)
 
     def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
-        gammas = self._gammas(rows)
+        gammas, table = self._gammas(rows), self._table_of(state)
         if isinstance(state, ConfidenceState):
             confidence_update(state, ids, rows, gammas, curve, self._decay)
         elif isinstance(state, SignalState):
-            signal_update(state, ids, rows, gammas, curve, self._decay, self._share, NOT_CLIPPED)
+            signal_update(state, ids, table, rows, gammas, curve, self._decay, self._share, NOT_CLIPPED)
         else:
             rule = UPDATES[self.update]
-            second_order_update(state, ids, rows, gammas, curve, self._decay, rule, self._share)
+            second_order_update(state, ids, table, rows, gammas, curve, self._decay, rule, self._share)
 
     def _negate(self, state: Any) -> None:
         super()._negate(state)

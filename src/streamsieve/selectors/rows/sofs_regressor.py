@@ -47,6 +47,10 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
         A half-life in rows: precision decays, so that the selection can move when the data does.
     curve : bool or list of int, default=False
         Also measure the online R2 with fewer features, on a grid of numbers: ``curve_``, as in SOFS.
+    max_cells : int, default=None
+        Fixed memory for any number of different features: kept ones are exact, all others share this many cells of 8
+        bytes. Ids may then be any below 2**63, and rows may come as dictionaries of values by name.
+        ``normalize="auto"`` is "l2" then. None is exact, and remembers every feature.
     n_epochs : int, default=1
         How often to go over the rows.
 
@@ -75,6 +79,7 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
         {"loss": "huber", "curve": True},
         {"normalize": "l2", "fit_intercept": False, "curve": [2, 5]},
         {"normalize": "standard+l2", "forget": 20.0, "loss": "huber"},
+        {"max_cells": 64, "curve": [2, 5]},
     )
 
     def __init__(
@@ -87,6 +92,7 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
         fit_intercept: bool = True,
         forget: float | None = None,
         curve: bool | Sequence[int] = False,
+        max_cells: int | None = None,
         n_epochs: int = 1,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -96,6 +102,7 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
         self.fit_intercept = fit_intercept
         self.forget = forget
         self.curve = curve
+        self.max_cells = max_cells
         self.n_epochs = n_epochs
 
     def check_parameters(self) -> None:
@@ -105,4 +112,5 @@ class SOFSRegressorLearner(SecondOrder, RowRegressor[SofsState]):
     def _update(self, state: SofsState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         assert isinstance(state, SignalState)
         first_size = self.known.usual_size if self.loss == "huber" else NOT_CLIPPED
-        signal_update(state, ids, rows, self._gammas(rows), curve, self._decay, self._share, first_size)
+        table, gammas = self._table_of(state), self._gammas(rows)
+        signal_update(state, ids, table, rows, gammas, curve, self._decay, self._share, first_size)
