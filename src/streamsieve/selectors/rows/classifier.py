@@ -91,7 +91,12 @@ class RowClassifier(RowLearner[S]):
 
     @property
     def mistakes_(self) -> int:
-        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong."""
+        """Rows predicted wrongly before they were learned; a score of exactly 0 counts as wrong.
+
+        With ``n_features_to_select="auto"`` they are those with the number of features that is taken.
+        """
+        if self._chooses_number:
+            return int(self._known_curve().mistakes[self._enough()])
         return int(self.memory.state.counts[MISTAKES])
 
     def _curve_values(self) -> dict[str, NDArray[np.float64]]:

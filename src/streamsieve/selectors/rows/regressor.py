@@ -69,8 +69,12 @@ class RowRegressor(RowLearner[S]):
 
     @property
     def r2_(self) -> float | None:
-        """The fraction of the targets' variance that was predicted before the rows were learned."""
-        return self.known.r2
+        """The fraction of the targets' variance that was predicted before the rows were learned.
+
+        With ``n_features_to_select="auto"`` it is that with the number of features that is taken.
+        """
+        r2 = self.known.r2
+        return float(self._curve_values()["r2"][self._enough()]) if self._chooses_number and r2 is not None else r2
 
     def _curve_values(self) -> dict[str, NDArray[np.float64]]:
         deviations = self.known.totals[DEVIATIONS]

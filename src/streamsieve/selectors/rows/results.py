@@ -123,9 +123,14 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         raise NotImplementedError
 
     @property
+    def _chooses_number(self) -> bool:
+        """Whether the number of features is taken from the curve."""
+        return self.n_features_to_select == "auto" and self.n_rows_ > 0
+
+    @property
     def n_features_selected_(self) -> int:
         """The budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
-        if self.n_features_to_select != "auto" or not self.n_rows_:
+        if not self._chooses_number:
             return self.memory.budget
         return int(self._known_curve().grid[self._enough()])
 
