@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..kernels.rows.scores import keep_selected
 from ..selectors.rows.addresses import table_addresses
 from ..selectors.rows.fixed_memory import NEEDS_CELLS
+from ..sources.base import Source
 from ..sources.named_rows import NamedRowSource, as_named_rows
 
 if TYPE_CHECKING:
@@ -31,15 +32,12 @@ class NamedRowsEstimator(EstimatorBelow):
     ``(names, values)``, a row each.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
-        """Learn from the rows of ``X`` in their order, from scratch."""
+    def _source(self, X: Any, y: Any, sample_weight: Any | None) -> Source:
         rows = self._by_name(X)
         if rows is None:
-            return super().fit(X, y, sample_weight)
-        self.check_parameters()
+            return super()._source(X, y, sample_weight)
         self.__dict__.pop("feature_names_in_", None)
-        source = NamedRowSource(rows, y, sample_weight)
-        return self._refit(source, classes=self._classes_in(source.targets()))
+        return NamedRowSource(rows, y, sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> Self:
         rows = self._by_name(X)

@@ -46,10 +46,14 @@ class RowEstimator(Estimator, AnyRowLearner):
     def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
         """Learn from the rows of ``X`` in their order, from scratch."""
         self.check_parameters()
+        source = self._source(X, y, sample_weight)
+        return self._refit(source, classes=self._classes_in(source.targets()))
+
+    def _source(self, X: Any, y: Any, sample_weight: Any | None) -> Source:
+        """The rows to learn from, once it is clear that they can be."""
         X, y = validate_data(self, X, y, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        source = ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
-        return self._refit(source, classes=self._classes_in(y))
+        return ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
 
     def _classes_in(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """The classes among some labels, for methods that learn classes."""

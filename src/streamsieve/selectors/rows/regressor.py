@@ -58,7 +58,8 @@ class RowRegressor(RowLearner[S]):
         if not self.n_rows_:
             raise DataError(f"{prefix(origin)}there are no rows to learn from")
         if not self.known.totals[DEVIATIONS]:
-            raise DataError(f"{prefix(origin)}the target is {self.known.centre} in all rows; nothing can depend on it")
+            rows = "there is one sample only" if self.n_rows_ == 1 else f"the target is {self.known.centre} in all rows"
+            raise DataError(f"{prefix(origin)}{rows}; nothing can depend on it")
         return self
 
     # ---- what was learned
