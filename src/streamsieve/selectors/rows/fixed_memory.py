@@ -62,7 +62,8 @@ class FixedMemoryLearner(RowLearner[S]):
         return super()._chooses_scales and not self.shares_cells
 
     def _fresh(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[S]:
-        refuse_cells_beyond_memory(self.max_cells or 0, target.n_vectors)
+        if self.max_cells is not None:
+            refuse_cells_beyond_memory(self.max_cells, target.n_vectors)
         memory = super()._fresh(target, width, budget)
         if self.max_cells is not None:
             width_of_cells = memory.state._asdict()["cells"].shape[1]

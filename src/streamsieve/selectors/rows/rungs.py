@@ -70,7 +70,8 @@ def rung_grids(grid: I64) -> list[I64]:
     """
     budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
     parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
-    return [np.union1d(part, [budget]) for part, budget in zip(parts, budgets, strict=True) if part.size]
+    ended = zip(parts, budgets, strict=True)
+    return [part if part[-1] == budget else np.append(part, budget) for part, budget in ended if part.size]
 
 
 @dataclass(slots=True, eq=False)
@@ -176,7 +177,7 @@ class Rungs(Generic[S]):
 
     def _choose(self, chosen: Sequence[I64]) -> None:
         """Let every rung see these features alone, of which some may appear twice."""
-        old, ids = self.addresses, np.unique(np.concatenate(chosen))
+        old, ids = self.addresses, np.unique(chosen[-1])  # the largest rung sees what all others see
         self._look_up(ids)
         was = find(old, ids)
         for rung, own in zip(self.rungs, chosen, strict=True):
