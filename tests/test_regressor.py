@@ -183,7 +183,22 @@ def test_targets_that_cannot_be_learned(y: list[Any], message: str) -> None:
         ss.select((np.eye(3), np.array(y)), "sofs-regressor", 2)
 
 
-def test_classes_are_refused(tmp_path: Path) -> None:
+def test_targets_may_be_large_and_small() -> None:
+    (X, y), (X_test, y_test) = planted(), planted(1)
+    plain = ss.SOFSRegressor(10).fit(X, y).score(X_test, y_test)
+    for factor in (1e28, 1e-28):
+        assert abs(ss.SOFSRegressor(10).fit(X, factor * y).score(X_test, factor * y_test) - plain) < 1e-3
+    with pytest.raises(ss.DataError, match=r"targets are numbers up to 1e\+30"):
+        ss.SOFSRegressor(10).fit(X, 1e31 * y)
+
+
+def test_a_classifier_names_the_regressors() -> None:
+    X, y = sparse_stream("numbers")
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous.* SOFSRegressor and AROWRegressor learn"):
+        ss.SOFS(5).fit(X, y)
+
+
+def test_classes_are_refused() -> None:
     with pytest.raises(ss.UsageError, match="sofs-regressor learns numbers, not classes; omit --classes"):
         ss.select(sparse_stream("numbers"), "sofs-regressor", classes=[0, 1])
 

@@ -183,7 +183,10 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     """The labels, sorted: any values, but not the continuous target of a regression."""
     classes = np.unique(y)
     if classes.size > 2:
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise ValueError(f"{error} SOFSRegressor and AROWRegressor learn numbers.") from None
     if classes.size < 2:
         raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
     return classes

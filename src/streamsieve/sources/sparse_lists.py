@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, canonical_rows, next_cut
+from ..blocks import RowBlock, next_cut
 from ..errors import DataError
 from ..kernels.reading.checking import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
+from .canonical import canonical_rows
 from .formats import Layout
 from .tables import BatchSource, as_array, labels, rows_at_once
 from .writers import BLOCK_NONZEROS, LABEL, Create, labels_of, regrouped, write_batches

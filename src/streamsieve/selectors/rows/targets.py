@@ -21,7 +21,7 @@ from .calibration import check_calibration, start_calibration, swapped
 
 SEPARATION = "separation."  # before the names of its arrays in a model
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
-LARGEST_NUMBER = 1e100  # a target beyond it has squares that cannot be added up
+LARGEST_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
 QUANTILE = 0.9
 NO_CODES, NO_NUMBERS = np.empty(0, np.int64), np.empty(0)
 
@@ -255,10 +255,6 @@ class Numbers:
 
     def arrays(self) -> Arrays:
         return {"target_first": self.first, "target_totals": self.totals}
-
-    @classmethod
-    def of_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        return cls()
 
     def sizes(self) -> dict[str, int]:
         return {"vectors": 1}
