@@ -1,0 +1,67 @@
+"""Data that is made as it is read, on several threads."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import TypeVar
+
+from ..blocks import DenseRows, RowBlock
+from ..errors import UsageError
+from ..machine import cores
+from .base import Missing, Source
+from .prefetch import ordered_map
+
+BLOCK_NONZEROS = 1 << 18
+LARGEST_SEED = 2**63 - 1
+PREFIX = "synthetic:"
+
+Part = TypeVar("Part", RowBlock, DenseRows)
+
+
+class GeneratedSource(Source):
+    """Rows that are made as they are read, on several threads; a shard has those from ``_first_row`` on."""
+
+    _first_row = 0
+
+    def __init__(self, kind: str, rows: int, features: int, least_features: int, seed: int) -> None:
+        super().__init__(f"{PREFIX}{kind}")
+        if rows < 1:
+            raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
+        if features < least_features:
+            raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
+        if not 0 <= seed <= LARGEST_SEED:
+            raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
+        self.n_rows, self.n_features, self.seed = rows, features, seed
+
+    @abstractmethod
+    def _block(self, start: int, stop: int) -> RowBlock:
+        """Some rows, by their numbers among all of the set."""
+
+    @property
+    @abstractmethod
+    def _values_per_row(self) -> int: ...
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self._generated(self._block)
+
+    def _generated(self, make: Callable[[int, int], Part]) -> Iterator[Part]:
+        """What ``make`` gives for ranges of rows that are all of them."""
+        at_once, threads = max(1, BLOCK_NONZEROS // self._values_per_row), cores()
+        stop = self._first_row + (self.n_rows or 0)
+
+        def generate(start: int) -> Part:
+            return make(start, min(start + at_once, stop))
+
+        return ordered_map(generate, range(self._first_row, stop, at_once), threads, threads + 1)
+
+    def _shards(self, n: int) -> list[Source]:
+        n_rows = self.n_rows or 0
+        starts = sorted({n_rows * part // n for part in range(n)})
+        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+
+    def _part(self, start: int, stop: int) -> Source:
+        part = copy(self)
+        part._first_row, part.n_rows = self._first_row + start, stop - start
+        return part
