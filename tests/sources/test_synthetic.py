@@ -119,13 +119,13 @@ def test_rows_can_fill_every_feature():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks"),
+        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks, substitution"),
         ("synthetic:", "no synthetic set ''"),
         ("synthetic:x1?rows=0", "ask for 1 or more"),
         ("synthetic:x1?rows=-5", "ask for 1 or more"),
-        ("synthetic:x1?rows=many", "integers"),
-        ("synthetic:x1?rows=", "integers"),
-        ("synthetic:x1?rows=1.5", "integers"),
+        ("synthetic:x1?rows=many", "rows is an integer, not"),
+        ("synthetic:x1?rows=", "rows is an integer, not"),
+        ("synthetic:x1?rows=1.5", "rows is an integer, not"),
         ("synthetic:x1?features=299", "it takes 300 or more"),
         ("synthetic:x1?seed=-1", "a seed is from 0 to"),
         ("synthetic:x1?seed=9223372036854775808", "a seed is from 0 to"),

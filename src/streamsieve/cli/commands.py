@@ -287,16 +287,26 @@ def convert(data: str, output: Path, target: str | None, zero_based: bool, colum
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives rows to test on."
 )
+@click.option("--task", type=click.Choice(["regression", "classification"]), help="Of substitution: regression.")
+@click.option("--informative", type=click.IntRange(1), help="Of substitution: how many features are informative; 100.")
+@click.option("--noise", type=click.FloatRange(0), help="Of substitution: its standard deviation; 3, or 0 for classes.")
+@click.option("--problem", type=click.IntRange(0), help="Of substitution: which features and weights; 0.")
 @ZERO_BASED
-def generate(kind: str, output: Path, rows: int | None, features: int | None, seed: int, zero_based: bool) -> None:
-    """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks) to a file.
+def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
+    """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
 
-    Few features are informative, the first ones, among very many that are noise.
+    Few features are informative among very many that are noise: the first ones or, of substitution, some at random.
     """
     from .. import workflow
-    from ..sources.synthetic import synthetic_source
+    from ..sources.synthetic import options_of, synthetic_source
 
-    written = workflow.convert(synthetic_source(kind, rows, features, seed), output, zero_based=zero_based)
+    known, given = options_of(kind), {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise UsageError(
+                f"--{name}: {kind} has no such option; it has {', '.join(f'--{other}' for other in known)}"
+            )
+    written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
     click.echo(f"{written:,} rows written to {output}", err=True)
 
 

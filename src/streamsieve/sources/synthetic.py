@@ -2,14 +2,16 @@
 
 Linear and sparse: the sets of SOFS (Wu, Hoi, Mei, Yu 2017, section 4.2 and table I). Neither: the spiral of local
 learning (Sun, Todorovic, Goodison 2008, section 3.1). Binary, with few positive rows: a log of clicks. Every row starts
-a random sequence of its own, so that any range of rows can be made by itself.
+a random sequence of its own, so that any range of rows can be made by itself. Linear and dense, by rows and by columns:
+the data of online substitution (``substitution``).
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_clicks, generate_normals, generate_rows
 from .base import Missing, Source
 from .generated import PREFIX, GeneratedSource
+from .substitution import SUBSTITUTION, SubstitutionSource
 
 
 class Shape(NamedTuple):
@@ -42,7 +45,6 @@ CLICKS = "clicks"
 CLICK_ROWS, CLICK_FEATURES, CLICKS_PER_ROW = 100_000, 50_000, 25
 CLICK_INFORMATIVE, CLICK_RANKS = 30, (100, 1000)  # by frequency, from which to which: in 2 % to 0.2 % of the rows
 CLICK_BASE = -4.07  # log odds of a click: with what the informative features add, 3 % of the rows
-KINDS = (*SHAPES, SPIRAL, CLICKS)
 
 
 class SyntheticSource(GeneratedSource):
@@ -142,24 +144,38 @@ class ClickSource(GeneratedSource):
         return RowBlock.trusted(indptr, indices.ravel(), values, labels, self.n_features or 0, self.name)
 
 
-def synthetic_source(kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> Source:
-    """The source of a named set."""
-    if kind not in KINDS:
-        raise UsageError(f"there is no synthetic set {kind!r}; there are {', '.join(KINDS)}")
-    if kind in SHAPES:
-        return SyntheticSource(kind, rows, features, seed)
-    return (SpiralSource if kind == SPIRAL else ClickSource)(rows, features, seed)
+SOURCES: dict[str, Callable[..., Source]] = {
+    **{kind: partial(SyntheticSource, kind) for kind in SHAPES},
+    SPIRAL: SpiralSource,
+    CLICKS: ClickSource,
+    SUBSTITUTION: SubstitutionSource,
+}
+OPTIONS: dict[str, type] = {"rows": int, "features": int, "seed": int}
+SUBSTITUTION_OPTIONS: dict[str, type] = {"informative": int, "noise": float, "task": str, "problem": int}
+NUMBERS = {int: "an integer", float: "a number"}
+
+
+def options_of(kind: str) -> dict[str, type]:
+    """The options of a named set and their types."""
+    if kind not in SOURCES:
+        raise UsageError(f"there is no synthetic set {kind!r}; there are {', '.join(SOURCES)}")
+    return OPTIONS | SUBSTITUTION_OPTIONS if kind == SUBSTITUTION else OPTIONS
+
+
+def synthetic_source(kind: str, **options: Any) -> Source:
+    """The source of a named set, with some of its options (``options_of``)."""
+    return SOURCES[kind](**options)
 
 
 def open_synthetic(name: str) -> Source:
-    """The source that ``synthetic:x1?rows=1000&seed=1`` names; options: rows, features, seed."""
+    """The source that ``synthetic:x1?rows=1000&seed=1`` names."""
     kind, _, query = name.removeprefix(PREFIX).partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = set(options) - {"rows", "features", "seed"}
-    if unknown:
-        raise UsageError(f"{name}: there is no option {sorted(unknown)[0]!r}; there are rows, features, seed")
-    try:
-        numbers = {key: int(value) for key, value in options.items()}
-    except ValueError:
-        raise UsageError(f"{name}: rows, features and seed are integers") from None
-    return synthetic_source(kind, numbers.get("rows"), numbers.get("features"), numbers.get("seed", 0))
+    known, options = options_of(kind), dict[str, Any]()
+    for option, text in parse_qsl(query, keep_blank_values=True):
+        if option not in known:
+            raise UsageError(f"{name}: there is no option {option!r}; there are {', '.join(known)}")
+        try:
+            options[option] = known[option](text)
+        except ValueError:
+            raise UsageError(f"{name}: {option} is {NUMBERS[known[option]]}, not {text!r}") from None
+    return synthetic_source(kind, **options)

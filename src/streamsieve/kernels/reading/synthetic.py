@@ -94,6 +94,48 @@ def generate_normals(seed: int, first_row: int, values: F32) -> None:
             state, values[row, j] = normal(state)
 
 
+@inlined
+def cell(column: Any, row: int) -> Any:
+    """A standard normal number as ``normal`` gives it, by row and the ``first_state`` of its column alone."""
+    _, x = normal(mixed(column + np.uint64(row) * GOLDEN))
+    return np.float32(x)
+
+
+@kernel
+def generate_dense_rows(seed: int, first_row: int, values: F32) -> None:
+    """Fill rows with the numbers of ``cell``, columns from 0 on."""
+    for row in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[row, j] = cell(first_state(seed, j), first_row + row)
+
+
+@kernel
+def generate_columns(seed: int, first_row: int, ids: I64, values: F64) -> None:
+    """Fill columns, a line each, with the numbers of ``cell``: what ``generate_dense_rows`` gives, transposed."""
+    for line in range(ids.size):
+        column = first_state(seed, ids[line])
+        for row in range(values.shape[1]):
+            values[line, row] = cell(column, first_row + row)
+
+
+@kernel
+def generate_scores(seed: int, first_row: int, ids: I64, weights: F64, noise: float, scores: F64) -> None:
+    """Fill in the sums of some columns times their weights, and of noise with that standard deviation.
+
+    The noise is a column of its own, before the first. Terms are added in the order of the columns, so that a row has
+    the same sum whichever rows are made with it.
+    """
+    scores[:] = 0.0
+    for k in range(ids.size):
+        column = first_state(seed, ids[k])
+        for row in range(scores.size):
+            scores[row] += weights[k] * cell(column, first_row + row)
+    if noise > 0.0:
+        column = first_state(seed, -1)
+        for row in range(scores.size):
+            scores[row] += noise * cell(column, first_row + row)
+
+
 @kernel
 def generate_rows(
     seed: int, first_row: int, weights: F64, low: int, high: int, indices: Ints, values: F32, labels: F64
