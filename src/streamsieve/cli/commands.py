@@ -287,15 +287,29 @@ def convert(data: str, output: Path, target: str | None, zero_based: bool, colum
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives rows to test on."
 )
-@click.option("--task", type=click.Choice(["regression", "classification"]), help="Of substitution: regression.")
-@click.option("--informative", type=click.IntRange(1), help="Of substitution: how many features are informative; 100.")
-@click.option("--noise", type=click.FloatRange(0), help="Of substitution: its standard deviation; 3, or 0 for classes.")
-@click.option("--problem", type=click.IntRange(0), help="Of substitution: which features and weights; 0.")
+@click.option(
+    "--task",
+    type=click.Choice(["regression", "classification"]),
+    help="For substitution: what to learn from it; regression if not given.",
+)
+@click.option(
+    "--informative", type=click.IntRange(1), help="For substitution: how many informative features; 100 if not given."
+)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0),
+    help="For substitution: standard deviation of the noise; if not given 3, and 0 for classification.",
+)
+@click.option(
+    "--problem",
+    type=click.IntRange(0),
+    help="For substitution: another number gives other informative features and weights; 0 if not given.",
+)
 @ZERO_BASED
 def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
 
-    Few features are informative among very many that are noise: the first ones or, of substitution, some at random.
+    Few features are informative among very many that are noise: the first ones or, for substitution, random ones.
     """
     from .. import workflow
     from ..sources.synthetic import options_of, synthetic_source

@@ -122,7 +122,7 @@ def show_data(name: str, description: dict[str, Any]) -> None:
         click.echo(f"  labels     {len(labels):,} different ones")
     for label, count in labels.items() if len(labels) <= MOST_LABELS else ():
         click.echo(f"  label {label:<4} {count:,} rows ({count / description['rows']:.1%})")
-    if 0 < description["label_changes"] < len(description["labels"]):
+    if 0 < description["label_changes"] < len(labels) < description["rows"]:  # numbers may all be different
         click.echo("  the rows are sorted by label: shuffle them before learning from a stream")
 
 

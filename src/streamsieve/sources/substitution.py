@@ -67,8 +67,7 @@ class SubstitutionSource(GeneratedSource, ColumnSource):
         """Refuse options that make no problem."""
         if not 1 <= informative <= features:
             raise UsageError(
-                f"{self.name}: {informative} informative features among {features}; ask for 1 to {features} "
-                "(informative)"
+                f"{self.name}: {informative} informative features among {features}; there can be 1 to {features}"
             )
         if max(rows, features) > MOST:
             raise UsageError(f"{self.name}: {rows:,} rows of {features:,} features; ask for {MOST:,} at most of each")
