@@ -13,6 +13,7 @@ DECIMALS = 1e6  # what a value is a multiple of, so that a text file of the rows
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 UNIT = 2.0**-53
+NOISE_COLUMN = 2**63 - 1
 
 LAYERS = 256  # of the ziggurat, all of area ``AREA``; the lowest begins at ``TAIL`` and goes on for ever
 TAIL, AREA = 3.6541528853610088, 0.00492867323399
@@ -98,7 +99,7 @@ def generate_normals(seed: int, first_row: int, values: F32) -> None:
 def cell(column: Any, row: int) -> Any:
     """A standard normal number as ``normal`` gives it, by row and the ``first_state`` of its column alone."""
     _, x = normal(mixed(column + np.uint64(row) * GOLDEN))
-    return np.float32(x)
+    return np.float64(np.float32(x))  # as a row of float32 values holds it
 
 
 @kernel
@@ -122,7 +123,7 @@ def generate_columns(seed: int, first_row: int, ids: I64, values: F64) -> None:
 def generate_scores(seed: int, first_row: int, ids: I64, weights: F64, noise: float, scores: F64) -> None:
     """Fill in the sums of some columns times their weights, and of noise with that standard deviation.
 
-    The noise is a column of its own, before the first. Terms are added in the order of the columns, so that a row has
+    The noise is a column of its own, after all others. Terms are added in the order of the columns, so that a row has
     the same sum whichever rows are made with it.
     """
     scores[:] = 0.0
@@ -131,7 +132,7 @@ def generate_scores(seed: int, first_row: int, ids: I64, weights: F64, noise: fl
         for row in range(scores.size):
             scores[row] += weights[k] * cell(column, first_row + row)
     if noise > 0.0:
-        column = first_state(seed, -1)
+        column = first_state(seed, NOISE_COLUMN)
         for row in range(scores.size):
             scores[row] += noise * cell(column, first_row + row)
 
