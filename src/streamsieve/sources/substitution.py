@@ -58,7 +58,7 @@ class SubstitutionSource(GeneratedSource, ColumnSource):
         super().__init__(SUBSTITUTION, n_rows, n_features, 1, seed)
         self._refuse(n_rows, n_features, informative, noise, task, problem)
         self.task: Task = task
-        self.noise = NOISE[task] if noise is None else noise
+        self.noise = float(NOISE[task] if noise is None else noise)
         random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])
         self.hidden_weights: NDArray[np.float64] = random.standard_normal(informative)
         self.informative_ids: NDArray[np.int64] = np.sort(random.choice(n_features, informative, replace=False))

@@ -1,4 +1,4 @@
-"""Rows of synthetic data: standard normal values of informative features, and of noise features drawn for each row."""
+"""Synthetic data: sparse rows whose noise features are drawn for each row, and full matrices by rows or by columns."""
 
 from __future__ import annotations
 
