@@ -58,7 +58,25 @@ def test_a_regression_needs_numbers() -> None:
         read_target(["a", "b"], "regression")
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if learner_class(name).targets == BOTH])
+LINEAR = [
+    name for name in METHODS if "loss" in learner_class(name).parameter_names() and learner_class(name).targets == BOTH
+]
+OTHERS = [name for name in METHODS if learner_class(name).targets == BOTH and name not in LINEAR]
+
+
+@pytest.mark.parametrize("method", LINEAR)
+def test_linear_methods_take_the_task_from_their_loss(method: str) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(0, 1, (80, 6))
+    flags = (X[:, 1] > 0).astype(int)
+    for loss, task in (("auto", "classification"), ("squared_hinge", "classification"), ("squared", "regression")):
+        record = ss.select((X, flags), method, 4, loss=loss)
+        assert record.details["task"] == task
+        assert 1 in record.selection.indices
+    assert ss.select((X, X[:, 2] + 0.1 * X[:, 3]), method, 4).details["task"] == "regression"
+
+
+@pytest.mark.parametrize("method", OTHERS)
 def test_what_was_taken_is_reported_and_can_be_said(method: str) -> None:
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (80, 6))

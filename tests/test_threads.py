@@ -13,7 +13,7 @@ from streamsieve import machine, registry
 from streamsieve.parallel import PARTS, Threads, cut, in_parts
 
 COUNTS = ("1", "2", "3", "8")
-MATRIX = [ss.LocalLearning("auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0)]
+MATRIX = [ss.LocalLearning("auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0), ss.ProjectedGradient(20)]
 COLUMNS = [
     ss.SAOLA(20),
     ss.SAOLA(bins="mdl", missing="skip"),
@@ -26,6 +26,9 @@ COLUMNS = [
     ss.MRMR(5, bins=3),
     ss.IAMB(),
     ss.MMMB(max_condition=1),
+    ss.OnlineSubstitution(20),
+    ss.AsyOS(20, step=0.1),
+    ss.Grafting(20),
 ]
 
 

@@ -17,11 +17,15 @@ from .estimators import SAOLA as SAOLA
 from .estimators import SOFS as SOFS
 from .estimators import AlphaInvesting as AlphaInvesting
 from .estimators import AROWRegressor as AROWRegressor
+from .estimators import AsyOS as AsyOS
 from .estimators import FastOSFS as FastOSFS
+from .estimators import Grafting as Grafting
 from .estimators import GroupSAOLA as GroupSAOLA
 from .estimators import IRelief as IRelief
 from .estimators import LocalLearning as LocalLearning
 from .estimators import OFSPartial as OFSPartial
+from .estimators import OnlineSubstitution as OnlineSubstitution
+from .estimators import ProjectedGradient as ProjectedGradient
 from .estimators import RandomSelection as RandomSelection
 from .estimators import ReliefF as ReliefF
 from .estimators import SOFSRegressor as SOFSRegressor

@@ -263,8 +263,8 @@ def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[An
 class Field(NamedTuple):
     """What an array of a model must be.
 
-    ``shape`` has a number or a name per axis: axes of one name are of one size. ``low`` and ``below`` bound every
-    entry; a name for ``below`` is a size. Numbers are finite unless ``finite`` is False.
+    A ``dtype`` of None may be any. ``shape`` has a number or a name per axis: axes of one name are of one size. ``low``
+    and ``below`` bound every entry; a name for ``below`` is a size. Numbers are finite unless ``finite`` is False.
     """
 
     dtype: Any
@@ -285,7 +285,7 @@ def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[
     found = dict(sizes)
     for name, expected in schema.items():
         array = arrays[name]
-        if array.dtype != expected.dtype or array.ndim != len(expected.shape):
+        if expected.dtype not in (None, array.dtype) or array.ndim != len(expected.shape):
             raise ValueError(f"{name!r} is {array.dtype} of {array.ndim} axes")
         for axis, extent in zip(expected.shape, array.shape, strict=True):
             wanted = axis if isinstance(axis, int) else found.setdefault(axis, extent)

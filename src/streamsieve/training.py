@@ -190,15 +190,14 @@ def train(
             watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
 
     feed = feed_for(learner, source, y, groups, report)
-    if learner.passes > 1 and not feed.source.rewindable:
-        raise UsageError(
-            f"{source.name}: can be read only once, and {learner.passes} passes are asked for; save it to a file"
-        )
+    passes = learner.passes_over(feed.source)
+    if passes > 1 and not feed.source.rewindable:
+        raise UsageError(f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file")
     if not learner.started:
         width = learner.width_of(feed.source)
         learner.start(width, classes, feed.source.feature_names, y=feed.y, origin=source.name)
     learner.listen(report)
-    with closing(pieces(feed, learner, checkpoint)) as parts:
+    with closing(pieces(feed, learner, passes, checkpoint)) as parts:
         for part in parts:
             start, before = time.perf_counter(), compile_seconds()
             learner.partial_fit_block(part)
@@ -209,7 +208,7 @@ def train(
             if checkpoint and learner.n_learned % checkpoint.every == 0:
                 learner.save(checkpoint.path, {"trace": done.trace})
             if watch:
-                watch(progress_of(learner, feed))
+                watch(progress_of(learner, feed, passes))
     start, before = time.perf_counter(), compile_seconds()
     learner.finish(source.name)
     done.remarks = learner.diagnosis(feed.look())
@@ -240,10 +239,12 @@ def feed_for(
     return MatrixFeed(source, y, report)
 
 
-def pieces(feed: Feed[B], learner: AnyLearner, checkpoint: Checkpoint | None) -> Generator[B]:
+def pieces(feed: Feed[B], learner: AnyLearner, passes: int, checkpoint: Checkpoint | None) -> Generator[B]:
     """The blocks of all passes after what was learned already, cut where the trace or a checkpoint wants to look."""
     done, seen = learner.n_learned if learner.started else 0, 0
-    for _ in range(learner.passes):
+    for number in range(passes):
+        if done <= seen:
+            learner.begin_pass(number)
         for block in feed.blocks():
             size = feed.size(block)
             at = min(max(0, done - seen), size)
@@ -279,7 +280,7 @@ def trace_point(learner: AnyLearner) -> dict[str, float]:
     return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
 
 
-def progress_of(learner: AnyLearner, feed: Feed[Any]) -> Progress:
-    source, total = feed.source, None if feed.total is None else feed.total * learner.passes
-    n_bytes = None if source.n_bytes is None or feed.unit != "rows" or learner.passes > 1 else source.n_bytes
+def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
+    source, total = feed.source, None if feed.total is None else feed.total * passes
+    n_bytes = None if source.n_bytes is None or feed.unit != "rows" or passes > 1 else source.n_bytes
     return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes, learner.r2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from .pet import Row, lead, nearer, scores
+from .pet import Row, adds_up, lead, nearer, scores
 from .sofs import directions
 
 
@@ -40,7 +40,7 @@ def learn(
 
         score = scores(mu, bias, x, z)
         ahead = lead(score, code, n_classes)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=adds_up(mu, bias, x, z))
         mistakes += ahead <= 0
 
         a, call = directions(score, code, n_classes, "max_score")

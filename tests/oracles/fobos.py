@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .pet import Row, lead, nearer, on_grid, scores, signs, size
+from .pet import Row, adds_up, lead, nearer, on_grid, scores, signs, size
 
 
 def learn(
@@ -40,7 +40,7 @@ def learn(
 
         score = scores(w, bias, x, z)
         ahead = lead(score, code, n_classes)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=adds_up(w, bias, x, z))
         mistakes += ahead <= 0
 
         sign = signs(code, n_classes)

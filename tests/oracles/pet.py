@@ -44,7 +44,7 @@ def learn(
 
         score = scores(w, bias, x, z)
         ahead = lead(score, code, n_classes)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=True)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=adds_up(w, bias, x, z))
         mistakes += ahead <= 0
 
         if forget is not None:
@@ -58,7 +58,7 @@ def learn(
             margin = sign[c] * score[c]
             if trigger == "mistake":
                 steps = margin <= 0
-                closest_call = nearer(closest_call, margin, 0.0, tie_is_real=True)
+                closest_call = nearer(closest_call, margin, 0.0, tie_is_real=adds_up(w, bias, x, z))
             else:
                 steps = max(0.0, 1 - margin) > 0
                 terms = [w[j][c] * x[j] for j in x if j in w]
@@ -160,3 +160,8 @@ def nearer(closest_call: float, value: float, threshold: float, tie_is_real: boo
 def on_grid(*numbers: float) -> bool:
     """Whether all are multiples of 2 ** -20 of moderate size, which add up without rounding."""
     return all(abs(number) < 2**20 and float(number * 2**20).is_integer() for number in numbers)
+
+
+def adds_up(w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float) -> bool:
+    """Whether the scores of a row are sums without rounding, so that equal ones are equal in any order of adding."""
+    return on_grid(*(weight * z for weight in bias), *(weight * x[j] for j in x if j in w for weight in w[j]))

@@ -12,8 +12,22 @@ from ..model import Model, refusing_damage
 from ..registry import learner_class
 from ..selectors.base import AnyLearner
 from .base import Estimator
-from .columns import FCBF, IAMB, MMMB, MRMR, OGFS, OSFS, SAOLA, AlphaInvesting, FastOSFS, GroupSAOLA
-from .matrix import IRelief, LocalLearning, ReliefF
+from .columns import (
+    FCBF,
+    IAMB,
+    MMMB,
+    MRMR,
+    OGFS,
+    OSFS,
+    SAOLA,
+    AlphaInvesting,
+    AsyOS,
+    FastOSFS,
+    Grafting,
+    GroupSAOLA,
+    OnlineSubstitution,
+)
+from .matrix import IRelief, LocalLearning, ProjectedGradient, ReliefF
 from .rows import (
     AROW,
     FOBOS,
@@ -31,11 +45,13 @@ __all__ = [
     "AROW",
     "AROWRegressor",
     "AlphaInvesting",
+    "AsyOS",
     "Estimator",
     "FCBF",
     "FOBOS",
     "FOFS",
     "FastOSFS",
+    "Grafting",
     "GroupSAOLA",
     "IAMB",
     "IRelief",
@@ -46,7 +62,9 @@ __all__ = [
     "OGD",
     "OGFS",
     "OSFS",
+    "OnlineSubstitution",
     "PET",
+    "ProjectedGradient",
     "RandomSelection",
     "ReliefF",
     "SAOLA",
@@ -62,7 +80,8 @@ ESTIMATORS: dict[str, type[Estimator]] = {
     for estimator in (
         *(SOFS, SOFSRegressor, PET, FOFS, OFSPartial, OGD, FOBOS, AROW, AROWRegressor, RandomSelection),
         *(SAOLA, GroupSAOLA, OGFS, OSFS, FastOSFS, FCBF, MRMR, IAMB, MMMB, AlphaInvesting),
-        *(LocalLearning, ReliefF, IRelief),
+        *(OnlineSubstitution, AsyOS, Grafting),
+        *(ProjectedGradient, LocalLearning, ReliefF, IRelief),
     )
 }
 

@@ -11,11 +11,12 @@ from sklearn.utils.validation import validate_data
 
 from ..blocks import ColumnBlock, columns_of
 from ..errors import UsageError
-from ..selectors.columns import alpha_investing, blankets, filters, ogfs, osfs, saola
+from ..selectors.columns import alpha_investing, asyos, blankets, filters, grafting, ogfs, osfs, saola, substitution
 from ..selectors.columns.base import as_groups
 from ..sources.arrays import ArraySource, as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
 from .base import Estimator
+from .linear import LinearEstimator
 
 if TYPE_CHECKING:
     from ..selectors.columns.base import ColumnLearner
@@ -127,3 +128,19 @@ class IAMB(ColumnEstimator, blankets.IAMBLearner):
 
 class MMMB(ColumnEstimator, blankets.MMMBLearner):
     __doc__ = blankets.MMMBLearner.__doc__
+
+
+class LinearColumnEstimator(ColumnEstimator, LinearEstimator):
+    """A learner of columns with a linear model as a scikit-learn selector that predicts."""
+
+
+class OnlineSubstitution(LinearColumnEstimator, substitution.OnlineSubstitutionLearner):
+    __doc__ = substitution.OnlineSubstitutionLearner.__doc__
+
+
+class AsyOS(LinearColumnEstimator, asyos.AsyOSLearner):
+    __doc__ = asyos.AsyOSLearner.__doc__
+
+
+class Grafting(LinearColumnEstimator, grafting.GraftingLearner):
+    __doc__ = grafting.GraftingLearner.__doc__

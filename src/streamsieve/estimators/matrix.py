@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import validate_data
 
-from ..selectors.matrix import local_learning, relief
+from ..selectors.matrix import local_learning, projected_gradient, relief
 from ..sources.arrays import ArraySource
 from ..sources.base import DataSource
 from .base import Estimator
+from .linear import LinearEstimator
 
 if TYPE_CHECKING:
     from ..selectors.matrix.base import MatrixLearner
 
-    class AnyMatrixLearner(MatrixLearner):
+    class AnyMatrixLearner(MatrixLearner[Any]):
         """What an estimator of the whole matrix is mixed into."""
 else:
     AnyMatrixLearner = object
@@ -24,13 +25,13 @@ class MatrixEstimator(Estimator, AnyMatrixLearner):
     """A learner of the whole matrix as a scikit-learn selector."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Weigh all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
+        """Learn from all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
         self.check_parameters()
         X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
         return self._refit(ArraySource(X, y, self.feature_names, name=""))
 
     def fit_source(self, source: DataSource) -> Self:
-        """Weigh all features of a source, from scratch."""
+        """Learn from all features of a source, from scratch."""
         return self._refit(source)
 
     def __sklearn_tags__(self) -> Any:
@@ -49,3 +50,11 @@ class ReliefF(MatrixEstimator, relief.ReliefFLearner):
 
 class IRelief(MatrixEstimator, relief.IReliefLearner):
     __doc__ = relief.IReliefLearner.__doc__
+
+
+class LinearMatrixEstimator(MatrixEstimator, LinearEstimator):
+    """A learner of the whole matrix with a linear model as a scikit-learn selector that predicts."""
+
+
+class ProjectedGradient(LinearMatrixEstimator, projected_gradient.ProjectedGradientLearner):
+    __doc__ = projected_gradient.ProjectedGradientLearner.__doc__

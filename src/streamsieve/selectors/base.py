@@ -101,9 +101,8 @@ class Learner(ABC, Generic[B, M]):
 
     # ---- learning
 
-    @property
-    def passes(self) -> int:
-        """How often the data is read."""
+    def passes_over(self, source: DataSource) -> int:
+        """How often a source is read."""
         return 1
 
     @abstractmethod
@@ -125,6 +124,9 @@ class Learner(ABC, Generic[B, M]):
     def reset(self) -> None:
         """Be as if nothing had ever been learned."""
         self._memory = None
+
+    def begin_pass(self, number: int) -> None:
+        """Be ready for the first block of a pass, the first of all being number 0."""
 
     @abstractmethod
     def partial_fit_block(self, block: B) -> Self:

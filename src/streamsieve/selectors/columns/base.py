@@ -17,9 +17,9 @@ from ...parallel import cut
 from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
-from ..base import Findings, Learner, Reads, is_integer, is_number, require_one_of
+from ..base import Findings, Learner, Reads, count_of, is_integer, is_number, require_one_of
 from ..diagnosis import checksums_of
-from ..state import State, changed
+from ..state import State, arrays_of, changed, with_arrays
 
 WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 STATE, TARGET = "state.", "target."  # before the names of their arrays in a model
@@ -35,6 +35,7 @@ class ColumnMemory(Generic[C]):
     target: Target
     state: C
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))  # features, non-zeros, constants
+    earlier: int = 0  # features of the passes before this one; the counts are those of this pass
     names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
     settled: C | None = None  # the state as if no feature were to come, once somebody asked
 
@@ -122,6 +123,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         if not np.array_equal(self._read_target(y).numbers, self.memory.target.numbers):
             raise DataError("the target differs from that of the first columns; start anew for another target")
 
+    def begin_pass(self, number: int) -> None:
+        memory = self.memory
+        if number:
+            memory.earlier += int(memory.counts[0])
+            memory.counts[:] = 0
+
     def partial_fit_block(self, block: ColumnBlock) -> Self:
         """Take some more features; ``start`` comes before the first."""
         memory = self.memory
@@ -172,11 +179,11 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
 
     @property
     def n_learned(self) -> int:
-        return self.n_features_seen_
+        return self.memory.earlier + self.n_features_seen_
 
     @property
     def n_features_seen_(self) -> int:
-        """Features that were offered."""
+        """Features that were offered, each once."""
         return int(self.memory.counts[0])
 
     @property
@@ -250,13 +257,14 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
     # ---- saving
 
     def _header(self) -> dict[str, Any]:
-        target = self.memory.target
-        return {"kind": target.kind, "centre": target.centre, "scale": target.scale}
+        target, earlier = self.memory.target, self.memory.earlier
+        more_passes = {"earlier": earlier} if earlier else {}
+        return {"kind": target.kind, "centre": target.centre, "scale": target.scale, **more_passes}
 
     def _arrays(self) -> Arrays:
         memory = self.memory
         target = memory.target
-        arrays: Arrays = {STATE + name: array for name, array in memory.state._asdict().items()}
+        arrays: Arrays = dict(arrays_of(memory.state, STATE))
         arrays |= {TARGET + name: getattr(target, name) for name in ("numbers", "codes", "class_counts", "weights")}
         arrays |= {"classes": np.array(target.classes.tolist()), "counts": memory.counts}
         if memory.names:
@@ -277,9 +285,10 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         schema = {**{STATE + name: wanted for name, wanted in self._schema(target).items()}, **TARGET_SCHEMA}
         sizes = {"rows": target.n_rows, "classes": target.n_classes, "coded_rows": target.codes.size}
         sizes = check_arrays(arrays, schema, sizes)
-        fresh = self._start(target)
-        state = changed(fresh, **{name: arrays[STATE + name] for name in fresh._asdict()})
-        self._memory = ColumnMemory(target, state, arrays["counts"])
+        state = with_arrays(self._start(target), arrays, STATE)
+        self._memory = ColumnMemory(
+            target, state, arrays["counts"], count_of(header, "earlier") if "earlier" in header else 0
+        )
         self._check_state(state, sizes)
         if names is not None:
             self._memory.names = dict(zip(named.tolist(), names.tolist(), strict=True))

@@ -3,54 +3,59 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, UsageError, prefix
 from ...model import Arrays, Field, Schema, check_arrays
-from ...selection import Selection
 from ...targets import Target, read_target
 from ..base import Findings, Learner, Reads
-from .data import Matrix, Pairs
+from ..state import State, arrays_of, with_arrays
+from .data import Matrix
 
-SCHEMA: Schema = {
-    "ids": Field(np.int64, ("heavy",), 0, "features"),
-    "weights": Field(np.float64, ("heavy",)),
-    "counts": Field(np.int64, (2,), 0),
-}
+COUNTS: Schema = {"counts": Field(np.int64, (2,), 0)}
+
+S = TypeVar("S", bound=State)
 
 
 @dataclass(slots=True, eq=False)
-class MatrixMemory:
-    """The weights that are not 0."""
+class MatrixMemory(Generic[S]):
+    """All that a learner of the whole matrix has learned."""
 
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    state: S
     counts: NDArray[np.int64]  # rows, non-zeros
 
 
-class MatrixLearner(Learner[Matrix, MatrixMemory]):
-    """Gives every feature a weight, from all rows and all features together.
+class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
+    """Learns from all rows and all features together.
 
-    An author writes ``_solve``. The features of weight above 0 are selected, or the ``n_features_to_select`` heaviest
-    of them. Only weights that are not 0 are remembered.
+    An author writes ``_learn``, ``_selected``, and what a state from a file must be (``_empty``, ``_schema``,
+    ``_check_state``).
     """
 
     reads: ClassVar[Reads] = "matrix"
-    fitted: ClassVar[tuple[str, ...]] = ()  # attributes that ``_solve`` sets, which JSON can hold
-
-    n_features_to_select: int | None
-    scale: str
+    fitted: ClassVar[tuple[str, ...]] = ()  # attributes that ``_learn`` sets, which JSON can hold
 
     _target: Target | None = None
 
     # ---- what an author writes
 
-    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The weight of every feature that varies, in the order of ``pairs.varying``; ``codes`` are rows' classes."""
+    def _learn(self, matrix: Matrix, target: Target) -> tuple[S, int]:
+        """What a matrix teaches, a NamedTuple of arrays; and how many of its values are not 0."""
         raise NotImplementedError
+
+    def _empty(self) -> S:
+        """A state of which nothing but the names of its arrays matters."""
+        raise NotImplementedError
+
+    def _schema(self) -> Schema:
+        """What the arrays of a state must be; sizes: features."""
+        raise NotImplementedError
+
+    def _check_state(self, state: S) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
 
     # ---- learning
 
@@ -63,34 +68,34 @@ class MatrixLearner(Learner[Matrix, MatrixMemory]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the matrix; ``y`` has the class of every row."""
+        """Forget everything and be ready for the matrix; ``y`` has the target of every row."""
         self.check_parameters()
         if y is None:
-            raise UsageError(f"{self.method} needs the class of every row; start with y=...")
+            raise UsageError(f"{self.method} needs the target of every row; start with y=...")
         if classes is not None:
             raise UsageError(f"{self.method} takes the classes from the target; omit classes")
-        self._target = read_target(y, kinds=self.targets, origin=origin)
+        self._target = self._read_target(y, origin)
         self._memory = None
         self.n_features_in_ = n_features or 0
         self._set_names(feature_names)
         return self
 
+    def _read_target(self, y: Any, origin: str = "") -> Target:
+        return read_target(y, kinds=self.targets, origin=origin)
+
     def partial_fit_block(self, block: Matrix) -> Self:
-        """Weigh all features of a matrix; ``start`` comes before."""
-        if self._target is None:
+        """Learn a matrix; ``start`` comes before."""
+        target = self._target
+        if target is None:
             raise UsageError(f"{self.method} has not been started")
-        codes = self._target.codes
-        if codes.size != block.n_rows:
+        if target.n_rows != block.n_rows:
             raise DataError(
-                f"{prefix(block.origin)}{self.method} needs a class for each of {block.n_rows:,} rows, and the target "
-                f"has {codes.size:,}"
+                f"{prefix(block.origin)}{self.method} needs a target for each of {block.n_rows:,} rows, and there are "
+                f"{target.n_rows:,}"
             )
-        with Pairs(block, self.scale) as pairs:
-            weights = self._solve(pairs, codes)
-            counts = np.array([block.n_rows, pairs.n_nonzero])
+        state, n_nonzero = self._learn(block, target)
         self._target = None
-        present = np.flatnonzero(weights)
-        self._memory = MatrixMemory(block.ids[pairs.varying[present]], weights[present], counts)
+        self._memory = MatrixMemory(state, np.array([block.n_rows, n_nonzero]))
         self.n_features_in_ = block.n_features
         return self
 
@@ -109,23 +114,6 @@ class MatrixLearner(Learner[Matrix, MatrixMemory]):
         """Values of the data that are not 0."""
         return int(self.memory.counts[1])
 
-    @property
-    def feature_weights_(self) -> NDArray[np.float64]:
-        """The weight of every feature, most of them 0."""
-        weights = np.zeros(self.n_features_in_)
-        weights[self.memory.ids] = self.memory.weights
-        return weights
-
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        heavy = self.memory.weights > 0
-        found = Selection(self.memory.ids[heavy], self.memory.weights[heavy])
-        if self.n_features_to_select is not None:
-            found = found.top(int(self.n_features_to_select))
-        return found.indices, found.scores
-
-    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
-        return selection.scores[:, None]
-
     def findings(self) -> Findings:
         return Findings(details={name.rstrip("_"): value for name, value in self._fitted_values().items()})
 
@@ -138,13 +126,18 @@ class MatrixLearner(Learner[Matrix, MatrixMemory]):
         return {"fitted": self._fitted_values()}
 
     def _arrays(self) -> Arrays:
-        memory = self.memory
-        return {"ids": memory.ids, "weights": memory.weights, "counts": memory.counts}
+        return {**arrays_of(self.memory.state), "counts": self.memory.counts}
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        check_arrays(arrays, SCHEMA, {"features": self.n_features_in_})
-        if (np.diff(arrays["ids"]) <= 0).any():
-            raise ValueError("its features are not in order")
+        check_arrays(arrays, {**self._schema(), **COUNTS}, {"features": self.n_features_in_})
+        state = with_arrays(self._empty(), arrays)
+        self._check_state(state)
         for name in self.fitted:
             self.__dict__[name] = header["fitted"][name]
-        self._memory = MatrixMemory(**arrays)
+        self._memory = MatrixMemory(state, arrays["counts"])
+
+
+def check_order(ids: NDArray[np.int64]) -> None:
+    """Refuse, with a ValueError, ids that do not ascend."""
+    if (np.diff(ids) <= 0).any():
+        raise ValueError("its features are not in order")

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...blocks import ColumnBlock, columns_of
 from ...errors import DataError, prefix
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
@@ -65,12 +66,14 @@ class Matrix:
             if not csc.has_canonical_format:
                 csc = csc.copy()
                 csc.sum_duplicates()
+            self._values: Any = csc
             self._gather: Any = gather_sparse
             self._arrays: tuple[NDArray[Any], ...] = csc.indptr, csc.indices, csc.data
             return
         dense = np.asarray(values)
         if dense.dtype not in (np.float32, np.float64):
             dense = dense.astype(np.float64)
+        self._values = dense
         by_feature = dense.flags.f_contiguous and not dense.flags.c_contiguous
         self._gather = gather_lines if by_feature else gather_columns
         self._arrays = (dense.T if by_feature else dense,)
@@ -83,6 +86,17 @@ class Matrix:
     def gather(self, features: NDArray[np.int64], block: NDArray[np.float64]) -> None:
         """Write features as the first lines of a block."""
         self._gather(*self._arrays, features, block)
+
+    def columns(self, start: int, stop: int) -> ColumnBlock:
+        """The columns from ``start`` to before ``stop``, by their non-zeros."""
+        return columns_of(self._values[:, start:stop], ids=self.ids[start:stop], origin=self.origin)
+
+    def not_finite(self, column: int, row: int, value: float) -> DataError:
+        """What to say of a value that is missing or infinite."""
+        what = "missing" if np.isnan(value) else "infinite"
+        return DataError(
+            f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; fill it in or omit the feature"
+        )
 
 
 class MatrixLook(Look):
@@ -168,11 +182,7 @@ class Pairs:
             )
             if wrong >= 0:
                 row = int(np.flatnonzero(~np.isfinite(raw[wrong, : self.n_rows]))[0])
-                what = "missing" if np.isnan(raw[wrong, row]) else "infinite"
-                raise DataError(
-                    f"{prefix(self.matrix.origin)}{self.matrix.title(start + wrong)} is {what} in row {row + 1}; fill "
-                    "it in or omit the feature"
-                )
+                raise self.matrix.not_finite(start + wrong, row, float(raw[wrong, row]))
             present += nonzeros
         return present
 

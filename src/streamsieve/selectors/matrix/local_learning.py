@@ -20,8 +20,8 @@ from ...kernels.matrix.local_learning import (
 from ...kernels.matrix.pairs import spread_of
 from ...parallel import PARTS
 from ..base import is_number, require, require_budget, require_one_of
-from .base import MatrixLearner
 from .data import SCALES, Pairs, require_rounds, require_sigma
+from .weighing import WeighingLearner
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
 CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
@@ -52,7 +52,7 @@ class Trial(NamedTuple):
         return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
 
 
-class LocalLearningLearner(MatrixLearner):
+class LocalLearningLearner(WeighingLearner):
     """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
     Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,

@@ -15,13 +15,13 @@ from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
 from ..base import is_integer, require, require_budget, require_one_of
-from .base import MatrixLearner
 from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
+from .weighing import WeighingLearner
 
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
 
-class ReliefFLearner(MatrixLearner):
+class ReliefFLearner(WeighingLearner):
     """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
 
     The neighbours of a row are the nearest ones in all features, so that many irrelevant features hide the relevant
@@ -69,7 +69,7 @@ class ReliefFLearner(MatrixLearner):
         return sums_over_pairs(pairs, forth, report) / pairs.n_rows
 
 
-class IReliefLearner(MatrixLearner):
+class IReliefLearner(WeighingLearner):
     """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
 
     The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows among misses count

@@ -100,8 +100,7 @@ class RowLearner(RowResults[S]):
 
     # ---- learning
 
-    @property
-    def passes(self) -> int:
+    def passes_over(self, source: DataSource) -> int:
         return self.n_epochs
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...targets import Labels
+from ..linear import classes_of_weights
 
 
 def meaning(weights: NDArray[np.float64], labels: Labels) -> dict[str, Any]:
@@ -25,14 +26,3 @@ def meaning(weights: NDArray[np.float64], labels: Labels) -> dict[str, Any]:
         "speaks_for": classes_of_weights(weights, classes),
         "majority": {"class": classes[counts.argmax()], "rate": float(counts.max() / max(1, counts.sum()))},
     }
-
-
-def classes_of_weights(weights: NDArray[np.float64], classes: list[Any]) -> list[Any]:
-    """The class that each feature speaks for; None where all of its weights are 0.
-
-    Of two classes a positive weight speaks for the second; of more, a feature for the class of its largest weight.
-    """
-    codes = (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
-    codes = np.minimum(codes, len(classes) - 1)
-    silent = ~(weights != 0).any(axis=1)
-    return [None if nothing else classes[code] for code, nothing in zip(codes.tolist(), silent.tolist(), strict=True)]

@@ -1,0 +1,223 @@
+"""A limited number of columns, held standardised: their products with vectors and with one another.
+
+A column of mean 0 and variance 1 is z = values - shift. One with a value in most rows is held in full, a value for
+each row, and its shift is 0; of any other only the non-zeros are held, and its mean, which is then at most its standard
+deviation, is the shift. So nothing cancels, however far the mean of a column is from 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import inlined_summing, kernel, summing
+from ..types import F64, I32, I64, unsigned
+
+USED, TOP = 0, 1  # entries of ``ends``: slots in use, and the end of their values
+CHUNK = 512  # rows whose values stay in the cache
+TOGETHER = 4  # columns that are multiplied at once
+DENSE = 0.5  # of the rows: from this fraction on a column is held in full
+CONSTANT = 1e-12  # of the mean square of a column: what varies less does not vary
+SMALLEST, LARGEST = 1e-200, 1e200  # variances between which squares are exact enough
+ALIKE = 1.0 - 1e-6  # the correlation from which on two columns are the same
+
+
+class Slots(NamedTuple):
+    """Columns, the first ``ends[USED]`` slots; their values lie in one array, in any order."""
+
+    ids: I64
+    starts: I64  # where its values begin
+    lengths: I64  # how many; as many as rows: all of them, and row numbers are not looked at
+    shifts: F64
+    centres: F64  # the mean of the column as it came
+    scales: F64  # its standard deviation
+    rows: I32
+    values: F64
+    ends: I64
+
+
+@summing
+def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[float, float]:
+    """The mean and the standard deviation of a column; 0 for the second where it does not vary."""
+    mean, spread = moments(n_rows, values, begin, end, 1.0)
+    if spread < SMALLEST or not spread < LARGEST:  # squares may have lost digits: once more in another unit
+        unit = 0.0
+        for i in range(begin, end):
+            unit = max(unit, abs(values[i]))
+        if unit > 0.0:
+            mean, spread = moments(n_rows, values, begin, end, unit)
+            spread *= spread > CONSTANT * CONSTANT * mean * mean
+            return mean * unit, np.sqrt(spread) * unit
+    return mean, np.sqrt(spread) if spread > CONSTANT * CONSTANT * mean * mean else 0.0
+
+
+@inlined_summing
+def moments(n_rows: int, values: F64, begin: int, end: int, unit: float) -> tuple[float, float]:
+    """The mean and the variance of a column, measured in some unit."""
+    total = 0.0
+    for i in range(begin, end):
+        total += values[i] / unit
+    mean = total / n_rows
+    spread = (n_rows - (end - begin)) * mean * mean
+    for i in range(begin, end):
+        spread += (values[i] / unit - mean) ** 2
+    return mean, spread / n_rows
+
+
+@kernel
+def held_length(n_rows: int, length: int) -> int:
+    """How many values of a column with so many non-zeros are held."""
+    return n_rows if length > DENSE * n_rows else length
+
+
+@kernel
+def put_column(
+    slots: Slots,
+    slot: int,
+    feature: int,
+    n_rows: int,
+    mean: float,
+    scale: float,
+    indices: I32,
+    values: F64,
+    begin: int,
+    end: int,
+) -> None:
+    """Hold a column in a slot, its values after all others, where there must be room."""
+    start, length = slots.ends[TOP], held_length(n_rows, end - begin)
+    if length == n_rows:
+        for row in range(n_rows):
+            slots.values[start + row] = -mean / scale
+        for i in range(begin, end):
+            slots.values[start + indices[i]] = (values[i] - mean) / scale
+    else:
+        for i in range(begin, end):
+            slots.rows[start + i - begin] = indices[i]
+            slots.values[start + i - begin] = values[i] / scale
+    slots.ids[slot], slots.starts[slot], slots.lengths[slot] = feature, start, length
+    slots.shifts[slot] = 0.0 if length == n_rows else mean / scale
+    slots.centres[slot], slots.scales[slot] = mean, scale
+    slots.ends[TOP] = start + length
+
+
+@inlined_summing
+def product(rows: I32, values: F64, start: int, length: int, vector: F64) -> float:
+    """The sum of a column's held values, each times the entry of a vector for its row."""
+    total = 0.0
+    if length == vector.size:
+        for i in range(length):
+            total += values[unsigned(start + i)] * vector[unsigned(i)]
+    else:
+        for i in range(start, start + length):
+            total += values[unsigned(i)] * vector[unsigned(rows[i])]
+    return total
+
+
+@summing
+def products(slots: Slots, vector: F64, start: int, stop: int, found: F64) -> None:
+    """``found`` = z'vector / n of the slots from ``start`` to before ``stop``."""
+    total = 0.0
+    for row in range(vector.size):
+        total += vector[row]
+    for slot in range(start, stop):
+        held = product(slots.rows, slots.values, slots.starts[slot], slots.lengths[slot], vector)
+        found[slot] = (held - slots.shifts[slot] * total) / vector.size
+
+
+@kernel
+def combine(slots: Slots, weights: F64, intercept: float, scores: F64) -> None:
+    """``scores`` = intercept + the columns in use, each times its weight."""
+    constant = intercept
+    for slot in range(slots.ends[USED]):
+        constant -= weights[slot] * slots.shifts[slot]
+    scores[:] = constant
+    for slot in range(slots.ends[USED]):
+        weight, start, length = weights[slot], slots.starts[slot], slots.lengths[slot]
+        if weight == 0.0:
+            continue
+        if length == scores.size:
+            for i in range(length):
+                scores[unsigned(i)] += weight * slots.values[unsigned(start + i)]
+        else:
+            for i in range(start, start + length):
+                scores[unsigned(slots.rows[i])] += weight * slots.values[unsigned(i)]
+
+
+@kernel
+def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> None:
+    """Extend the matrix of correlations, known up to slot ``start``, by the slots up to before ``stop``."""
+    lines, found = np.zeros((TOGETHER, n_rows)), np.empty((TOGETHER, slots.ids.size))
+    for first in range(start, stop, TOGETHER):
+        count = min(TOGETHER, stop - first)
+        for line in range(count):
+            written_out(slots, first + line, lines[line])
+        multiply(slots, lines, first + count, found)
+        for line in range(count):
+            slot = first + line
+            for other in range(slot):
+                gram[slot, other] = gram[other, slot] = found[line, other] / n_rows
+            gram[slot, slot] = 1.0
+
+
+@summing
+def multiply(slots: Slots, lines: F64, used: int, found: F64) -> None:
+    """``found`` = the products of ``TOGETHER`` lines, each of mean 0, with the first slots.
+
+    A few rows of the lines at a time, which then stay in the cache for all slots.
+    """
+    n_rows = lines.shape[1]
+    found[:] = 0.0
+    one, two, three, four = lines[0], lines[1], lines[2], lines[3]
+    for first in range(0, n_rows, CHUNK):
+        last = min(n_rows, first + CHUNK)
+        for slot in range(used):
+            start = slots.starts[slot]
+            if slots.lengths[slot] == n_rows:
+                a = b = c = d = 0.0
+                for row in range(first, last):
+                    value = slots.values[unsigned(start + row)]
+                    a += value * one[unsigned(row)]
+                    b += value * two[unsigned(row)]
+                    c += value * three[unsigned(row)]
+                    d += value * four[unsigned(row)]
+                found[0, slot] += a
+                found[1, slot] += b
+                found[2, slot] += c
+                found[3, slot] += d
+            elif first == 0:
+                for line in range(TOGETHER):
+                    found[line, slot] = product(slots.rows, slots.values, start, slots.lengths[slot], lines[line])
+
+
+@kernel
+def written_out(slots: Slots, slot: int, line: F64) -> None:
+    """``line`` = a column, a value for each row."""
+    first, length = slots.starts[slot], slots.lengths[slot]
+    if length == line.size:
+        line[:] = slots.values[first : first + length]
+    else:
+        line[:] = -slots.shifts[slot]
+        for i in range(first, first + length):
+            line[slots.rows[i]] += slots.values[i]
+
+
+@kernel
+def pack(slots: Slots, chosen: I64, order: I64) -> None:
+    """Drop all columns but those chosen, which take the slots from the first on; ``order``: by where values begin."""
+    starts = np.empty(chosen.size, np.int64)
+    top = 0
+    for at in order:
+        start, length = slots.starts[chosen[at]], slots.lengths[chosen[at]]
+        if start != top:
+            for i in range(length):
+                slots.rows[top + i] = slots.rows[start + i]
+                slots.values[top + i] = slots.values[start + i]
+        starts[at] = top
+        top += length
+    slots.starts[: chosen.size] = starts
+    for counts in (slots.ids, slots.lengths):
+        counts[: chosen.size] = counts[chosen]
+    for numbers in (slots.shifts, slots.centres, slots.scales):
+        numbers[: chosen.size] = numbers[chosen]
+    slots.ends[USED], slots.ends[TOP] = chosen.size, top

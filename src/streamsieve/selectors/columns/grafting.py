@@ -1,0 +1,290 @@
+"""Grafting (Perkins, Theiler 2003) of a stream of columns: a linear model with an L1 penalty of those that are held."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.columns.grafting import next_newcomer, weigh_products
+from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
+from ...kernels.losses import CURVATURE, SQUARED
+from ...model import Field, Schema
+from ...targets import Target
+from ..base import is_number, require
+from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
+from .lasso import lasso, rise
+from .linear import LinearColumnLearner
+from .slots import (
+    SCHEMA,
+    HeldColumns,
+    check_slots_of_columns,
+    keep,
+    length_at,
+    no_slots,
+    with_more,
+    with_more_slots,
+    with_room,
+)
+
+F64 = NDArray[np.float64]
+
+FRACTION, LEAST = 0, 1  # entries of ``falls``
+START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
+SMALLEST = 1e-200  # of a standard deviation
+WORTH_A_FALL = 0.98  # of the penalty: to more it does not fall
+MORE = 1e-4  # of the penalty, beyond it: what a newcomer must have
+ENOUGH = 1e-6  # of the penalty: how exactly a problem is solved
+MOST_STEPS = 200
+MOST_HALVINGS = 30
+ANEW = 4  # steps after which the quadratic model is made anew
+MOST_RISES = 100
+FLAT = 1e-9  # a second derivative that is as good as none
+NEARLY, SHORT = 0.5, 1e-3  # of a rise that a quadratic model finds, while it is more than so much of the penalty
+
+
+class GraftingState(NamedTuple):
+    """The held columns, their weights, and the quadratic model of the loss that finds them."""
+
+    slots: Slots  # one more, at most, than columns that may be held
+    weights: F64  # per slot
+    level: F64  # the intercept
+    penalty: F64
+    falls: F64  # for penalty=None: the fraction of the slopes' standard deviation that it falls to; its least
+    gram: F64  # per slot and slot: products under the curvatures
+    middles: F64  # per slot: means under the curvatures
+    curvatures: F64  # per row
+    slopes: F64  # per row: the derivative of the loss by the score, less its mean
+
+
+class Grafts:
+    """The rule, for a loss, a target, a number of columns and a penalty."""
+
+    def __init__(self, loss: int, y: F64, wanted: int, penalty: float | None) -> None:
+        self.loss, self.y, self.wanted, self.penalty = loss, y, wanted, penalty
+
+    def start(self) -> GraftingState:
+        rows = self.y.size
+        state = GraftingState(
+            slots=no_slots(),
+            weights=np.zeros(0),
+            level=np.zeros(1),
+            penalty=np.zeros(1),
+            falls=np.zeros(2),
+            gram=np.zeros((0, 0)),
+            middles=np.zeros(0),
+            curvatures=np.ones(rows),
+            slopes=np.zeros(rows),
+        )
+        self.model_anew(state, slopes_at(self.loss, np.zeros(rows), self.y))
+        self.solve(state)
+        state.falls[:] = START, START * state.slopes.std()
+        state.penalty[0] = state.falls[LEAST] if self.penalty is None else self.penalty
+        return state
+
+    def offer(self, state: GraftingState, block: ColumnBlock) -> GraftingState:
+        columns = block.indptr, block.indices, block.values, block.ids
+        at = 0
+        while True:
+            bar = (1.0 + MORE) * float(state.penalty[0])
+            at, mean, scale = next_newcomer(state.slots, state.slopes, bar, *columns, at)
+            if at == block.n_columns:
+                return state
+            state = self.with_room_for(state, length_at(block, at))
+            used, span = int(state.slots.ends[USED]), (int(block.indptr[at]), int(block.indptr[at + 1]))
+            unit = block.n_rows, mean, scale
+            put_column(state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span)
+            state.slots.ends[USED] += 1
+            weigh_products(state.slots, state.curvatures, used, state.gram, state.middles)
+            self.take_in(state)
+            at += 1
+
+    def with_room_for(self, state: GraftingState, length: int) -> GraftingState:
+        """The same columns, with a slot and room for one more."""
+        if state.slots.ends[USED] == state.slots.ids.size:
+            slots = with_more_slots(state.slots, self.wanted + 1)
+            more = slots.ids.size - state.slots.ids.size
+            weights, middles = (with_more(array, slots.ids.size) for array in (state.weights, state.middles))
+            gram = np.pad(state.gram, (0, more))
+            state = state._replace(slots=slots, weights=weights, middles=middles, gram=gram)
+        if state.slots.ends[TOP] + length > state.slots.values.size:
+            state = state._replace(slots=with_room(state.slots, length))
+        return state
+
+    def take_in(self, state: GraftingState) -> None:
+        """Solve the problem with a newcomer, in the last slot, and drop what it makes superfluous."""
+        used = int(state.slots.ends[USED])
+        sizes = np.sqrt(np.diag(state.gram)[:used])
+        if (np.abs(state.gram[used - 1, : used - 1]) > ALIKE * sizes[-1] * sizes[:-1]).any():  # there is another such
+            self.keep(state, np.arange(used - 1))
+            return
+        self.solve(state)
+        if state.slots.ends[USED] > self.wanted:
+            self.raise_penalty(state)
+        lower = max(float(state.falls[FRACTION] * state.slopes.std()), float(state.falls[LEAST]))
+        if self.penalty is None and lower < WORTH_A_FALL * state.penalty[0]:
+            state.penalty[0] = lower
+            self.solve(state)
+
+    def raise_penalty(self, state: GraftingState) -> None:
+        """Raise the penalty, just enough that no more columns are held than may be."""
+        for rises in range(1, MOST_RISES + 1):
+            used = int(state.slots.ends[USED])
+            if used <= self.wanted:
+                break
+            more, first = rise(self.bend(state)[:used, :used], state.weights[:used])
+            is_last = self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MOST_RISES
+            state.penalty[0] += more if is_last else NEARLY * more
+            if is_last:
+                self.keep(state, np.delete(np.arange(used), first))
+            self.solve(state)
+        state.falls[FRACTION] = state.penalty[0] / max(float(state.slopes.std()), SMALLEST)
+
+    def bend(self, state: GraftingState) -> F64:
+        """The products of the held columns under the second derivatives at their weights, as they are."""
+        if self.loss == SQUARED:
+            return state.gram
+        scores = HeldColumns(state.slots, self.y.size).combine(state.weights, float(state.level[0]))
+        second = np.maximum(slopes_at(self.loss, scores, self.y).second, FLAT)
+        gram = np.zeros_like(state.gram)
+        weigh_products(state.slots, second, 0, gram, np.zeros_like(state.middles))
+        return gram
+
+    def solve(self, state: GraftingState) -> None:
+        """Minimise the mean loss + penalty |w|_1 over the held columns, and drop those whose weight is 0.
+
+        By quadratic models, each minimised exactly, and steps that are halved while the objective rises.
+        """
+        columns = HeldColumns(state.slots, self.y.size)
+        used, penalty = columns.count, float(state.penalty[0])
+        weights, level = state.weights[:used].copy(), float(state.level[0])
+        now = slopes_at(self.loss, columns.combine(weights, level), self.y)
+        for step in range(MOST_STEPS):
+            pulls, drift = columns.products(now.first), float(now.first.mean())
+            if is_solved(weights, pulls, drift, penalty):
+                break
+            if step % ANEW == ANEW - 1:
+                self.model_anew(state, now)
+            gram, middles = state.gram[:used, :used], state.middles[:used]
+            towards = gram @ weights - pulls + middles * drift
+            change = lasso(gram, towards, penalty, 0.1 * ENOUGH * penalty, weights) - weights
+            shift = -drift / state.curvatures.mean() - float(middles @ change)
+            best = now.loss + penalty * float(np.abs(weights).sum())
+            for _ in range(MOST_HALVINGS):
+                then = slopes_at(self.loss, columns.combine(weights + change, level + shift), self.y)
+                if then.loss + penalty * float(np.abs(weights + change).sum()) <= best:
+                    break
+                change, shift = change / 2.0, shift / 2.0
+            else:
+                break  # as near as numbers can tell
+            weights, level, now = weights + change, level + shift, then
+        state.weights[:used], state.level[0] = weights, level
+        state.slopes[:] = now.first - now.first.mean()
+        if not weights.all():
+            self.keep(state, np.flatnonzero(weights))
+
+    def model_anew(self, state: GraftingState, now: Slopes) -> None:
+        """Take the quadratic model from how the loss bends at some scores."""
+        if self.loss != SQUARED:
+            state.curvatures[:] = np.maximum(now.second, LEAST_CURVATURE * CURVATURE[self.loss])
+            weigh_products(state.slots, state.curvatures, 0, state.gram, state.middles)
+
+    def keep(self, state: GraftingState, chosen: NDArray[np.int64]) -> None:
+        count = chosen.size
+        keep(state.slots, chosen)
+        state.gram[:count, :count] = state.gram[np.ix_(chosen, chosen)]
+        for array in (state.weights, state.middles):
+            array[:count] = array[chosen]
+            array[count:] = 0.0
+
+    def finish(self, state: GraftingState) -> Fit:
+        used = int(state.slots.ends[USED])
+        return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
+
+    def schema(self) -> Schema:
+        return {
+            **SCHEMA,
+            "weights": Field(np.float64, ("slots",)),
+            "level": Field(np.float64, (1,)),
+            "penalty": Field(np.float64, (1,), 0),
+            "falls": Field(np.float64, (2,), 0),
+            "gram": Field(np.float64, ("slots", "slots")),
+            "middles": Field(np.float64, ("slots",)),
+            "curvatures": Field(np.float64, ("rows",), LEAST_CURVATURE * CURVATURE[self.loss]),
+            "slopes": Field(np.float64, ("rows",)),
+        }
+
+    def check(self, state: GraftingState, features: int) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+        if state.slots.ids.size > self.wanted + 1 or state.slots.ends[USED] > self.wanted:
+            raise ValueError("it holds more features than it was asked for")
+        check_slots_of_columns(state.slots, self.y.size, features)
+
+
+def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
+    """Whether no weight, nor the intercept, would change the objective much."""
+    off = np.where(weights != 0.0, np.abs(pulls + penalty * np.sign(weights)), np.abs(pulls) - penalty)
+    return bool(max(off.max(initial=0.0), abs(drift)) <= max(ENOUGH * penalty, 1e-14))
+
+
+class GraftingLearner(LinearColumnLearner[GraftingState]):
+    """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
+
+    A feature is let in if it would lower the loss by more than the penalty, then the problem over all that are held is
+    solved, and those whose weight becomes 0 are dropped. It is what Yang, Fujimaki, Kusumura, Liu 2016 (section 2.2)
+    compare online substitution with. Columns are standardised as they are held, sparse ones stay sparse. Of columns
+    that are the same but for scale, the first is kept.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=100
+        The most features that are held and selected. With one more the penalty rises, just enough that one goes.
+    penalty : float or None, default=None
+        The weight of the L1 penalty beside the mean loss, for standardised features and a target of variance 1, from
+        which it rises if it must. None begins with so little that the number of features alone decides.
+    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
+        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+    n_scans : int or None, default=None
+        How often the features are read: None for twice where the source can be read again, and once where not.
+    refit : bool, default=True
+        Whether the model is fitted, without the penalty, on the selected columns.
+    """
+
+    method: ClassVar[str] = "grafting"
+    check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1})
+
+    def __init__(
+        self,
+        n_features_to_select: int = 100,
+        *,
+        penalty: float | None = None,
+        loss: str = "auto",
+        n_scans: int | None = None,
+        refit: bool = True,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.penalty = penalty
+        self.loss = loss
+        self.n_scans = n_scans
+        self.refit = refit
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        penalty = self.penalty
+        require(penalty is None or (is_number(penalty) and penalty > 0), "penalty", penalty, "None or a number above 0")
+
+    def _rule(self, target: Target, loss: int, y: F64) -> Any:
+        return Grafts(loss, y, int(self.n_features_to_select), None if self.penalty is None else float(self.penalty))
+
+    def _advice_if_too_strict(self) -> str:
+        return f"try a smaller penalty: {self._settled().penalty[0] / 10:g}"
+
+    @property
+    def penalty_(self) -> float:
+        """The penalty that was reached."""
+        return float(self.memory.state.penalty[0])
+
+    def _details(self) -> dict[str, Any]:
+        return {**super()._details(), "penalty": self.penalty_}

@@ -1,0 +1,221 @@
+"""Online substitution without a step length: a pool of candidates, of which the best stay.
+
+Yang, Fujimaki, Kusumura, Liu 2016 replace one kept column at a time, by a step of gradient descent whose length decides
+what comes in. Here several times as many columns as are wanted are held, standardised, with their correlations:
+
+- A newcomer is let in if it correlates with what the pool does not explain, or with the target, more than the weakest
+  column that was let stay. Nearly all columns of a long stream cost one look, O(n).
+- When all slots are taken the pool is fitted, and cut: a quarter of it are the columns that correlate most with the
+  target, whatever came before them; the rest are those that would explain most if all others stayed as they are.
+- At the end projected gradient goes from the pool down to the number wanted.
+
+A fit is linear in the squared size of the pool; other losses than the squared one are fitted by their parabola at the
+scores so far, three times over.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.columns.pool import Looks, admit_columns, fit_pool, look_at_columns
+from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
+from ...kernels.losses import SQUARED
+from ...model import Field, Schema
+from ..fitting import Fit, curvature, project, slopes_at
+from .base import in_parts, pieces
+from .slots import (
+    SCHEMA,
+    HeldColumns,
+    check_slots_of_columns,
+    keep,
+    length_at,
+    no_slots,
+    some_of,
+    with_more,
+    with_more_slots,
+    with_room,
+)
+
+F64 = NDArray[np.float64]
+
+POOL, SMALLEST_POOL = 4, 160  # columns that stay in the pool, for each that is wanted, and that many at least
+BLOCK = 4  # one more slot for so many that stay
+BY_TARGET = 0.25  # of the pool
+NEAR = 0.8  # of the weakest column's correlation: what a newcomer must exceed, as later fits shift all of them
+SWEEPS = 5
+FITS = 3  # of a loss that is not a parabola
+START = (1.0, 0.01, 0.1)  # variances, against that of the response, and the chance of a weight that is not 0
+OPEN = -1.0  # a correlation that all columns exceed
+LOOKED_AT = 512  # columns at a time: after a cut the rest of them is looked at again
+
+
+class PoolState(NamedTuple):
+    """Columns in a pool, and what they are worth."""
+
+    slots: Slots
+    gram: F64  # correlations of the columns that stayed at the last cut, the first ones
+    weights: F64  # per slot
+    marginals: F64  # per slot: |correlation| with the target
+    prior: F64  # variance of errors, of weights that are not 0, and how many are not; zeros before the first fit
+    residual: F64  # per row: what is not explained, of mean 0
+    level: F64  # the intercept
+    bars: F64  # what a newcomer must exceed: by the residual, by the target
+
+
+class Pool:
+    """The rule, for a loss, a target and a number of columns."""
+
+    def __init__(self, loss: int, y: F64, wanted: int) -> None:
+        self.loss, self.y, self.wanted = loss, y, wanted
+        self.size = max(POOL * wanted, SMALLEST_POOL)
+        self.capacity = self.size + self.size // BLOCK
+
+    @cached_property
+    def target(self) -> F64:
+        """What there is to explain, of mean 0."""
+        first = slopes_at(self.loss, np.zeros(self.y.size), self.y).first
+        return np.asarray(first.mean() - first)
+
+    def start(self) -> PoolState:
+        return PoolState(
+            slots=no_slots(),
+            gram=np.zeros((0, 0)),
+            weights=np.zeros(0),
+            marginals=np.zeros(0),
+            prior=np.zeros(3),
+            residual=self.target.copy(),
+            level=np.zeros(1),
+            bars=np.full(2, OPEN),
+        )
+
+    def offer(self, state: PoolState, block: ColumnBlock) -> PoolState:
+        """Let columns in; fit and cut the pool whenever it is full."""
+        for piece in pieces(block, LOOKED_AT, block.n_nonzero):
+            state = self._offer_piece(state, piece)
+        return state
+
+    def _offer_piece(self, state: PoolState, block: ColumnBlock) -> PoolState:
+        looks = Looks(*np.zeros((4, block.n_columns)))
+        self._look(state, block, looks, 0)
+        at = 0
+        while True:
+            known = state.slots, state.marginals, block.n_rows, state.bars, looks
+            at = admit_columns(*known, block.indptr, block.indices, block.values, block.ids, at)
+            if at == block.n_columns:
+                return state
+            if state.slots.ends[USED] < state.slots.ids.size:
+                state = state._replace(slots=with_room(state.slots, length_at(block, at)))
+            elif state.slots.ids.size < self.capacity:
+                slots = with_more_slots(state.slots, self.capacity)
+                weights, marginals = (with_more(array, slots.ids.size) for array in (state.weights, state.marginals))
+                state = state._replace(slots=slots, weights=weights, marginals=marginals)
+            else:
+                state = self.cut(state)
+                self._look(state, block, looks, at)
+
+    def _look(self, state: PoolState, block: ColumnBlock, looks: Looks, first: int) -> None:
+        """Measure columns against what is not explained, on threads if there are many."""
+        rest = block.columns(first, block.n_columns)
+        mine = Looks(*(array[first:] for array in looks))
+
+        def look(start: int, stop: int) -> None:
+            look_at_columns(state.residual, self.target, rest.indptr, rest.indices, rest.values, start, stop, mine)
+
+        in_parts(rest, look)
+
+    def cut(self, state: PoolState) -> PoolState:
+        """Fit all columns, and drop those that are worth least."""
+        gram = self.correlations(state)
+        state = self.keep(state, gram, different(gram, state.slots))
+        gains = self.fit(state)
+        by_target = strongest(state.marginals[: gains.size], np.arange(gains.size), int(BY_TARGET * self.size))
+        others = np.delete(np.arange(gains.size), by_target)
+        by_gain = strongest(np.abs(gains), others, self.size - by_target.size)
+        if by_gain.size < others.size:
+            state.bars[:] = NEAR * np.abs(gains[by_gain]).min(), NEAR * state.marginals[by_target].min()
+            state = self.keep(state, state.gram, np.sort(np.concatenate([by_target, by_gain])))
+        self.explain(state)
+        return state
+
+    def correlations(self, state: PoolState) -> F64:
+        """Those of all columns, newcomers with them."""
+        used, known = int(state.slots.ends[USED]), len(state.gram)
+        gram = np.zeros((used, used))
+        gram[:known, :known] = state.gram
+        correlate(state.slots, self.y.size, known, used, gram)
+        return gram
+
+    def keep(self, state: PoolState, gram: F64, chosen: NDArray[np.int64]) -> PoolState:
+        """Drop all columns but some."""
+        keep(state.slots, chosen)
+        for array in (state.weights, state.marginals):
+            array[: chosen.size] = array[chosen]
+            array[chosen.size :] = 0.0
+        return state._replace(gram=gram[np.ix_(chosen, chosen)])
+
+    def fit(self, state: PoolState) -> F64:
+        """Weigh the columns; what each would explain if all others stayed as they are."""
+        columns = HeldColumns(state.slots, self.y.size)
+        used = columns.count
+        weights, gains = state.weights[:used], np.zeros(used)
+        for _ in range(1 if self.loss == SQUARED else FITS):
+            scores = columns.combine(weights, state.level[0])
+            now = slopes_at(self.loss, scores, self.y)
+            response = scores - now.first / curvature(self.loss, now.second)
+            state.level[0] = response.mean()
+            response -= state.level[0]
+            square = float(response @ response) / self.y.size
+            if not state.prior.any():
+                state.prior[:] = square * START[0], square * START[1], START[2]
+            responses = columns.products(response)
+            fit_pool(state.gram, responses, square, self.y.size, self.wanted, SWEEPS, state.prior, weights, gains)
+        return gains
+
+    def explain(self, state: PoolState) -> None:
+        """What the columns that stayed do not explain."""
+        scores = HeldColumns(state.slots, self.y.size).combine(state.weights, state.level[0])
+        now = slopes_at(self.loss, scores, self.y)
+        residual = -now.first / curvature(self.loss, now.second)
+        state.residual[:] = residual - residual.mean()
+
+    def finish(self, state: PoolState) -> Fit:
+        """The best columns of the pool, and a model of them."""
+        chosen = different(self.correlations(state), state.slots)
+        fit = project(HeldColumns(some_of(state.slots, chosen), self.y.size), self.loss, self.y, self.wanted)
+        return fit._replace(columns=chosen[fit.columns])
+
+    def schema(self) -> Schema:
+        return {
+            **SCHEMA,
+            "gram": Field(np.float64, ("fitted", "fitted")),
+            "weights": Field(np.float64, ("slots",)),
+            "marginals": Field(np.float64, ("slots",)),
+            "prior": Field(np.float64, (3,), 0),
+            "residual": Field(np.float64, ("rows",)),
+            "level": Field(np.float64, (1,)),
+            "bars": Field(np.float64, (2,)),
+        }
+
+    def check(self, state: PoolState, features: int) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+        if state.slots.ids.size > self.capacity or len(state.gram) > state.slots.ends[USED]:
+            raise ValueError("its pool has more columns than its parameters say, or correlations of columns it lacks")
+        check_slots_of_columns(state.slots, self.y.size, features)
+
+
+def different(gram: F64, slots: Slots) -> NDArray[np.int64]:
+    """The columns that are not the same, but for their scale, as one of lower id."""
+    used = int(slots.ends[USED])
+    ids = slots.ids[:used]
+    alike = np.abs(gram[:used, :used]) > ALIKE
+    return np.flatnonzero(~(alike & (ids[None, :] < ids[:, None])).any(axis=1))
+
+
+def strongest(values: F64, among: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Those with the largest values; of equal ones the first."""
+    return among[np.argsort(-values[among], kind="stable")[:most]]

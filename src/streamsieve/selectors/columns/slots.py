@@ -1,0 +1,144 @@
+"""Slots that hold a limited number of standardised columns: room for them, and what is computed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...kernels.columns.slots import TOP, USED, Slots, combine, held_length, pack, products, written_out
+from ...model import Field, Schema
+
+PER_SLOT = ("ids", "starts", "lengths", "shifts", "centres", "scales")
+FIRST_SLOTS = 64
+SPARE = 0.25  # room beyond what is held, so that not every column has to move all others
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+SCHEMA: Schema = {
+    "slots.ids": Field(np.int64, ("slots",), 0),
+    "slots.starts": Field(np.int64, ("slots",), 0),
+    "slots.lengths": Field(np.int64, ("slots",), 0),
+    "slots.shifts": Field(np.float64, ("slots",)),
+    "slots.centres": Field(np.float64, ("slots",)),
+    "slots.scales": Field(np.float64, ("slots",), 0),
+    "slots.rows": Field(np.int32, ("room",), 0),
+    "slots.values": Field(np.float64, ("room",)),
+    "slots.ends": Field(np.int64, (2,), 0),
+}
+
+
+def no_slots() -> Slots:
+    """Slots to begin with: none, and no room for values."""
+    ids, starts, lengths = (np.zeros(0, np.int64) for _ in range(3))
+    shifts, centres, scales, values = (np.zeros(0) for _ in range(4))
+    return Slots(ids, starts, lengths, shifts, centres, scales, np.zeros(0, np.int32), values, np.zeros(2, np.int64))
+
+
+def with_more(array: NDArray[Number], count: int) -> NDArray[Number]:
+    """An array with an entry per slot, for more slots."""
+    return np.concatenate([array, np.zeros(count - array.size, array.dtype)])
+
+
+def with_more_slots(slots: Slots, most: int) -> Slots:
+    """The same columns, with twice the slots, ``most`` at most; the slots that are given stay whole."""
+    count = min(most, max(FIRST_SLOTS, 2 * slots.ids.size))
+    grown = {name: with_more(getattr(slots, name), count) for name in PER_SLOT}
+    return slots._replace(**grown, ends=slots.ends.copy())
+
+
+def with_room(slots: Slots, length: int) -> Slots:
+    """The same columns, with room for one more of that length; the slots that are given stay whole.
+
+    So does a state that has them, if the rest of the block is refused.
+    """
+    used = np.arange(slots.ends[USED])
+    keep(slots, used)
+    top = int(slots.ends[TOP])
+    if top + length <= slots.values.size - int(SPARE * top):  # what was dropped left enough
+        return slots
+    room = top + length + int(SPARE * (top + length))
+    rows, values = np.zeros(room, np.int32), np.zeros(room)
+    rows[:top], values[:top] = slots.rows[:top], slots.values[:top]
+    own = {name: getattr(slots, name).copy() for name in (*PER_SLOT, "ends")}
+    return slots._replace(**own, rows=rows, values=values)
+
+
+def length_at(block: ColumnBlock, column: int) -> int:
+    """How many values of a column would be held."""
+    return held_length(block.n_rows, int(block.indptr[column + 1] - block.indptr[column]))
+
+
+def keep(slots: Slots, chosen: NDArray[np.int64]) -> None:
+    """Drop all columns but some, which are then in the slots from the first on, in the order given."""
+    pack(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
+
+
+def some_of(slots: Slots, chosen: NDArray[np.int64]) -> Slots:
+    """Some columns, in slots of their own; their values are shared."""
+    ends = np.array([chosen.size, slots.ends[TOP]])
+    return slots._replace(**{name: getattr(slots, name)[chosen] for name in PER_SLOT}, ends=ends)
+
+
+def without_values(slots: Slots) -> Slots:
+    """The columns as far as a model needs them: ids, centres and scales."""
+    return slots._replace(rows=np.zeros(0, np.int32), values=np.zeros(0))
+
+
+def joined(parts: Sequence[Slots]) -> Slots:
+    """The columns in several slots, one after the other."""
+    used, tops = ([int(part.ends[end]) for part in parts] for end in (USED, TOP))
+    per_slot = {
+        name: np.concatenate([getattr(part, name)[:count] for part, count in zip(parts, used, strict=True)])
+        for name in PER_SLOT
+    }
+    per_slot["starts"] += np.repeat(np.cumsum([0, *tops[:-1]]), used)
+    rows, values = (
+        np.concatenate([getattr(part, name)[:top] for part, top in zip(parts, tops, strict=True)])
+        for name in ("rows", "values")
+    )
+    return Slots(**per_slot, rows=rows, values=values, ends=np.array([sum(used), sum(tops)]))
+
+
+def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
+    """Refuse, with a ValueError, slots whose arrays do not fit one another."""
+    used, top = (int(end) for end in slots.ends)
+    if used > slots.ids.size or top > slots.values.size:
+        raise ValueError("it has more columns than slots, or more values than room")
+    starts, lengths = slots.starts[:used], slots.lengths[:used]
+    order = np.argsort(starts, kind="stable")
+    ends = np.append(starts[order][1:], top)
+    if used and ((lengths > n_rows).any() or (lengths[order] > ends - starts[order]).any()):
+        raise ValueError("columns overlap, or have more values than rows")
+    if slots.rows.size and slots.rows.max() >= n_rows:
+        raise ValueError("a column has a row that there is not")
+    if np.unique(slots.ids[:used]).size != used or (used and slots.ids[:used].max() >= features):
+        raise ValueError("a feature is held twice, or there is no such feature")
+    if used and not (slots.scales[:used] > 0).all():
+        raise ValueError("a column that does not vary is held")
+
+
+class HeldColumns:
+    """The columns in slots, as fits take them."""
+
+    def __init__(self, slots: Slots, n_rows: int) -> None:
+        self.slots, self.n_rows, self.count = slots, n_rows, int(slots.ends[USED])
+
+    def products(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = np.empty(self.count)
+        products(self.slots, vector, 0, self.count, found)
+        return found
+
+    def combine(self, weights: NDArray[np.float64], intercept: float) -> NDArray[np.float64]:
+        scores = np.empty(self.n_rows)
+        combine(self.slots, weights, intercept, scores)
+        return scores
+
+    def dense(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        lines = np.empty((columns.size, self.n_rows))
+        for line, column in zip(lines, columns.tolist(), strict=True):
+            written_out(self.slots, column, line)
+        return lines

@@ -1,0 +1,79 @@
+"""Online substitution as published: one column at a time, by steps of a fixed length."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...errors import DataError, prefix
+from ...kernels.columns.slots import USED, Slots
+from ...kernels.columns.substitution import Steps, substitute_columns
+from ...kernels.losses import CURVATURE
+from ...model import Field, Schema
+from ..fitting import Fit
+from .slots import SCHEMA, check_slots_of_columns, length_at, no_slots, with_more, with_more_slots, with_room
+
+F64 = NDArray[np.float64]
+
+HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
+
+
+class SteppingState(NamedTuple):
+    """The kept columns, and their weights."""
+
+    slots: Slots  # one more than columns that are kept
+    weights: F64
+    level: F64
+
+
+class Stepping:
+    """Algorithm 1, for a loss, a target and a number of columns; without a ``step``, half of the longest safe one."""
+
+    def __init__(self, loss: int, y: F64, wanted: int, step: float | None, m: float) -> None:
+        self.y, self.wanted = y, wanted
+        self.steps = Steps(loss, HALF / CURVATURE[loss] if step is None else float(step), float(m), wanted)
+
+    def start(self) -> SteppingState:
+        return SteppingState(no_slots(), np.zeros(0), np.zeros(1))
+
+    def offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
+        columns = block.indptr, block.indices, block.values, block.ids
+        at = 0
+        while True:
+            at = substitute_columns(state.slots, state.weights, state.level, self.y, self.steps, *columns, at)
+            if at < 0:
+                raise diverged(block.origin, self.steps)
+            if at == block.n_columns:
+                return state
+            state = self.with_space(state, block, at)
+
+    def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> SteppingState:
+        """The same columns, with a free slot, or with room for the values of one more."""
+        if state.slots.ends[USED] == state.slots.ids.size:
+            slots = with_more_slots(state.slots, self.wanted + 1)
+            return state._replace(slots=slots, weights=with_more(state.weights, slots.ids.size))
+        return state._replace(slots=with_room(state.slots, length_at(block, column)))
+
+    def finish(self, state: SteppingState) -> Fit:
+        used = int(state.slots.ends[USED])
+        return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
+
+    def schema(self) -> Schema:
+        return {**SCHEMA, "weights": Field(np.float64, ("slots",)), "level": Field(np.float64, (1,))}
+
+    def check(self, state: SteppingState, features: int) -> None:
+        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
+        if state.slots.ends[USED] > self.wanted:
+            raise ValueError("it keeps more features than it was asked for")
+        check_slots_of_columns(state.slots, self.y.size, features)
+
+
+def diverged(origin: str, steps: Steps, instead: str = "solver='pool'") -> DataError:
+    """What to say where every step takes the weights further away."""
+    return DataError(
+        f"{prefix(origin)}the weights diverge: these columns correlate too much for step={steps.step:g} and "
+        f"m={steps.m:g}; take a shorter step, a larger m, or {instead}, which needs neither"
+    )

@@ -1,0 +1,80 @@
+"""The base of algorithms that weigh features by pairs of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Field, Schema
+from ...selection import Selection
+from ...targets import Target
+from .base import MatrixLearner, check_order
+from .data import Matrix, Pairs
+
+
+class FeatureWeights(NamedTuple):
+    """The weights that are not 0."""
+
+    ids: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class WeighingLearner(MatrixLearner[FeatureWeights]):
+    """Gives every feature a weight, by how rows differ in it from rows of their class and of others.
+
+    An author writes ``_solve``. The features of weight above 0 are selected, or the ``n_features_to_select`` heaviest
+    of them. Only weights that are not 0 are remembered.
+    """
+
+    n_features_to_select: int | None
+    scale: str
+
+    # ---- what an author writes
+
+    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The weight of every feature that varies, in the order of ``pairs.varying``; ``codes`` are rows' classes."""
+        raise NotImplementedError
+
+    # ---- learning
+
+    def _learn(self, matrix: Matrix, target: Target) -> tuple[FeatureWeights, int]:
+        with Pairs(matrix, self.scale) as pairs:
+            weights = self._solve(pairs, target.codes)
+        present = np.flatnonzero(weights)
+        return FeatureWeights(matrix.ids[pairs.varying[present]], weights[present]), pairs.n_nonzero
+
+    # ---- what was learned
+
+    @property
+    def feature_weights_(self) -> NDArray[np.float64]:
+        """The weight of every feature, most of them 0."""
+        weights = np.zeros(self.n_features_in_)
+        weights[self.memory.state.ids] = self.memory.state.weights
+        return weights
+
+    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        ids, weights = self.memory.state
+        heavy = weights > 0
+        found = Selection(ids[heavy], weights[heavy])
+        if self.n_features_to_select is not None:
+            found = found.top(int(self.n_features_to_select))
+        return found.indices, found.scores
+
+    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
+        return selection.scores[:, None]
+
+    # ---- saving
+
+    def _empty(self) -> FeatureWeights:
+        return FeatureWeights(np.empty(0, np.int64), np.empty(0))
+
+    def _schema(self) -> Schema:
+        return {
+            "ids": Field(np.int64, ("heavy",), 0, "features"),
+            "weights": Field(np.float64, ("heavy",)),
+        }
+
+    def _check_state(self, state: FeatureWeights) -> None:
+        check_order(state.ids)
