@@ -25,6 +25,7 @@ TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, 
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
+DATA = click.argument("data", nargs=-1, required=True)
 
 
 def read_value(text: str) -> Any:
@@ -56,15 +57,38 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
     return params
 
 
+class Select(click.Command):
+    """Refuses files after --test FILE, as a shell writes them for an unquoted pattern: they would be learned from."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        train = ctx.params["train"]
+        for option, _, after in zip(given, given[1:], given[2:], strict=False):
+            if option == "--test" and after in train and len(train) > 1:
+                raise UsageError(
+                    f"{after}: comes after --test, which takes one name; quote a pattern, or write --test before each "
+                    "file, and the files to learn from before all"
+                )
+        return rest
+
+
 @click.command(
-    help="Select features from TRAIN: a file, `-` for standard input, or `synthetic:x1`.\n\n"
-    f"Files: {formats.readable()}."
+    cls=Select,
+    help="Select features from TRAIN: a file, several that are read one after the other, a folder of files or a "
+    "quoted pattern, `-` for standard input, or `synthetic:x1`.\n\n"
+    f"Files: {formats.readable()}.",
 )
-@click.argument("train", required=False)
+@click.argument("train", nargs=-1)
 @click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
 @click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
-@click.option("--test", metavar="FILE", help="Measure accuracy and AUC, or R2, on these rows afterwards.")
+@click.option(
+    "--test",
+    multiple=True,
+    metavar="FILE",
+    help="Measure accuracy and AUC, or R2, on these rows afterwards; repeatable.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
 @click.option(
     "--checkpoint-every",
@@ -80,11 +104,11 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict
 @ZERO_BASED
 @AS_JSON
 def select(
-    train: str | None,
+    train: tuple[str, ...],
     method: str,
     budget: str | None,
     params: tuple[str, ...],
-    test: str | None,
+    test: tuple[str, ...],
     output: Path | None,
     checkpoint_every: int | None,
     resume: str | None,
@@ -98,7 +122,7 @@ def select(
     from .. import workflow
     from ..report import summarize
 
-    if (train is None) == (resume is None):
+    if bool(train) == (resume is not None):
         raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
     if resume is not None:
         refuse_beside_resume(click.get_current_context())
@@ -110,7 +134,7 @@ def select(
             record = workflow.select(
                 train,
                 method,
-                test=test,
+                test=test or None,
                 classes=None if classes is None else classes.split(","),
                 target=target,
                 zero_based=zero_based,
@@ -133,7 +157,7 @@ def refuse_beside_resume(context: click.Context) -> None:
     for option in context.command.params:
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in ("resume", "as_json"):
+        if given and name not in ("train", "resume", "as_json"):  # an argument counts as given without a value
             raise UsageError(
                 f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json"
             )
@@ -174,14 +198,14 @@ def progress_bar() -> AbstractContextManager[Any]:
 
 @click.command()
 @RUN_DIR
-@click.argument("data")
+@DATA
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
 )
 @TARGET
 @ZERO_BASED
-def apply(run_dir: str, data: str, output: Path, target: str | None, zero_based: bool) -> None:
-    """Write DATA with the selected columns only, renumbered in ascending order of id."""
+def apply(run_dir: str, data: tuple[str, ...], output: Path, target: str | None, zero_based: bool) -> None:
+    """Write DATA, one or more files, with the selected columns only, renumbered in ascending order of id."""
     from .. import workflow
 
     rows = workflow.apply(run_dir, data, output, target, zero_based)
@@ -190,13 +214,15 @@ def apply(run_dir: str, data: str, output: Path, target: str | None, zero_based:
 
 @click.command()
 @RUN_DIR
-@click.argument("data")
+@DATA
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
 @click.option("--scores", is_flag=True, help="Write a CSV table with the score beside each label, or one per class.")
 @TARGET
 @ZERO_BASED
-def predict(run_dir: str, data: str, output: Path | None, scores: bool, target: str | None, zero_based: bool) -> None:
-    """Print the predicted label, or number, of every row of DATA, one a line.
+def predict(
+    run_dir: str, data: tuple[str, ...], output: Path | None, scores: bool, target: str | None, zero_based: bool
+) -> None:
+    """Print the predicted label, or number, of every row of DATA, one or more files, one a line.
 
     The accuracy, the balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
     """
@@ -242,11 +268,11 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
 
 
 @click.command(
-    help=f"Write DATA to OUTPUT in the format its suffix names: {formats.writable()}.\n\n"
+    help=f"Write DATA, one or more files, to OUTPUT in the format its suffix names: {formats.writable()}.\n\n"
     "With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an "
     "interruption the same command goes on where it was."
 )
-@click.argument("data")
+@DATA
 @click.argument("output", type=click.Path(path_type=Path))
 @TARGET
 @ZERO_BASED
@@ -258,14 +284,13 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
     metavar="SIZE",
     help="With --columns: hold this much of the data, such as 2GB; if not given, half of what is free.",
 )
-def convert(data: str, output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None) -> None:
-    """Write DATA to OUTPUT in the format its suffix names: svmlight text, .arrow, .parquet, .npz, .csv or .tsv.
-
-    With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an
-    interruption the same command goes on where it was.
-    """
+def convert(
+    data: tuple[str, ...], output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None
+) -> None:
     from .. import workflow
 
+    if len(data) > 1 and output.is_file():
+        raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
     if columns:
         with progress_bar() as watch, hint_at_going_on(workflow.work_folder(output)):
             features = workflow.convert_to_columns(data, output, target, zero_based, memory, watch)
@@ -325,20 +350,21 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
 
 
 @click.command()
-@click.argument("data")
+@DATA
 @TARGET
 @ZERO_BASED
 @AS_JSON
-def info(data: str, target: str | None, zero_based: bool, as_json: bool) -> None:
-    """Describe DATA: rows, features, labels, values."""
+def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: bool) -> None:
+    """Describe DATA, one or more files: rows, features, labels, values."""
     from .. import workflow
     from ..sources import open_source
 
-    description = workflow.describe(open_source(data, target, zero_based))
+    source = open_source(data, target, zero_based)
+    description = workflow.describe(source)
     if as_json:
         click.echo(json.dumps(description))
     else:
-        show_data(data, description)
+        show_data(data[0] if len(data) == 1 else source.name, description)
 
 
 @click.command()

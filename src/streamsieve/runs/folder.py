@@ -17,11 +17,12 @@ from typing import Any
 from ..errors import DataError, UsageError
 from ..files import clear_partial, replacing
 from ..selectors.base import AnyLearner
+from ..sources.finding import RUN_FILE
 from ..sources.writers import label_text
 from .record import RunRecord
 from .request import RunRequest
 
-REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = "run.json", "checkpoint", "model", "selection.csv", "result.json"
+REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = RUN_FILE, "checkpoint", "model", "selection.csv", "result.json"
 
 
 class RunDirectory:

@@ -9,9 +9,11 @@ from types import NoneType
 from typing import Any
 
 from ..errors import DataError
+from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
 
 HEAD_BYTES = 1 << 20
-SYNTHETIC = "synthetic:"
+
+Location = str | list[str]  # of one file, folder or pattern, or of several
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,8 @@ class RunRequest:
 
     method: str
     params: dict[str, Any]
-    data: str | None = None  # where it is; None for what is in memory or a pipe
-    test: str | None = None
+    data: Location | None = None  # where it is; None for what is in memory or a pipe
+    test: Location | None = None
     classes: list[Any] | None = None
     target: str | None = None
     zero_based: bool = False
@@ -47,12 +49,21 @@ class RunRequest:
         """The same, with what its data looks like now."""
         return replace(self, fingerprint=fingerprint(self.data))
 
+    def data_read(self) -> dict[str, Any]:
+        """The fingerprint for a record: of several files the first, the last and how many they are."""
+        found = self.fingerprint or {}
+        if "files" not in found:
+            return found
+        files = found["files"]
+        known = {"first": files[0]["path"], "last": files[-1]["path"], "n_files": len(files)}
+        return known | {"bytes": sum(file["bytes"] for file in files)}
+
 
 KINDS: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "params": (dict,),
-    "data": (str, NoneType),
-    "test": (str, NoneType),
+    "data": (str, list, NoneType),
+    "test": (str, list, NoneType),
     "classes": (list, NoneType),
     "target": (str, NoneType),
     "zero_based": (bool,),
@@ -63,30 +74,67 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def location(data: Any) -> str | None:
-    """Where data can be found again: an absolute path or a synthetic name; None for what is in memory or a pipe."""
-    if not isinstance(data, str | Path) or str(data) == "-":
+def location(data: Any) -> Location | None:
+    """Where data can be found again: absolute paths or a synthetic name; None for what is in memory or a pipe."""
+    if not is_names(data):
         return None
-    return str(data) if str(data).startswith(SYNTHETIC) else str(Path(data).absolute())
+    names = alone(data)
+    if not isinstance(names, str | Path):
+        return [str(Path(name).absolute()) for name in names]
+    if str(names) == STANDARD_INPUT:
+        return None
+    return str(names) if is_no_file(names) else str(Path(names).absolute())
 
 
-def fingerprint(found_at: str | None) -> dict[str, Any]:
-    """What shows whether data is still the same: of a file its size and a hash of how it begins."""
-    if found_at is None or found_at.startswith(SYNTHETIC):
+def fingerprint(found_at: Location | None) -> dict[str, Any]:
+    """What shows whether data is still the same.
+
+    Of a file that is its size and a hash of how it begins; of several, which may be very many, their sizes and times.
+    """
+    if found_at is None or (isinstance(found_at, str) and is_no_file(found_at)):
         return {"name": found_at}
+    if isinstance(found_at, list) or not Path(found_at).is_file():
+        return {"files": [_file_as_it_is(path) for path in files_of(found_at)]}
     path = Path(found_at)
     with path.open("rb") as file:
         head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
     return {"path": found_at, "bytes": path.stat().st_size, "sha256_of_first_mib": head}
 
 
+def _file_as_it_is(path: Path) -> dict[str, Any]:
+    found = path.stat()
+    return {"path": str(path), "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
+
+
 def refuse_changed(request: RunRequest) -> None:
-    """Refuse to go on with a file that is not the one the run began with."""
+    """Refuse to go on with files that are not those the run began with."""
     before = request.fingerprint or {}
+    if "files" in before:
+        refuse_changed_files(request, {file["path"]: file for file in before["files"]})
     if "path" not in before:
         return
     path = Path(before["path"])
+    refuse_gone(path)
+    if fingerprint(str(path)) != before:
+        raise _changed(path)
+
+
+def refuse_changed_files(request: RunRequest, before: dict[str, dict[str, Any]]) -> None:
+    """Refuse to go on if one of several files is gone, another or new."""
+    for path, file in before.items():
+        refuse_gone(Path(path))
+        if _file_as_it_is(Path(path)) != file:
+            raise _changed(Path(path))
+    now = fingerprint(request.data)
+    for file in now.get("files", ()):
+        if file["path"] not in before:
+            raise DataError(f"{file['path']}: the file is new since the run began; remove it, or start a new run")
+
+
+def refuse_gone(path: Path) -> None:
     if not path.exists():
         raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
-    if fingerprint(str(path)) != before:
-        raise DataError(f"{path}: the file has changed since the run began; start a new run")
+
+
+def _changed(path: Path) -> DataError:
+    return DataError(f"{path}: the file has changed since the run began; start a new run")

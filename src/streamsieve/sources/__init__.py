@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import UsageError
+from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
 from .formats import Options, format_of, function, table_files
 
 if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
 
-    Data = str | Path | DataSource | tuple[Any, Any]
+    Data = Names | DataSource | tuple[Any, Any]
 
 __all__ = ["open_like", "open_source", "refuse_target"]
 
 
 @overload
 def open_source(
-    data: str | Path | Source | tuple[Any, Any],
+    data: Names | Source | tuple[Any, Any],
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
@@ -34,7 +35,7 @@ def open_source(
 def open_source(
     data: Data, target: str | None = None, zero_based: bool = False, columns: list[str] | None = None
 ) -> DataSource:
-    """The source for a file, by its suffix.
+    """The source for a file, by its suffix, or for several files that are read one after the other.
 
     .csv .tsv .tab are tables with a header line, .parquet (also .pq) and .arrow (also .feather, .ipc) tables, sparse
     rows or columns; for tables ``target`` names the column to predict and ``columns`` the features to read (default:
@@ -42,9 +43,12 @@ def open_source(
     ids counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of
     a synthetic set, ``-`` is standard input. A pair ``(X, y)`` of arrays, and what is a source already, are taken as
     they are.
+
+    Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a folder (and the
+    folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural order: part-2 before part-10.
     """
     source = open_like(data, target, zero_based, columns)
-    if target is not None and isinstance(data, str | Path):
+    if target is not None and is_names(data):
         refuse_target(source)
     return source
 
@@ -53,7 +57,7 @@ def open_like(data: Data, target: str | None, zero_based: bool, columns: list[st
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake."""
     from .base import DataSource
 
-    if isinstance(data, str | Path):
+    if is_names(data):
         return _open_named(data, target, zero_based, columns)
     if isinstance(data, tuple):
         from .arrays import ArraySource
@@ -75,15 +79,28 @@ def refuse_target(source: DataSource) -> None:
         )
 
 
-def _open_named(data: str | Path, target: str | None, zero_based: bool, columns: list[str] | None) -> DataSource:
-    if str(data).startswith("synthetic:"):
+def _open_named(names: Names, target: str | None, zero_based: bool, columns: list[str] | None) -> DataSource:
+    names = alone(names)
+    if str(names).startswith(SYNTHETIC):
         from .synthetic import open_synthetic
 
-        return open_synthetic(str(data))
-    path = Path(data)
+        return open_synthetic(str(names))
+
+    def open_file(path: Path, features: list[str] | None) -> DataSource:
+        return _open_file(path, Options(target, features, zero_based))
+
+    files = files_of(names)
+    if len(files) == 1:
+        return open_file(files[0], columns)
+    from .many import open_many
+
+    return open_many(name_of(names, files), files, open_file, columns)
+
+
+def _open_file(path: Path, options: Options) -> DataSource:
     known, compression = format_of(path)
     named = known.open_rows or known.open_columns
     if named is None:
         raise UsageError(f"{path}: {known.name} is not read")
-    source: DataSource = function(named)(path, Options(target, columns, zero_based, compression))
+    source: DataSource = function(named)(path, options._replace(compression=compression))
     return source

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, canonical, dense_block, is_sparse
 from ..errors import DataError
-from .base import ColumnSource, Missing, Source, refuse_not_finite
+from .base import ColumnSource, Missing, NoRowsError, Source, refuse_not_finite
 from .columns import blocks_of_columns
 
 BLOCK_VALUES = 1 << 20
@@ -19,6 +19,8 @@ BLOCK_VALUES = 1 << 20
 
 class ArraySource(Source, ColumnSource):
     """A matrix, dense or sparse, with its labels; it is kept as it came, CSC as well as CSR."""
+
+    splittable = True
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class ArraySource(Source, ColumnSource):
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows, matrix = self.n_rows or 0, self._by_rows()
         if not n_rows:
-            raise DataError(f"{self.name}: holds no rows")
+            raise NoRowsError(f"{self.name}: holds no rows")
         starts = self._starts(matrix)
         block_of = sparse_block if is_sparse(matrix) else dense_block
         for start, stop in zip(starts, [*starts[1:], n_rows], strict=True):

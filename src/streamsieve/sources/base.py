@@ -19,6 +19,10 @@ Missing = Literal["error", "keep"]  # a missing value is refused, or comes as Na
 Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
 
 
+class NoRowsError(DataError):
+    """There is not a single row: an error in all of the data, but not in one of several files."""
+
+
 class DataSource(ABC):
     """Data from somewhere, with a name for messages. What is not known before reading is None.
 
@@ -54,7 +58,9 @@ class DataSource(ABC):
 
 
 class Source(DataSource):
-    """Rows from somewhere."""
+    """Rows from somewhere. Those that are ``splittable`` can be read from the middle, and so come in shards."""
+
+    splittable: bool = False
 
     @abstractmethod
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -127,7 +133,7 @@ class BlockSource(Source):
             yield block
             row += block.n_rows
         if not row:
-            raise DataError(f"{self.name}: holds no rows")
+            raise NoRowsError(f"{self.name}: holds no rows")
 
 
 class ColumnBlockSource(ColumnSource):

@@ -45,6 +45,7 @@ class ColumnListSource(ListSource, ColumnSource):
     """Columns of a file; rows are made by transposing them in memory."""
 
     unit = "column"
+    splittable = False
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         super().__init__(str(path))

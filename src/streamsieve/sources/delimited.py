@@ -18,7 +18,7 @@ from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.reading.delimited import LABEL, OMITTED, end_of_records, parse_table
 from ..machine import cores
-from .base import Missing, Source, file_size
+from .base import Missing, NoRowsError, Source, file_size
 from .compression import create_compressed, damage_named, open_compressed
 from .formats import Layout, Options, split_suffix
 from .prefetch import ordered_map, read_ahead
@@ -62,9 +62,10 @@ class DelimitedSource(TableSource):
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
         self.path = Path(path)
         self.compression = split_suffix(self.path)[1]
+        self.splittable = not self.compression
         self.delimiter = delimiter_of(self.path)
         self.n_bytes = file_size(self.path)
-        self._label_type: pa.DataType | None = None  # of a shard: that of the first labels in the file
+        self._label_type: pa.DataType | None = None  # of a part of more: that of the first labels of all
         self._base = 0  # what bytes are counted from
         self._stop: int | None = None  # where the records end, if not with the file
         super().__init__(str(path), target, columns)
@@ -181,7 +182,7 @@ class DelimitedSource(TableSource):
                         yield part
         self.bytes_read = self.n_bytes or 0
         if not rows:
-            raise DataError(f"{self.name}: holds no rows")
+            raise NoRowsError(f"{self.name}: holds no rows")
 
     def _rows_or_fault(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
         """The rows of some records; what is wrong with them is found again with its line."""
@@ -294,17 +295,26 @@ class DelimitedSource(TableSource):
     # ---- parts
 
     def _shards(self, n: int) -> list[Source]:
-        if self.compression:
+        if not self.splittable:
             raise UsageError(f"{self.name}: a compressed file cannot be split into parts; decompress it first")
         end = file_size(self.path) if self._stop is None else self._stop
         starts = starts_of_parts(self.path, self._start, end, n, blank=b"\r\n")
         if len(starts) < 2:
             return [self]
-        kind = self._label_type
-        if kind is None:
-            with self._opened() as (raw, stream):
-                kind = self._first_label_type(next(self._chunks(raw, stream)).text)
+        kind = self.label_type()
         return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], self._stop], strict=True)]
+
+    def label_type(self) -> pa.DataType | None:
+        """The kind of the labels, as the first of them show it; None if there are none."""
+        if self._label_type is None:
+            with self._opened() as (raw, stream):
+                first = next(self._chunks(raw, stream), None)
+                return None if first is None else self._first_label_type(first.text)
+        return self._label_type
+
+    def labels_of_type(self, kind: pa.DataType | None) -> None:
+        """Read labels as of this kind, for rows that go on after others."""
+        self._label_type = kind
 
     def _part(self, start: int, stop: int | None, kind: pa.DataType | None) -> DelimitedSource:
         part = copy(self)

@@ -11,11 +11,11 @@ from ..blocks import DenseRows, RowBlock
 from ..errors import UsageError
 from ..machine import cores
 from .base import Missing, Source
+from .finding import SYNTHETIC
 from .prefetch import ordered_map
 
 BLOCK_NONZEROS = 1 << 18
 LARGEST_SEED = 2**63 - 1
-PREFIX = "synthetic:"
 
 Part = TypeVar("Part", RowBlock, DenseRows)
 
@@ -23,10 +23,11 @@ Part = TypeVar("Part", RowBlock, DenseRows)
 class GeneratedSource(Source):
     """Rows that are made as they are read, on several threads; a shard has those from ``_first_row`` on."""
 
+    splittable = True
     _first_row = 0
 
     def __init__(self, kind: str, rows: int, features: int, least_features: int, seed: int) -> None:
-        super().__init__(f"{PREFIX}{kind}")
+        super().__init__(f"{SYNTHETIC}{kind}")
         if rows < 1:
             raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
         if features < least_features:

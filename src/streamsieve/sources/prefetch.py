@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -45,29 +45,67 @@ class _Failure:
         self.error = error
 
 
-def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
-    """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
-    handed: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
-    room = threading.Semaphore(ahead)
-    abandoned = threading.Event()
+class Room:
+    """How much may wait to be used, of one reader or of several together; each may always have one item waiting."""
 
-    def work() -> None:
+    def __init__(self, size: int) -> None:
+        self.left = size
+        self.changed = threading.Condition()
+
+
+class Reader(Generic[T]):
+    """Items taken from their iterator on another thread, from now on, as long as there is ``room`` for them.
+
+    ``size`` is how much of the room an item takes. Whoever does not read to the end must ``close``.
+    """
+
+    def __init__(self, items: Iterable[T], room: Room, size: Callable[[T], int]) -> None:
+        self.items, self.room, self.size = items, room, size
+        self.handed: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
+        self.closed = False
+        self.waiting = 0
+        threading.Thread(target=self._work, name="streamsieve-read-ahead", daemon=True).start()
+
+    def _work(self) -> None:
         try:
-            source = iter(items)
-            while not abandoned.is_set():
-                if room.acquire(timeout=0.1):
-                    handed.put(next(source))
+            source = iter(self.items)
+            while self._has_room():
+                item = next(source)
+                with self.room.changed:
+                    self.waiting += 1
+                    self.room.left -= self.size(item)
+                self.handed.put(item)
         except StopIteration:
-            handed.put(None)
+            self.handed.put(None)
         except BaseException as error:  # handed to the consumer, which raises it
-            handed.put(_Failure(error))
+            self.handed.put(_Failure(error))
 
-    threading.Thread(target=work, name="streamsieve-read-ahead", daemon=True).start()
-    try:
-        while (item := handed.get()) is not None:
+    def _has_room(self) -> bool:
+        """Wait for room; False if nobody wants more."""
+        with self.room.changed:
+            while not self.closed and self.waiting and self.room.left <= 0:
+                self.room.changed.wait(0.1)
+        return not self.closed
+
+    def __iter__(self) -> Iterator[T]:
+        while (item := self.handed.get()) is not None:
             if isinstance(item, _Failure):
                 raise item.error
-            room.release()
+            with self.room.changed:
+                self.waiting -= 1
+                self.room.left += self.size(item)
+                self.room.changed.notify_all()
             yield item
+
+    def close(self) -> None:
+        """Take no more items. Nothing is waited for or locked: a finaliser may run this on any thread."""
+        self.closed = True
+
+
+def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
+    """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
+    reader = Reader(items, Room(ahead), lambda _: 1)
+    try:
+        yield from reader
     finally:
-        abandoned.set()
+        reader.close()

@@ -18,7 +18,7 @@ from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.reading import svmlight as text_kernel
 from ..machine import cores
-from .base import Missing, Source, file_size
+from .base import Missing, NoRowsError, Source, file_size
 from .compression import create_compressed, damage_named, open_compressed
 from .formats import Layout, Options, split_suffix
 from .prefetch import ordered_map, read_ahead
@@ -50,6 +50,7 @@ class SvmlightSource(Source):
         self.chunk_bytes = chunk_bytes
         self.compression = split_suffix(self.path)[1]
         self.rewindable = self.name != "-"
+        self.splittable = self.rewindable and not self.compression
         self._start = 0  # of the lines in the file
         if self.rewindable:
             self.n_bytes = file_size(self.path)
@@ -57,7 +58,7 @@ class SvmlightSource(Source):
             self.name = "standard input"
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        if self.rewindable and not self.compression:
+        if self.splittable:
             yield from self._checked(self._plain())
         else:
             yield from self._checked(self._stream())
@@ -107,7 +108,7 @@ class SvmlightSource(Source):
                 if part.result.n_rows:
                     yield part.result
         if not rows:
-            raise DataError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
+            raise NoRowsError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
 
     def _lines_before(self) -> int:
         """The lines of the file before those of this source."""
@@ -121,7 +122,7 @@ class SvmlightSource(Source):
         return _Parsed(*parse_text(text, first, self.name), end)
 
     def _shards(self, n: int) -> list[Source]:
-        if not self.rewindable or self.compression:
+        if not self.splittable:
             raise UsageError(
                 f"{self.name}: only a file that is not compressed can be split into parts; "
                 + ("decompress it first" if self.compression else "save the rows to a file first")

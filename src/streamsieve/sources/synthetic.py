@@ -21,7 +21,8 @@ from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_clicks, generate_normals, generate_rows
 from .base import Missing, Source
-from .generated import PREFIX, GeneratedSource
+from .finding import SYNTHETIC
+from .generated import GeneratedSource
 from .substitution import SUBSTITUTION, SubstitutionSource
 
 
@@ -169,7 +170,7 @@ def synthetic_source(kind: str, **options: Any) -> Source:
 
 def open_synthetic(name: str) -> Source:
     """The source that ``synthetic:x1?rows=1000&seed=1`` names."""
-    kind, _, query = name.removeprefix(PREFIX).partition("?")
+    kind, _, query = name.removeprefix(SYNTHETIC).partition("?")
     known, options = options_of(kind), dict[str, Any]()
     for option, text in parse_qsl(query, keep_blank_values=True):
         if option not in known:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
 from ..errors import DataError
 from ..machine import cores
-from .base import ColumnSource, Missing, Source, not_finite
+from .base import ColumnSource, Missing, NoRowsError, Source, not_finite
 from .formats import Layout
 from .prefetch import ordered_map, read_ahead
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
@@ -55,6 +55,7 @@ class BatchSource(Source):
     A shard has the rows from ``_first_row`` on of the file, as many as ``n_rows``.
     """
 
+    splittable = True
     _first_row = 0
 
     @abstractmethod
@@ -73,7 +74,7 @@ class BatchSource(Source):
                     self.bytes_read = self.n_bytes * rows // self.n_rows
                 yield part
         if not rows:
-            raise DataError(f"{self.name}: holds no rows")
+            raise NoRowsError(f"{self.name}: holds no rows")
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         row = self._first_row

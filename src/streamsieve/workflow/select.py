@@ -46,13 +46,13 @@ def select(
 
     Parameters
     ----------
-    data : path, source or pair (X, y)
-        What to learn from; see ``open_source`` for the files that can be read.
+    data : path, list of paths, source or pair (X, y)
+        What to learn from; see ``open_source`` for the files that can be read, one or several.
     method : str
         A name that ``streamsieve methods`` lists.
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
-    test : path, source or pair (X, y), optional
+    test : path, list of paths, source or pair (X, y), optional
         Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2.
     classes, target, zero_based
         As in ``fit_source`` and ``open_source``.
@@ -80,7 +80,7 @@ def select(
         classes=None if classes is None else np.asarray(classes).tolist(),
         target=target,
         zero_based=zero_based,
-        groups=None if groups is None else location(groups),
+        groups=None if groups is None else str(Path(groups).absolute()),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
     )
@@ -108,19 +108,19 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     folder = RunDirectory(run_dir)
     request = folder.request()
     record = folder.result()
-    if record is None and request.data is None:
-        raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
-    if record is not None and folder.checkpoint is None:
+    if record is not None:
+        if folder.checkpoint is not None:
+            folder.lock()
+            folder.drop_checkpoint()
+            folder.release()
         return announced(record)
-    if record is None:
-        refuse_changed(request)
+    if request.data is None:
+        raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
+    refuse_changed(request)
     folder.lock()
     try:
-        if record is not None:
-            folder.drop_checkpoint()
-            return announced(record)
         learner, trace = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), [])
-        source = open_source(str(request.data), request.target, request.zero_based)
+        source = open_source(request.data, request.target, request.zero_based)
         test = open_test(request.test, request, source)
         return announced(run(request, learner, source, test, folder, trace, watch))
     finally:
@@ -206,7 +206,7 @@ def record_of(request: RunRequest, learner: AnyLearner, seconds: dict[str, float
         curve=found.curve,
         measures=found.measures,
         trace=trace,
-        data=request.fingerprint or {},
+        data=request.data_read(),
         details=dict(found.details),
         open_selector=partial(estimator_of, learner),
     )
