@@ -176,7 +176,7 @@ def test_file_that_is_not_there_is_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "rows.arrow")
     (tmp_path / "folder.arrow").mkdir()
-    assert "is a folder" in refusal(tmp_path / "folder.arrow")
+    assert "there is no data in this folder" in refusal(tmp_path / "folder.arrow")
 
 
 def test_arrow_file_under_another_name_is_named(tmp_path):

@@ -6,6 +6,7 @@ import gzip
 import pickle
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +318,76 @@ def test_npz_can_be_split(folder):
     X, y = some_rows()
     write_rows(folder / "rows.npz", ArraySource(X, y).row_blocks())
     assert_shards(open_source(folder / "rows.npz"), 4)
+
+
+# Several files
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 100])
+@pytest.mark.parametrize("suffix", [".svm", ".svm.gz", ".csv", ".csv.gz", ".parquet", ".arrow", ".npz"])
+def test_several_files_can_be_split(tmp_path, suffix, n):
+    X, y = some_rows()
+    target = "y" if ".csv" in suffix else None
+    starts = [0, 3, 20, 21, 37]
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        rows = ArraySource(X[start:stop], y[start:stop]).row_blocks()
+        write_rows(tmp_path / f"{number}{suffix}", rows, n_features=9, target=target)
+    source = open_source(tmp_path, target)
+    shards = assert_shards(source, n)
+    if suffix.endswith(".gz"):
+        assert len(shards) == min(n, 4)
+    elif n <= 5:
+        assert len(shards) == n
+    for shard in shards:
+        assert_shards(shard, 3)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9])
+def test_files_without_rows_make_no_shard(tmp_path, n):
+    for number, text in enumerate(["# nothing\n", "1 1:1\n", "\n", "2 1:1\n", "# end\n"]):
+        put(tmp_path, text, f"{number}.svm")
+        put(tmp_path, gzip.compress(text.encode()), f"{number}.gz")
+    assert len(assert_shards(open_source(f"{tmp_path}/*.svm"), n)) == 2
+    assert len(assert_shards(open_source(f"{tmp_path}/*.gz"), n)) == 2
+
+
+def test_several_files_without_rows_are_one_shard_that_says_so(tmp_path):
+    for number in range(3):
+        put(tmp_path, "# nothing\n", f"{number}.svm")
+    source = open_source(tmp_path)
+    assert source.shards(2) == [source]
+
+
+def test_faults_in_shards_of_several_files_are_those_of_the_files(tmp_path):
+    put(tmp_path, "1 1:1\n" * 9, "1.svm")
+    put(tmp_path, "1 1:1\n" * 8 + "1 x:1\n", "2.svm")
+    for n in (2, 5):
+        shards = open_source(tmp_path).shards(n)
+        for shard in shards[:-1]:
+            rows_of(shard)
+        with pytest.raises(DataError, match=r"2\.svm:9: "):
+            rows_of(shards[-1])
+
+
+def test_labels_of_shards_of_several_tables_are_of_the_kind_of_the_first(tmp_path):
+    put(tmp_path, "a,y\n1,yes\n2,no\n", "1.csv")
+    put(tmp_path, "a,y\n1,7\n2,8\n", "2.csv")
+    for n in (2, 4):
+        shards = assert_shards(open_source(tmp_path, "y"), n)
+        assert [label for shard in shards for label, _ in rows_of(shard)] == ["yes", "no", "7", "8"]
+
+
+def test_sources_say_whether_they_can_be_split(folder):
+    X, y = some_rows()
+    write_columns(folder / "by-column.parquet", by_columns(ArraySource(X, y)))
+    put(folder, gzip.compress(b"1 1:1\n"), "one.svm.gz")
+    put(folder, b"1 1:1\n", "one.svm")
+    for data in ("by-column.parquet", "one.svm.gz", "one.svm"):
+        source = open_source(folder / data)
+        assert source.splittable == (data == "one.svm")
+        if not source.splittable:
+            with pytest.raises(UsageError):
+                source.shards(2)
 
 
 def test_what_cannot_be_split_says_why_and_what_to_do(folder, monkeypatch):

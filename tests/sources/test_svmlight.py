@@ -469,7 +469,7 @@ def test_fault_before_the_cut_of_an_archive_comes_first(folder, random_text):
 
 def test_folder_is_not_a_file(folder):
     with pytest.raises(DataError, match="is a folder"):
-        open_source(folder)
+        SvmlightSource(folder)
 
 
 def test_target_is_not_for_svmlight(folder):

@@ -62,10 +62,10 @@ def name_of(names: Names, files: Sequence[Path]) -> str:
     return f"{files[0]} to {files[-1]} ({len(files):,} files)"
 
 
-def natural(path: Path) -> tuple[list[list[tuple[int, str]]], str]:
+def natural(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
     """What to sort by, so that numbers in names count as such."""
     words = (re.findall(r"(\d+)|(\D+)", part) for part in path.parts)
-    return [[(int(digits), "") if digits else (-1, text) for digits, text in part] for part in words], str(path)
+    return [[(not digits, int(digits or 0), text) for digits, text in part] for part in words], str(path)
 
 
 def _expanded(name: str | Path) -> list[Path]:
@@ -100,10 +100,13 @@ def _in_folder(folder: Path) -> list[Path]:
 
 def _matching(pattern: str) -> list[Path]:
     """The files that match a pattern, and those in folders that do."""
-    asked_for = Path(pattern).name.startswith(OMITTED)
-    found = [
-        path for path in map(Path, glob(pattern, recursive=True)) if asked_for or not path.name.startswith(OMITTED)
-    ]
+    written = Path(pattern).parts
+
+    def is_wanted(path: Path) -> bool:
+        hidden = [part for part in path.parts if part.startswith(OMITTED) and part not in written]
+        return not hidden or (hidden == [path.name] and written[-1].startswith(OMITTED))
+
+    found = filter(is_wanted, map(Path, glob(pattern, recursive=True)))
     files = [file for path in sorted(found, key=natural) for file in _expanded(path)]
     files = _with_content(list(dict.fromkeys(files)))  # with ** a file matches, and the folder it is in
     if not files:
