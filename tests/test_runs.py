@@ -197,7 +197,7 @@ def test_columns_of_a_test_table_are_found_by_name(tmp_path: Path) -> None:
     assert record.test_accuracy == record.selector.score(table[["a", "b"]], table["bought"])
 
 
-def interrupted(rows: Path, folder: Path, **params: Any) -> None:
+def interrupted(rows: Any, folder: Path, **params: Any) -> None:
     """A run that was stopped by Ctrl-C after its first block."""
 
     def watch(progress: Progress) -> None:
@@ -378,3 +378,86 @@ def test_long_names_and_missing_folders(tmp_path: Path, rows: Path) -> None:
     for name in ("out.svm", "out.parquet", "out.svm.zst"):
         with pytest.raises(ss.UsageError, match=rf"{name}: there is no folder .*nowhere; make it first"):
             workflow.convert(rows, tmp_path / "nowhere" / name)
+
+
+# Several files
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in (1, 2, 10):
+        (folder / f"part-{number}.svm").write_text(f"1 1:1 3:{number}\n-1 2:1\n" * 400)
+    return folder
+
+
+def named(parts: Path, way: str) -> Any:
+    """Several files as a list, a folder or a pattern."""
+    ways = {"list": [parts / f"part-{number}.svm" for number in (1, 2, 10)], "pattern": f"{parts}/part-*"}
+    return ways.get(way, parts)
+
+
+@pytest.mark.parametrize("way", ["list", "folder", "pattern"])
+def test_a_run_on_several_files_is_resumed_with_the_same_result(tmp_path: Path, parts: Path, way: str) -> None:
+    folder, data = tmp_path / "run", named(parts, way)
+    expected = comparable(workflow.select(data, test=data, n_features_to_select=1))
+
+    def watch(progress: Progress) -> None:
+        if progress.done >= 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workflow.select(data, test=data, output=folder, n_features_to_select=1, checkpoint_every=300, watch=watch)
+    assert ss.load(folder / "checkpoint").n_rows_ == 900
+    assert comparable(workflow.resume(folder)) == expected
+    size = sum(path.stat().st_size for path in parts.iterdir())
+    first, last = str(parts / "part-1.svm"), str(parts / "part-10.svm")
+    assert expected["data"] == {"first": first, "last": last, "n_files": 3, "bytes": size}
+
+
+@pytest.mark.parametrize("way", ["list", "folder", "pattern"])
+def test_several_files_of_which_one_has_changed_are_not_resumed(tmp_path: Path, parts: Path, way: str) -> None:
+    folder = tmp_path / "run"
+    interrupted(named(parts, way), folder, checkpoint_every=500)
+    second = parts / "part-2.svm"
+    text, times = second.read_bytes(), second.stat()
+    second.write_bytes(text.replace(b"3:2", b"3:7"))
+    os.utime(second, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    with pytest.raises(ss.DataError, match=r"part-2\.svm: the file has changed since the run began"):
+        workflow.resume(folder)
+    second.unlink()
+    with pytest.raises(ss.DataError, match=r"part-2\.svm: the file this run reads is gone"):
+        workflow.resume(folder)
+    second.write_bytes(text)
+    os.utime(second, ns=(times.st_atime_ns, times.st_mtime_ns))
+    third = parts / "part-3.svm"
+    third.write_text("1 1:1\n")
+    if way != "list":
+        with pytest.raises(ss.DataError, match=r"part-3\.svm: the file is new since the run began"):
+            workflow.resume(folder)
+        third.unlink()
+    assert workflow.resume(folder).n_rows == 2400
+
+
+def test_a_folder_of_one_file_is_not_resumed_when_another_is_added(tmp_path: Path, rows: Path) -> None:
+    folder, data = tmp_path / "run", tmp_path / "data"
+    data.mkdir()
+    rows.rename(data / "1.svm")
+    interrupted(data, folder, checkpoint_every=500)
+    (data / "2.svm").write_text("1 1:1\n")
+    with pytest.raises(ss.DataError, match=r"2\.svm: the file is new"):
+        workflow.resume(folder)
+
+
+def test_a_list_of_one_file_is_that_file(tmp_path: Path, rows: Path) -> None:
+    alone, listed = (ss.select(data, n_features_to_select=1).data for data in (rows, [rows]))
+    assert alone == listed
+    assert alone["path"] == str(rows)
+
+
+def test_several_files_are_transposed_into_one(tmp_path: Path, parts: Path) -> None:
+    assert workflow.convert_to_columns(parts, tmp_path / "columns.parquet", memory="1MB") == 3
+    one = ss.select(tmp_path / "columns.parquet", "saola")
+    assert one.n_rows == 2400
+    assert one.selection.indices.tolist() == ss.select(parts, "saola").selection.indices.tolist()

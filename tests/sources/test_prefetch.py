@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from operator import length_hint
 
 import pytest
 
-from streamsieve.sources.prefetch import ordered_map, read_ahead
+from streamsieve.sources.prefetch import Reader, Room, ordered_map, read_ahead
 
 SOON = 10  # seconds until a wait that should end at once is given up
 
@@ -167,4 +168,38 @@ def test_read_ahead_after_an_error_leaves_no_thread():
     before = set(threading.enumerate())
     _, error = drain(read_ahead(fail_at(1, OSError("no more")), 2))
     assert error is not None
+    assert not left_alive(before)
+
+
+def test_readers_share_a_room_and_each_has_one_item_at_least():
+    taken = [0, 0]
+    full = threading.Event()
+
+    def items(number: int) -> Iterator[int]:
+        for item in range(10):
+            taken[number] += 1
+            if taken == [4, 1]:
+                full.set()
+            yield item
+
+    room = Room(8)
+    first = Reader(items(0), room, lambda _: 2)
+    while room.left > 0:
+        time.sleep(0.01)
+    second = Reader(items(1), room, lambda _: 2)
+    assert full.wait(SOON)
+    time.sleep(0.2)
+    assert taken == [4, 1]
+    assert list(first) == list(range(10))
+    assert list(second) == list(range(10))
+    assert room.left == 8
+
+
+def test_a_closed_reader_that_waits_for_room_leaves_no_thread():
+    before = set(threading.enumerate())
+    room = Room(1)
+    reader = Reader(iter(range(1000)), room, lambda _: 1)
+    while room.left:
+        time.sleep(0.01)
+    reader.close()
     assert not left_alive(before)

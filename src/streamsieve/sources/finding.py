@@ -78,15 +78,18 @@ def _expanded(name: str | Path) -> list[Path]:
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it."""
+    """The files of a folder and of those in it, but not of runs."""
 
     def refuse(error: OSError) -> None:
         raise error
 
+    if (folder / RUN_FILE).exists():
+        raise UsageError(f"{folder}: is the folder of a run, not data; name the data that the run has read")
     found: list[Path] = []
     for inner, folders, names in os.walk(folder, onerror=refuse):
         if RUN_FILE in names:
-            raise UsageError(f"{inner}: is the folder of a run, not data; name the data that the run has read")
+            folders.clear()
+            continue
         folders[:] = [name for name in folders if not name.startswith(OMITTED)]
         found += [Path(inner, name) for name in names if not name.startswith(OMITTED)]
     files = _with_content(sorted(found, key=natural))
