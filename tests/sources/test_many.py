@@ -138,8 +138,10 @@ def test_an_empty_list_is_not_data():
 
 def test_the_folder_of_a_run_is_not_data(parts: Path):
     ss.select((np.eye(2), [0, 1]), n_features_to_select=1, output=parts / "run")
+    (parts / "empty").mkdir()
     assert "run: is the folder of a run, not data" in refusal(parts / "run")
-    assert labels_in(parts) == [1, 2, 3, 10]
+    for ending in ("", "/*", "/**", "/**/*"):
+        assert labels_in(f"{parts}{ending}") == [1, 2, 3, 10]
 
 
 # What is known of them

@@ -64,11 +64,11 @@ class Select(click.Command):
         given = list(args)
         rest = super().parse_args(ctx, args)
         train = ctx.params["train"]
-        for option, _, after in zip(given, given[1:], given[2:], strict=False):
-            if option == "--test" and after in train and len(train) > 1:
+        for option, name, after in zip(["", *given], given, given[1:], strict=False):
+            if (option == "--test" or name.startswith("--test=")) and after in train and len(train) > 1:
                 raise UsageError(
-                    f"{after}: comes after --test, which takes one name; quote a pattern, or write --test before each "
-                    "file, and the files to learn from before all"
+                    f"{after}: comes after --test FILE and would be learned from; quote a pattern or repeat --test, and "
+                    "name what to learn from first"
                 )
         return rest
 

@@ -70,11 +70,17 @@ def natural(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
 
 def _expanded(name: str | Path) -> list[Path]:
     path = Path(name)
-    if path.is_dir():
-        return _in_folder(path)
-    if path.exists() or not MAGIC.search(str(name)):
-        return [path]
-    return _matching(str(name))
+    if not path.is_dir():
+        return [path] if path.exists() or not MAGIC.search(str(name)) else _matching(str(name))
+    if (path / RUN_FILE).exists():
+        raise UsageError(f"{path}: is the folder of a run, not data; name the data that the run has read")
+    files = _in_folder(path)
+    if not files:
+        raise DataError(
+            f"{path}: there is no data in this folder (what is empty, hidden or begins with _ is not read); name a "
+            "file or another folder"
+        )
+    return files
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -83,8 +89,6 @@ def _in_folder(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise error
 
-    if (folder / RUN_FILE).exists():
-        raise UsageError(f"{folder}: is the folder of a run, not data; name the data that the run has read")
     found: list[Path] = []
     for inner, folders, names in os.walk(folder, onerror=refuse):
         if RUN_FILE in names:
@@ -92,25 +96,21 @@ def _in_folder(folder: Path) -> list[Path]:
             continue
         folders[:] = [name for name in folders if not name.startswith(OMITTED)]
         found += [Path(inner, name) for name in names if not name.startswith(OMITTED)]
-    files = _with_content(sorted(found, key=natural))
-    if not files:
-        raise DataError(
-            f"{folder}: there is no data in this folder (what is empty, hidden or begins with _ is not read); name a "
-            "file or another folder"
-        )
-    return files
+    return _with_content(sorted(found, key=natural))
 
 
 def _matching(pattern: str) -> list[Path]:
-    """The files that match a pattern, and those in folders that do."""
+    """The files that match a pattern, and those in folders that do, but not of runs."""
     written = Path(pattern).parts
 
     def is_wanted(path: Path) -> bool:
+        if (path.parent / RUN_FILE).exists():
+            return False
         hidden = [part for part in path.parts if part.startswith(OMITTED) and part not in written]
         return not hidden or (hidden == [path.name] and written[-1].startswith(OMITTED))
 
-    found = filter(is_wanted, map(Path, glob(pattern, recursive=True)))
-    files = [file for path in sorted(found, key=natural) for file in _expanded(path)]
+    found = sorted(filter(is_wanted, map(Path, glob(pattern, recursive=True))), key=natural)
+    files = [file for path in found for file in (_in_folder(path) if path.is_dir() else [path])]
     files = _with_content(list(dict.fromkeys(files)))  # with ** a file matches, and the folder it is in
     if not files:
         raise UsageError(f"{pattern}: no file with data matches this pattern")
