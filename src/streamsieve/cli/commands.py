@@ -67,8 +67,8 @@ class Select(click.Command):
         for option, name, after in zip(["", *given], given, given[1:], strict=False):
             if (option == "--test" or name.startswith("--test=")) and after in train and len(train) > 1:
                 raise UsageError(
-                    f"{after}: comes after --test FILE and would be learned from; quote a pattern or repeat --test, and "
-                    "name what to learn from first"
+                    f"{after}: comes after --test FILE and would be learned from; quote a pattern or repeat --test, "
+                    "and name what to learn from first"
                 )
         return rest
 
