@@ -54,10 +54,7 @@ class LinearEstimator(Estimator, AnyLinearLearner):
         """The score of every row."""
         chosen = self.transform(X)
         model = self.linear_model()
-        selected = self.selection().indices
-        weights = np.zeros(selected.size)
-        weights[np.searchsorted(selected, model.ids)] = model.weights
-        return np.asarray(chosen @ weights + model.intercept)
+        return np.asarray(chosen @ model.weights + model.intercept)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class or the number of every row; a score of exactly 0 is the first class."""

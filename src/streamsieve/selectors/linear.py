@@ -86,6 +86,7 @@ class LinearLearner(Learner[Any, Any]):
 
     n_features_to_select: int
     loss: str
+    refit: bool
 
     def linear_model(self) -> LinearModel:
         """The model of the selected features, for values as they come."""
@@ -100,6 +101,7 @@ class LinearLearner(Learner[Any, Any]):
         fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
         require(fits, "n_features_to_select", wanted, f"an integer of 1 or more, below {MOST_FEATURES:,}")
         require_one_of("loss", self.loss, TASK_OF_LOSS)
+        require_one_of("refit", self.refit, (True, False))
 
     def read_target(self, y: Any, origin: str = "") -> Target:
         """The target, of the kind that the loss is for."""

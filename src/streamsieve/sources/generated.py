@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import TypeVar
 
-from ..blocks import DenseRows, RowBlock
+from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
 from ..machine import cores
 from .base import Missing, Source
@@ -66,3 +66,21 @@ class GeneratedSource(Source):
         part = copy(self)
         part._first_row, part.n_rows = self._first_row + start, stop - start
         return part
+
+
+class DenseGeneratedSource(GeneratedSource):
+    """Rows of which every value is made."""
+
+    @abstractmethod
+    def _dense(self, start: int, stop: int) -> DenseRows:
+        """Some rows, by their numbers among all of the set."""
+
+    @property
+    def _values_per_row(self) -> int:
+        return self.n_features or 1
+
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
+        return self._generated(self._dense)
+
+    def _block(self, start: int, stop: int) -> RowBlock:
+        return dense_block(*self._dense(start, stop), self.name)

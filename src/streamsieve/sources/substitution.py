@@ -14,13 +14,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, DenseRows, RowBlock, dense_block
+from ..blocks import ColumnBlock, DenseRows
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_columns, generate_dense_rows, generate_scores
 from ..machine import cores
-from .base import ColumnSource, Missing
+from .base import ColumnSource
 from .columns import BLOCK_VALUES
-from .generated import LARGEST_SEED, GeneratedSource
+from .generated import LARGEST_SEED, DenseGeneratedSource
 from .prefetch import ordered_map
 
 SUBSTITUTION = "substitution"
@@ -32,7 +32,7 @@ Task = Literal["regression", "classification"]
 NOISE: dict[Task, float] = {"regression": 3.0, "classification": 0.0}
 
 
-class SubstitutionSource(GeneratedSource, ColumnSource):
+class SubstitutionSource(DenseGeneratedSource, ColumnSource):
     """Standard normal values; the target is a weighted sum of a few features plus noise, or the sign of that.
 
     Which features they are (``informative_ids``, ascending) and their standard normal ``hidden_weights`` belong to the
@@ -77,16 +77,6 @@ class SubstitutionSource(GeneratedSource, ColumnSource):
             raise UsageError(f"{self.name}: noise is a standard deviation, 0 or more, not {noise}")
         if not 0 <= problem <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a problem is from 0 to {LARGEST_SEED:,}")
-
-    @property
-    def _values_per_row(self) -> int:
-        return self.n_features or 1
-
-    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
-        return self._generated(self._dense)
-
-    def _block(self, start: int, stop: int) -> RowBlock:
-        return dense_block(*self._dense(start, stop), self.name)
 
     def _dense(self, start: int, stop: int) -> DenseRows:
         values = np.empty((stop - start, self.n_features or 0), np.float32)

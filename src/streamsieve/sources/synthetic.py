@@ -9,7 +9,7 @@ the data of online substitution (``substitution``).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -17,12 +17,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import DenseRows, RowBlock, dense_block
+from ..blocks import DenseRows, RowBlock
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_clicks, generate_normals, generate_rows
-from .base import Missing, Source
+from .base import Source
 from .finding import SYNTHETIC
-from .generated import GeneratedSource
+from .generated import DenseGeneratedSource, GeneratedSource
 from .substitution import SUBSTITUTION, SubstitutionSource
 
 
@@ -79,7 +79,7 @@ class SyntheticSource(GeneratedSource):
         return RowBlock.trusted(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
 
 
-class SpiralSource(GeneratedSource):
+class SpiralSource(DenseGeneratedSource):
     """Two arms of Fermat's spiral in features 0 and 1, a class each, and standard normal features.
 
     Rows are in turn of the one arm, ``(r cos t, r sin t)`` with ``r = sqrt(t)``, and of the other, its negative, t
@@ -90,16 +90,6 @@ class SpiralSource(GeneratedSource):
         self._rows_of_both_arms = SPIRAL_ROWS if rows is None else rows
         n_features = SPIRAL_FEATURES if features is None else features
         super().__init__(SPIRAL, self._rows_of_both_arms, n_features, 2, seed)
-
-    @property
-    def _values_per_row(self) -> int:
-        return self.n_features or 1
-
-    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
-        return self._generated(self._dense)
-
-    def _block(self, start: int, stop: int) -> RowBlock:
-        return dense_block(*self._dense(start, stop), self.name)
 
     def _dense(self, start: int, stop: int) -> DenseRows:
         rows = np.arange(start, stop)

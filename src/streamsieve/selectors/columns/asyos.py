@@ -16,7 +16,6 @@ from ...blocks import ColumnBlock
 from ...kernels.columns.asynchronous import mark_varying, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...model import Field, Schema
-from ...targets import Target
 from ..base import is_integer, require
 from ..fitting import Fit
 from ..state import changed
@@ -229,7 +228,7 @@ class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
         require(fits, "staleness", staleness, "None or an integer of 0 or more")
         require_step(self.step, self.m)
 
-    def _rule(self, target: Target, loss: int, y: F64) -> Asynchronous:
+    def _rule(self, loss: int, y: F64) -> Asynchronous:
         workers = int(self.workers)
         staleness = workers if self.staleness is None else int(self.staleness)
         return Asynchronous(loss, y, int(self.n_features_to_select), workers, staleness, self.step, self.m)

@@ -12,7 +12,6 @@ from ...kernels.columns.grafting import next_newcomer, weigh_products
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
 from ...model import Field, Schema
-from ...targets import Target
 from ..base import is_number, require
 from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
 from .lasso import lasso, rise
@@ -25,8 +24,8 @@ from .slots import (
     length_at,
     no_slots,
     with_more,
-    with_more_slots,
     with_room,
+    with_twice_the_slots,
 )
 
 F64 = NDArray[np.float64]
@@ -104,7 +103,7 @@ class Grafts:
     def with_room_for(self, state: GraftingState, length: int) -> GraftingState:
         """The same columns, with a slot and room for one more."""
         if state.slots.ends[USED] == state.slots.ids.size:
-            slots = with_more_slots(state.slots, self.wanted + 1)
+            slots = with_twice_the_slots(state.slots, self.wanted + 1)
             more = slots.ids.size - state.slots.ids.size
             weights, middles = (with_more(array, slots.ids.size) for array in (state.weights, state.middles))
             gram = np.pad(state.gram, (0, more))
@@ -275,7 +274,7 @@ class GraftingLearner(LinearColumnLearner[GraftingState]):
         penalty = self.penalty
         require(penalty is None or (is_number(penalty) and penalty > 0), "penalty", penalty, "None or a number above 0")
 
-    def _rule(self, target: Target, loss: int, y: F64) -> Any:
+    def _rule(self, loss: int, y: F64) -> Any:
         return Grafts(loss, y, int(self.n_features_to_select), None if self.penalty is None else float(self.penalty))
 
     def _advice_if_too_strict(self) -> str:

@@ -14,7 +14,7 @@ from ...model import Schema
 from ...selection import Selection
 from ...sources.base import DataSource
 from ...targets import Kind, Target
-from ..base import is_integer, require, require_one_of
+from ..base import is_integer, require
 from ..diagnosis import Look, Remark
 from ..fitting import Fit, refit, slopes_at
 from ..linear import LinearLearner, LinearModel, in_given_units, standardized
@@ -73,9 +73,8 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
     """Selects columns by the linear model they make together. An author writes ``_rule``."""
 
     n_scans: int | None
-    refit: bool
 
-    def _rule(self, target: Target, loss: int, y: NDArray[np.float64]) -> Rule[L]:
+    def _rule(self, loss: int, y: NDArray[np.float64]) -> Rule[L]:
         """How columns are taken and dropped; ``loss`` is its code, ``y`` the target as it takes it."""
         raise NotImplementedError
 
@@ -85,7 +84,6 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
         require(
             scans is None or (is_integer(scans) and scans >= 1), "n_scans", scans, "None or an integer of 1 or more"
         )
-        require_one_of("refit", self.refit, (True, False))
 
     def passes_over(self, source: DataSource) -> int:
         if self.n_scans is None:
@@ -101,7 +99,7 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
         return self.read_target(y, origin)
 
     def _rule_for(self, target: Target) -> Rule[L]:
-        return self._rule(target, self.loss_of(target), standardized(target))
+        return self._rule(self.loss_of(target), standardized(target))
 
     def _start(self, target: Target) -> L:
         return self._rule_for(target).start()

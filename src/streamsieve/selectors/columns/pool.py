@@ -3,14 +3,14 @@
 Yang, Fujimaki, Kusumura, Liu 2016 replace one kept column at a time, by a step of gradient descent whose length decides
 what comes in. Here several times as many columns as are wanted are held, standardised, with their correlations:
 
-- A newcomer is let in if it correlates with what the pool does not explain, or with the target, more than the weakest
-  column that was let stay. Nearly all columns of a long stream cost one look, O(n).
+- A newcomer is let in if it correlates with what the pool does not explain, or with the target, nearly as much as the
+  weakest column that was let stay. Nearly all columns of a long stream cost one look, O(n).
 - When all slots are taken the pool is fitted, and cut: a quarter of it are the columns that correlate most with the
   target, whatever came before them; the rest are those that would explain most if all others stayed as they are.
 - At the end projected gradient goes from the pool down to the number wanted.
 
-A fit is linear in the squared size of the pool; other losses than the squared one are fitted by their parabola at the
-scores so far, three times over.
+A fit takes time quadratic in the size of the pool; other losses than the squared one are fitted by their parabola at
+the scores so far, three times over.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .slots import (
     no_slots,
     some_of,
     with_more,
-    with_more_slots,
     with_room,
+    with_twice_the_slots,
 )
 
 F64 = NDArray[np.float64]
@@ -111,7 +111,7 @@ class Pool:
             if state.slots.ends[USED] < state.slots.ids.size:
                 state = state._replace(slots=with_room(state.slots, length_at(block, at)))
             elif state.slots.ids.size < self.capacity:
-                slots = with_more_slots(state.slots, self.capacity)
+                slots = with_twice_the_slots(state.slots, self.capacity)
                 weights, marginals = (with_more(array, slots.ids.size) for array in (state.weights, state.marginals))
                 state = state._replace(slots=slots, weights=weights, marginals=marginals)
             else:

@@ -43,7 +43,7 @@ def with_more(array: NDArray[Number], count: int) -> NDArray[Number]:
     return np.concatenate([array, np.zeros(count - array.size, array.dtype)])
 
 
-def with_more_slots(slots: Slots, most: int) -> Slots:
+def with_twice_the_slots(slots: Slots, most: int) -> Slots:
     """The same columns, with twice the slots, ``most`` at most; the slots that are given stay whole."""
     count = min(most, max(FIRST_SLOTS, 2 * slots.ids.size))
     grown = {name: with_more(getattr(slots, name), count) for name in PER_SLOT}

@@ -14,7 +14,7 @@ from ...kernels.columns.substitution import Steps, substitute_columns
 from ...kernels.losses import CURVATURE
 from ...model import Field, Schema
 from ..fitting import Fit
-from .slots import SCHEMA, check_slots_of_columns, length_at, no_slots, with_more, with_more_slots, with_room
+from .slots import SCHEMA, check_slots_of_columns, length_at, no_slots, with_more, with_room, with_twice_the_slots
 
 F64 = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Stepping:
     def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> SteppingState:
         """The same columns, with a free slot, or with room for the values of one more."""
         if state.slots.ends[USED] == state.slots.ids.size:
-            slots = with_more_slots(state.slots, self.wanted + 1)
+            slots = with_twice_the_slots(state.slots, self.wanted + 1)
             return state._replace(slots=slots, weights=with_more(state.weights, slots.ids.size))
         return state._replace(slots=with_room(state.slots, length_at(block, column)))
 

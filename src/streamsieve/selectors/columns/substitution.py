@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...targets import Target
 from ..base import is_number, require, require_one_of
 from .linear import LinearColumnLearner
 from .pool import Pool, PoolState
@@ -70,7 +69,7 @@ class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
         require_one_of("solver", self.solver, SOLVERS)
         require_step(self.step, self.m)
 
-    def _rule(self, target: Target, loss: int, y: NDArray[np.float64]) -> Any:
+    def _rule(self, loss: int, y: NDArray[np.float64]) -> Any:
         wanted = int(self.n_features_to_select)
         return Pool(loss, y, wanted) if self.solver == "pool" else Stepping(loss, y, wanted, self.step, self.m)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...model import Field, Schema
 from ...parallel import Threads
 from ...targets import TASK_OF_KIND, Kind, Target
-from ..base import Findings, require_one_of
+from ..base import Findings
 from ..fitting import Fit, project, refit
 from ..linear import LinearLearner, LinearModel, in_given_units, standardized
 from .base import MatrixLearner, check_order
@@ -57,7 +57,6 @@ class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
 
     def check_parameters(self) -> None:
         LinearLearner.check_parameters(self)
-        require_one_of("refit", self.refit, (True, False))
 
     def _read_target(self, y: Any, origin: str = "") -> Target:
         return self.read_target(y, origin)
