@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
-from streamsieve.selectors.columns.asynchronous import Centre, Worker, shares
+from streamsieve.selectors.columns.asynchronous import BlockWorker, Centre, Worker, shares
 from streamsieve.selectors.columns.asyos import Asynchronous
 from streamsieve.selectors.columns.stepping import Stepping
 from streamsieve.selectors.linear import LOSSES, standardized
@@ -67,9 +67,11 @@ def test_agrees_with_the_oracle(loss, workers, staleness, seed, n_rows, n_column
         np.testing.assert_allclose(state.parts.sum(axis=0), sum(change for _, change in pushes), **close)
 
 
-def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5):
+def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, correlation=0.0):
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (n_rows, n_columns))
+    if correlation:
+        X = np.sqrt(correlation) * random.normal(0, 1, (n_rows, 1)) + np.sqrt(1 - correlation) * X
     weights = np.zeros(n_columns)
     weights[random.choice(n_columns, n_true, replace=False)] = random.choice([-1, 1], n_true) * 1.5
     return X, X @ weights + random.normal(0, noise, n_rows), np.flatnonzero(weights)
@@ -175,6 +177,57 @@ def test_one_worker_with_blocks_is_online_substitution():
     run(centre, workers, blocks, range(len(blocks[0])))
     assert sorted(workers[0].ids.tolist()) == alone.selection().indices.tolist()
     np.testing.assert_allclose(y.mean() + y.std() * centre.scores(), alone.predict(X), rtol=0, atol=1e-9)
+
+
+def in_step(X, y, wanted, workers, size, **params):
+    """Blocks taken by all workers at once, none of which knows what the others do: the centre's scores after that."""
+    learner = ss.AsyOS(wanted, workers=workers, **params)
+    target = learner.read_target(y)
+    rules = [
+        Stepping(learner.loss_of(target), standardized(target), share, None, learner.m)
+        for share in shares(wanted, workers)
+    ]
+    parallel = [BlockWorker(rule, workers) for rule in rules]
+    centre = Centre(np.zeros((workers, y.size)))
+    parts = [worker.part() for worker in parallel]
+    for scan in (range(X.shape[1]),) * 2:
+        for start in scan[:: workers * size]:
+            u = centre.scores()
+            for number, worker in enumerate(parallel):
+                ids = np.arange(start + number, min(start + workers * size, X.shape[1]), workers)
+                parts[number] = worker.take(columns_of(X[:, ids], ids=ids), u, parts[number])
+            for number, part in enumerate(parts):
+                centre.register(number, part)
+    return centre.scores(), parallel
+
+
+@pytest.mark.parametrize("size", [8, 64])
+@pytest.mark.parametrize("workers", [2, 4, 8])
+def test_workers_that_take_blocks_do_not_overshoot_together(workers, size):
+    """Columns that correlate: if each worker did all that is good by itself, the weights would diverge."""
+    X, y, _ = planted(n_columns=4000, correlation=0.3)
+    u, parallel = in_step(X, y, 40, workers, size, m=16.0)
+    goal = standardized_target(y)
+    assert np.linalg.norm(u - goal) < 0.8 * np.linalg.norm(goal)
+    np.testing.assert_allclose(u, sum(worker.part() for worker in parallel), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [8, 64])
+def test_workers_that_take_blocks_find_the_level_together(size):
+    X, y, _ = planted()
+    rare = np.where(y > np.quantile(y, 0.9), 1, 0)
+    u, _ = in_step(X, rare, 8, 4, size)
+    assert (1 / (1 + np.exp(-u))).mean() == pytest.approx(0.1, abs=0.03)
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_one_worker_that_takes_blocks_is_online_substitution_to_the_bit(size):
+    X, y, _ = planted()
+    alone = ss.OnlineSubstitution(12, solver="paper", refit=False).fit(X, y)
+    _, (worker,) = in_step(X, y, 12, 1, size)
+    used = worker.ids.size
+    assert worker.ids.tolist() == alone.memory.state.slots.ids[:used].tolist()
+    assert worker.state.weights[:used].tolist() == alone.memory.state.weights[:used].tolist()
 
 
 def test_a_lost_worker_leaves_the_parts_of_the_others():

@@ -237,6 +237,8 @@ def test_models_with_shared_cells_are_not_merged() -> None:
     parts = [ss.SOFS(7, max_cells=64).partial_fit(X, y, classes=[-1, 1]).model() for _ in range(2)]
     with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
         SOFSLearner.merge(base, parts)
+    with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
+        SOFSLearner.from_model(base).as_part(2)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
 import sys
 from itertools import product
@@ -14,143 +13,94 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import streamsieve as ss
-from streamsieve.blocks import RowBlock, dense_block
-from streamsieve.kernels.rows.second_order import SecondOrderState
+from streamsieve.blocks import dense_block
+from streamsieve.kernels.rows.errors import DEVIATIONS, ERRORS, MEAN, WEIGHT
 from streamsieve.model import Model
-from streamsieve.registry import METHODS, learner_class, merge_models
+from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
-from streamsieve.selectors.rows.baselines import AROWLearner
+from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearner
 from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.selectors.rows.sofs_regressor import SOFSRegressorLearner
 
+from .merging_cases import (
+    N_FEATURES,
+    NUMBERS,
+    Row,
+    assert_close,
+    assert_same,
+    block_of,
+    contents,
+    first_rows,
+    gone_on,
+    merged,
+    random_rows,
+    started,
+)
 from .oracles import merging as oracle
 from .paths import TEST, TRAIN
 
-Row = tuple[dict[int, float], int]
-
-N_FEATURES = 12
-COUNTS = ("rows", "nonzeros", "mistakes", "updates")
 CRITERIA = pytest.mark.parametrize("criterion", ["snr", "confidence"])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
-EXACT = [params for params in SOFSLearner.check_variants if "max_cells" not in params]  # others are not merged
-OPTIONS = ({}, {"criterion": "confidence"}, {"normalize": "standard"}, *EXACT)
-ON_AROW = [(AROWLearner, {}), (AROWLearner, {"normalize": "standard"})]
-VARIANTS = pytest.mark.parametrize(("cls", "params"), [*product([SOFSLearner], OPTIONS), *ON_AROW])
 
 
-def block_of(rows: list[Row], width: int = N_FEATURES, dense: bool = False) -> RowBlock:
-    y = np.array([code for _, code in rows])
-    if dense:
-        return dense_block(np.array([[x.get(j, 0.0) for j in range(width)] for x, _ in rows]), y)
-    ids = [sorted(x) for x, _ in rows]
-    return RowBlock(
-        np.cumsum([0, *map(len, ids)]),
-        np.array([j for row in ids for j in row], np.int64),
-        np.array([x[j] for (x, _), row in zip(rows, ids, strict=True) for j in row], np.float32),
-        y,
-        width,
-    )
+def exact(cls: Any) -> list[dict[str, Any]]:
+    """Variants for shared checks; those in fixed memory are not merged."""
+    return [params for params in cls.check_variants if "max_cells" not in params]
 
 
-def random_rows(n: int, seed: int, n_classes: int = 2) -> list[Row]:
-    """Rows of a few features each, the first of which say something about the class."""
-    random = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for _ in range(n):
-        code = int(random.integers(n_classes))
-        ids = random.choice(N_FEATURES, random.integers(1, 6), replace=False).tolist()
-        rows.append(({j: float(random.normal((code - 0.5) * (j < 4))) for j in ids}, code))
-    return rows
+STANDARD, HUBER = {"normalize": "standard"}, {"loss": "huber"}
+OPTIONS: dict[Any, list[dict[str, Any]]] = {
+    SOFSLearner: [{}, {"criterion": "confidence"}, STANDARD, *exact(SOFSLearner)],
+    AROWLearner: [{}, STANDARD],
+    SOFSRegressorLearner: [{}, {"forget": 20.0}, STANDARD, *exact(SOFSRegressorLearner)],
+    AROWRegressorLearner: [{}, STANDARD, {"fit_intercept": False}],
+}
+CASES = [
+    (cls, params, n_classes)
+    for cls, options in OPTIONS.items()
+    for params, n_classes in product(options, (2, 3) if "classes" in cls.targets else (NUMBERS,))
+]
+VARIANTS = pytest.mark.parametrize(("cls", "params", "n_classes"), CASES)
 
 
-def started(cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, **params: Any) -> Model:
-    model: Model = (
-        cls(**{"n_features_to_select": 5, "normalize": False, **params}).start(width, range(n_classes)).model()
-    )
-    return model
-
-
-def gone_on(model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False) -> Any:
-    """A learner that goes on from a model with some rows; the model stays as it is."""
-    learner: Any = learner_class(model.method).from_model(model.copy())
-    return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
-
-
-def merged(base: Model, parts: list[Any], damp: bool = False) -> Any:
-    model = merge_models(base, [part.model() for part in parts], damp)
-    return learner_class(model.method).from_model(model)
-
-
-def contents(learner: Any) -> dict[str, Any]:
-    """What a learner has, feature by feature, as the oracle takes it: read from the arrays one by one."""
-    state, addresses = learner.memory.state, learner.memory.addresses
-    n_vectors = state.bias.shape[0]
-    scale = float(state.scale[0]) if "scale" in state._fields else 1.0
-    precision, weight = {}, {}
-    for position, cell in enumerate(state.cells):
-        j = position if addresses.direct else int(addresses.ids[position])
-        entries = np.atleast_1d(cell)
-        if not entries.any():
-            continue
-        flag = 0 if entries.dtype == np.float64 else struct.unpack("<i", entries[0].tobytes())[0]
-        if flag < 0:
-            excess = np.atleast_1d(state.excess[-1 - flag]).tolist()
-            weight[j] = np.atleast_1d(state.weight[-1 - flag]).tolist()
-        else:
-            numbers = (entries.view(np.float32) if entries.dtype == np.int32 else entries).tolist()
-            if isinstance(state, SecondOrderState):  # a bound, then class by class
-                per_class = (len(numbers) - 1) // n_vectors
-                numbers = numbers[1::per_class] + (numbers[2::2] if per_class == 2 else [])
-            excess, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
-        precision[j] = [1.0 + e * scale for e in excess]
-    precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
-    weight[oracle.INTERCEPT] = state.bias[:, 0].tolist()
-    counts = (learner.n_rows_, learner.n_nonzero_, learner.mistakes_, learner.updates_)
-    return {"precision": precision, "weight": weight, **dict(zip(COUNTS, counts, strict=True))}
-
-
-def assert_close(found: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
-    """Two contents are the same; what is in one of them alone is of precision 1 and weight 0."""
-    for name, start in (("precision", 1.0), ("weight", 0.0)):
-        for j in found[name].keys() | expected[name].keys():
-            absent = [start] * len(found[name][oracle.INTERCEPT])
-            ours, theirs = found[name].get(j, absent), expected[name].get(j, absent)
-            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-    assert [found[name] for name in COUNTS] == [expected[name] for name in COUNTS]
-
-
-def assert_same(a: Any, b: Any, tolerance: float) -> None:
-    """Two learners have learned the same."""
-    assert_close(contents(a), contents(b), tolerance)
-    assert a.selection().indices.tolist() == b.selection().indices.tolist()
-    np.testing.assert_allclose(a.selection().scores, b.selection().scores, rtol=tolerance)
-    assert a.known.labels.counts.tolist() == b.known.labels.counts.tolist()
+def of_length_1(row: Row) -> Row:
+    length = float(np.linalg.norm(list(row[0].values())))
+    return {j: v / length for j, v in row[0].items()}, row[1]
 
 
 VALUES = st.integers(-8, 8).filter(bool).map(lambda quarters: quarters / 4)
+LOSSES = st.sampled_from(["squared", "huber"])
 ROW_VALUES = st.dictionaries(st.integers(0, N_FEATURES - 1), VALUES, max_size=6)
 
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_merging_agrees_with_its_oracle(data: Any) -> None:
-    n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
-    cls = data.draw(st.sampled_from([SOFSLearner, SOFSLearner, AROWLearner]))
+    n_classes = data.draw(st.sampled_from([NUMBERS, NUMBERS, 2, 2, 3, 4]))
+    sofs = data.draw(st.sampled_from([True, True, False]))
+    of_numbers, of_classes = (SOFSRegressorLearner, SOFSLearner) if sofs else (AROWRegressorLearner, AROWLearner)
+    cls = of_classes if n_classes else of_numbers
     gamma, intercept = data.draw(st.sampled_from([0.25, 1.0, 2.0])), data.draw(st.booleans())
-    budget, damp = data.draw(st.integers(1, 8)), data.draw(st.booleans())
-    own = {}
-    if cls is SOFSLearner:
-        own["criterion"] = data.draw(st.sampled_from(["snr", "confidence"]))
-        own["forget"] = data.draw(st.sampled_from([None, None, 10.0, 0.4]))
+    budget, divisor = data.draw(st.integers(1, 8)), data.draw(st.sampled_from([None, None, 1.5, 3]))
+    own, criterion, forget = {}, None, None
+    if sofs:
+        criterion = data.draw(st.sampled_from(["snr", "confidence"])) if n_classes else "snr"
+        forget = data.draw(st.sampled_from([None, None, 10.0, 0.4]))
+        own = {"forget": forget, **({"criterion": criterion} if n_classes else {"loss": data.draw(LOSSES)})}
     start = started(cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **own)
-    rows = st.lists(st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), max_size=20)
+    answers = st.integers(0, n_classes - 1) if n_classes else VALUES
+    rows = st.lists(st.tuples(ROW_VALUES, answers), max_size=20)
     base = gone_on(start, data.draw(rows))
-    parts = [gone_on(base.model(), part) for part in data.draw(st.lists(rows, min_size=2, max_size=4))]
+    times = data.draw(st.sampled_from([1, 2, 7]))
+    shards = data.draw(st.lists(rows, min_size=1 if times > 1 else 2, max_size=4))
+    parts = [gone_on(base.model(), shard, times=times) for shard in shards]
     all_contents = [contents(part) for part in parts]
-    expected = oracle.merge(contents(base), all_contents, n_classes=n_classes, damp=damp, budget=budget, **own)
+    rule = {"divisor": divisor or times, "forget": forget, "criterion": criterion, "budget": budget}
+    expected = oracle.merge(contents(base), all_contents, vectors=max(1, n_classes) if n_classes != 2 else 1, **rule)
     assume(expected["closest_call"] > 1e-5)
-    learner = merged(base.model(), parts, damp)
+    learner = merged(base.model(), parts, divisor)
     assert_close(contents(learner), expected, 1e-5)
-    if cls is SOFSLearner:
+    if sofs:
         ids, _, scores = learner._kept(learner.memory.state)
         found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         assert len(found) == min(budget, len(expected["precision"].keys() - {oracle.INTERCEPT}))
@@ -158,7 +108,6 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
 
 
 @VARIANTS
-@CLASSES
 def test_one_part_is_the_merged_model(cls: Any, params: dict[str, Any], n_classes: int) -> None:
     base = gone_on(started(cls, n_classes, **params), random_rows(30, 0, n_classes)).model()
     part = gone_on(base, random_rows(60, 1, n_classes))
@@ -170,12 +119,11 @@ def test_one_part_is_the_merged_model(cls: Any, params: dict[str, Any], n_classe
 
 
 @VARIANTS
-@CLASSES
 def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_classes: int) -> None:
     """With room for every feature, or those may change that are kept."""
-    start = started(cls, n_classes, **params, n_features_to_select=N_FEATURES)
     first, own, rows, more = (random_rows(40, seed, n_classes) for seed in range(4))
     for dense in (False, True):
+        start = started(cls, n_classes, dense=dense, **params, n_features_to_select=N_FEATURES)
         base = gone_on(start, first, dense=dense).model()
         part = gone_on(base, own, dense=dense)
         same = merged(base, [gone_on(base, []), part, gone_on(base, [])])
@@ -186,20 +134,23 @@ def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_clas
 
 
 @VARIANTS
-@pytest.mark.parametrize("damp", [False, True])
-def test_the_order_of_the_parts_does_not_matter(cls: Any, params: Any, damp: bool, monkeypatch: Any) -> None:
-    base = gone_on(started(cls, 3, **params), random_rows(20, 0, 3)).model()
-    parts = [gone_on(base, random_rows(10 + 20 * seed, seed, 3)) for seed in (1, 2, 3)]
-    found = merged(base, parts, damp)
-    assert_same(found, merged(base, parts[::-1], damp), 1e-6)
+@pytest.mark.parametrize("divisor", [None, 2])
+def test_the_order_of_the_parts_does_not_matter(
+    cls: Any, params: Any, n_classes: int, divisor: float | None, monkeypatch: Any
+) -> None:
+    base = gone_on(started(cls, n_classes, **params), random_rows(20, 0, n_classes)).model()
+    parts = [gone_on(base, random_rows(10 + 20 * seed, seed, n_classes), times=3) for seed in (1, 2, 3)]
+    found = merged(base, parts, divisor)
+    assert_same(found, merged(base, parts[::-1], divisor), 1e-6)
     monkeypatch.setattr(merging, "CHUNK", 5)  # nor how many features are merged in one go
-    assert_same(found, merged(base, parts, damp), 0.0)
+    assert_same(found, merged(base, parts, divisor), 0.0)
 
 
 @VARIANTS
-def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, params: dict[str, Any]) -> None:
-    base = started(cls, **params)
-    apart = [[({3 * part + j % 3: v for j, v in x.items()}, y) for x, y in random_rows(30, part)] for part in range(3)]
+def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, params: Any, n_classes: int) -> None:
+    base = started(cls, n_classes, **params)
+    every = [random_rows(30, part, n_classes) for part in range(3)]
+    apart = [[({3 * part + j % 3: v for j, v in x.items()}, y) for x, y in rows] for part, rows in enumerate(every)]
     parts = [gone_on(base, rows) for rows in apart]
     found = contents(merged(base, parts))["precision"]
     expected = {j: values for part in parts for j, values in contents(part)["precision"].items()}
@@ -221,7 +172,6 @@ def test_of_equal_features_the_lower_ids_are_kept(criterion: str, n_classes: int
 
 
 @VARIANTS
-@CLASSES
 def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int) -> None:
     """A base and a part by ids, other parts by a table: the answer is that of small ids."""
     far = 1 << 40
@@ -244,40 +194,52 @@ def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int
     assert b.selection().scores.tolist() == a.selection().scores.tolist()
 
 
-@pytest.mark.parametrize("cls", [SOFSLearner, AROWLearner])
+@pytest.mark.parametrize("cls", list(OPTIONS))
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("sizes", [(40, 30, 1, 25), (0, 30, 20), (25, 0, 1)])
 def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: tuple[int, ...]) -> None:
-    shards = [random_rows(n, seed) for seed, n in enumerate(sizes)]
+    n_classes = 2 if "classes" in cls.targets else NUMBERS
+    shards = [list(map(of_length_1, random_rows(n, seed, n_classes))) for seed, n in enumerate(sizes)]  # none too long
     shards[1] = [({j: v for j, v in x.items() if j != 7}, y) for x, y in shards[1]]
-    base = gone_on(started(cls, normalize="standard"), shards[0], dense=dense).model()
+    base = gone_on(started(cls, n_classes, dense=dense, normalize="standard"), shards[0], dense=dense).model()
     memory = merged(base, [gone_on(base, rows, dense=dense) for rows in shards[1:]]).memory
-    rows = [row for shard in shards for row in shard]
+    rows = [*first_rows(n_classes), *(row for shard in shards for row in shard)]
     assert (memory.moments.seen[0], memory.moments.dense[0]) == (len(rows), dense)
     for position, j in enumerate(memory.addresses.ids[: memory.addresses.used].tolist()):
         expected = oracle.moments([x for x, _ in rows], j, dense)
         found = memory.moments.first[position], memory.moments.second[position]
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-    base = gone_on(started(cls), shards[0]).model()
-    memory = merged(base, [gone_on(base, shard) for shard in shards[1:]]).memory
-    whole = gone_on(started(cls), rows).memory
+    base = gone_on(started(cls, n_classes), shards[0])
+    parts = [gone_on(base.model(), shard) for shard in shards[1:]]
+    memory = merged(base.model(), parts).memory
+    whole = gone_on(started(cls, n_classes), rows[len(first_rows(n_classes)) :]).memory
     np.testing.assert_allclose(memory.moments.totals, whole.moments.totals, rtol=1e-12)
-    assert memory.target.labels.counts.tolist() == whole.target.labels.counts.tolist()
+    assert memory.target.counted.tolist() == whole.target.counted.tolist()
     assert memory.counts.tolist() == whole.counts.tolist()
+    if not n_classes:
+        totals = memory.target.totals
+        mean, deviations = oracle.spread([y - 5.0 for _, y in rows])  # 5 is the centre
+        errors = [one.known.totals[ERRORS] for one in (base, *parts)]
+        expected = {WEIGHT: len(rows), MEAN: mean, DEVIATIONS: deviations}
+        expected[ERRORS] = errors[0] + sum(own - errors[0] for own in errors[1:])
+        assert dict(enumerate(totals)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_curve_adds_up_and_is_ranked_anew() -> None:
-    base = gone_on(started(SOFSLearner, n_features_to_select=6, curve=[1, 2, 4]), random_rows(25, 0))
-    parts = [gone_on(base.model(), random_rows(40, seed)) for seed in (1, 2)]
+@pytest.mark.parametrize(("cls", "n_classes"), [(SOFSLearner, 2), (SOFSRegressorLearner, NUMBERS)])
+def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
+    start = started(cls, n_classes, n_features_to_select=6, curve=[1, 2, 4])
+    base = gone_on(start, random_rows(25, 0, n_classes))
+    parts = [gone_on(base.model(), random_rows(40, seed, n_classes), times=2) for seed in (1, 2)]
     learner = merged(base.model(), parts)
-    wrong = [one._known_curve().mistakes for one in (learner, base, *parts)]
-    assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
-    assert wrong[0][-1] == learner.mistakes_
+    curves = [one._known_curve() for one in (learner, base, *parts)]
+    wrong = [curve.mistakes if n_classes else curve.errors for curve in curves]
+    np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
+    assert wrong[0][-1] == pytest.approx(learner.mistakes_ if n_classes else learner.known.totals[ERRORS])
     largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
     ids, _, scores = learner._kept(largest.state)
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
-    auto = started(SOFSLearner, n_features_to_select="auto")
-    learner = merged(auto, [gone_on(auto, random_rows(80, seed)) for seed in range(3)])
+    auto = started(cls, n_classes, n_features_to_select="auto")
+    learner = merged(auto, [gone_on(auto, random_rows(80, seed, n_classes)) for seed in range(3)])
     assert len(learner.selection().indices) == learner.n_features_selected_ <= N_FEATURES
 
 
@@ -300,16 +262,18 @@ def test_a_precision_beyond_float32_stays_the_largest() -> None:
     assert learner.selection().indices[np.argmax(learner.selection().scores)] == 0
 
 
-def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given() -> None:
-    model = started(SOFSLearner, 3, curve=True, forget=200.0, normalize="standard+l2")
+@pytest.mark.parametrize(("cls", "n_classes", "more"), [(SOFSLearner, 3, {}), (SOFSRegressorLearner, NUMBERS, HUBER)])
+def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(cls: Any, n_classes: int, more: Any) -> None:
+    model = started(cls, n_classes, curve=True, forget=200.0, normalize="standard+l2", **more)
     for turn in range(5):
         base = Model.from_bytes(model.to_bytes())
-        parts = [gone_on(base, random_rows(20, 10 * turn + part, 3)).model() for part in range(3)]
+        parts = [gone_on(base, random_rows(20, 10 * turn + part, n_classes), times=3).model() for part in range(3)]
         sent = [one.to_bytes() for one in (base, *parts)]
         model = merge_models(base, [Model.from_bytes(part.to_bytes()) for part in parts])
-        SOFSLearner.from_model(merge_models(base, parts)).partial_fit_block(block_of(random_rows(9, turn, 3)))
+        cls.from_model(merge_models(base, parts)).partial_fit_block(block_of(random_rows(9, turn, n_classes)))
         assert [one.to_bytes() for one in (base, *parts)] == sent
-    assert SOFSLearner.from_model(model).n_rows_ == 5 * 3 * 20
+    learner = cls.from_model(model)
+    assert (learner.n_rows_, learner.memory.times) == (len(first_rows(n_classes)) + 5 * 3 * 20, 1)
 
 
 def test_names_and_classes_are_carried_over() -> None:
@@ -322,56 +286,56 @@ def test_names_and_classes_are_carried_over() -> None:
     assert learner.selection().names.tolist() == [f"gene {j}" for j in learner.selection().indices]
 
 
-def test_methods_that_do_not_merge_are_refused() -> None:
-    assert [method for method in METHODS if learner_class(method).merges] == ["sofs", "arow"]
-    for method in METHODS.keys() - {"sofs", "arow"}:
-        with pytest.raises(ss.UsageError, match=f"models of {method} cannot be merged"):
-            merge_models(Model(method, {}, {}, {}), [Model(method, {}, {}, {})])
+def test_numbers_that_weigh_little_keep_their_mean() -> None:
+    base = gone_on(started(SOFSRegressorLearner, NUMBERS), random_rows(40, 0, NUMBERS))
+    start = Model.from_bytes(base.model().to_bytes())
+    start.arrays["target_totals"][:] = 0.0
+    light = [block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3)) for seed in (1, 2)]
+    parts = [gone_on(start, []).partial_fit_block(block) for block in light]
+    expected = np.mean([y - 5.0 for seed in (1, 2) for _, y in random_rows(20, seed, NUMBERS)])
+    assert merged(start, parts).known.totals[MEAN] == pytest.approx(expected)
 
 
-def half(**params: Any) -> SOFSLearner:
-    return SOFSLearner(0.5, normalize=False, **params)
+@pytest.mark.parametrize(("cls", "params", "n_classes"), [case for case in CASES if "forget" not in case[1]])
+def test_parts_that_learn_the_same_rows_are_merged_to_one_of_them(cls: Any, params: Any, n_classes: int) -> None:
+    """Each stands for all, and counts its rows as many times; with room for every feature, and nothing forgotten."""
+    params = {**params, "n_features_to_select": N_FEATURES}
+    base = gone_on(started(cls, n_classes, **params), random_rows(40, 0, n_classes)).model()
+    part = gone_on(base, random_rows(30, 1, n_classes), times=3)
+    found, expected = contents(merged(base, [part] * 3)), contents(part)
+    for name in ("precision", "weight"):
+        for j, values in expected[name].items():
+            np.testing.assert_allclose(found[name][j], values, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (
-            AROWLearner(0.5).start(N_FEATURES, [0, 1]),
-            "part 2 is a model of arow; sofs merges its own alone",
-        ),
-        (
-            half(gamma=0.25).start(N_FEATURES, [0, 1]),
-            "part 2 has gamma=0.25 and the base gamma='auto'",
-        ),
-        (half().start(N_FEATURES, [0, 2]), r"part 2 has the classes \[0, 2\], not \[0, 1\]"),
-        (
-            half().start(N_FEATURES, [0, 1, 2]),
-            r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]",
-        ),
-        (half().start(N_FEATURES), "part 2 found its classes in the rows"),
-        (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
-        (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
-        (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
-    ],
-)
-def test_a_part_that_does_not_belong_is_refused(other: Any, message: str) -> None:
-    base = gone_on(started(SOFSLearner, n_features_to_select=0.5), random_rows(20, 0)).model()
-    with pytest.raises(ss.UsageError, match=message):
-        merged(base, [gone_on(base, random_rows(20, 1)), other])
+@pytest.mark.parametrize("cls", list(OPTIONS))
+def test_parts_that_know_of_one_another_do_not_go_too_far(cls: Any) -> None:
+    """Columns that go together: a part alone corrects what is wrong with all of them, and so do the others."""
+    random = np.random.default_rng(0)
+    X = 3.0 * random.standard_normal((5000, 1)) + random.standard_normal((5000, 60))
+    y = X[:, :10] @ random.standard_normal(10) + random.standard_normal(5000)
+    if "classes" in cls.targets:
+        y = (y > 0).astype(float)
+    train, test = dense_block(X[:4000], y[:4000]), dense_block(X[4000:], y[4000:])
 
+    def quality(learner: Any) -> float:
+        prediction = learner.predictor()(test)
+        if prediction.probabilities is not None:
+            return float((prediction.labels == test.y).mean())
+        return float(1.0 - np.mean((prediction.scores - test.y) ** 2) / np.var(test.y))
 
-def test_what_else_is_refused() -> None:
-    base = started(SOFSLearner, normalize="standard")
-    with pytest.raises(ss.UsageError, match="nothing to merge"):
-        merge_models(base, [])
-    assert merged(base, [gone_on(base, []), gone_on(base, [])]).n_rows_ == 0
-    parts = [gone_on(base, random_rows(20, 1), dense=dense).model() for dense in (False, True)]
-    with pytest.raises(ss.UsageError, match="some parts learned dense rows"):
-        merge_models(base, parts)
-    parts[1].arrays["state.member"][0] = 5000
-    with pytest.raises(ss.DataError, match="part 2: not a streamsieve model"):
-        merge_models(base, parts)
+    def in_rounds(times: int) -> Any:
+        model = cls(50).start(60, [0.0, 1.0]).partial_fit_block(train.rows(0, 1600)).model()
+        for first in range(1600, 4000, 800):
+            shards = [train.rows(at, at + 100) for at in range(first, first + 800, 100)]
+            parts = [cls.from_model(model.copy()).as_part(times).partial_fit_block(shard).model() for shard in shards]
+            model = merge_models(model, parts)
+        return cls.from_model(model)
+
+    expected = quality(cls(50).start(60, [0.0, 1.0]).partial_fit_block(train))
+    assert quality(in_rounds(8)) > expected - 0.02
+    if "numbers" in cls.targets:
+        assert quality(in_rounds(1)) < 0.0
 
 
 WIDE = """

@@ -238,6 +238,10 @@ class ColumnBlock:
         put(block, "origin", origin)
         return block
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle keeps; the arrays of the copy are read-only, too."""
+        return ColumnBlock.trusted, tuple(getattr(self, name) for name in COLUMN_FIELDS)
+
     def derived(self, **changes: Any) -> ColumnBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
         known = {name: getattr(self, name) for name in COLUMN_FIELDS}

@@ -68,6 +68,6 @@ def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
         return learner_class(model.method).from_model(model, str(path)), model
 
 
-def merge_models(base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+def merge_models(base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
     """One model of what the parts learned, each from rows of its own, all going on from ``base``."""
-    return learner_class(base.method).merge(base, parts, damp)
+    return learner_class(base.method).merge(base, parts, divisor)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, prefix
+from .errors import DataError, prefix, row_prefix
 
 Kind = Literal["classes", "numbers"]
 TASKS = ("auto", "classification", "regression")
@@ -143,7 +143,7 @@ class Labels:
     def n_rows(self) -> int:
         return int(self.counts.sum())
 
-    def encode(self, y: NDArray[Any] | None, origin: str) -> tuple[NDArray[np.int64], bool]:
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[NDArray[np.int64], bool]:
         """The number of each row's class; and whether the two classes so far must be swapped."""
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")
@@ -158,11 +158,11 @@ class Labels:
         try:
             codes = np.searchsorted(self.classes, y)
         except TypeError:  # text among numbers, or numbers among text
-            raise self._unknown(y[0], self.n_rows + 1, origin) from None
+            raise self._unknown(y[0], row_prefix(origin, rows_before, 0)) from None
         codes[codes == self.classes.size] = 0
         wrong = np.flatnonzero(self.classes[codes] != y)
         if wrong.size:
-            raise self._unknown(y[wrong[0]], self.n_rows + int(wrong[0]) + 1, origin)
+            raise self._unknown(y[wrong[0]], row_prefix(origin, rows_before, int(wrong[0])))
         codes = codes.astype(np.int64) + (self.n_classes - self.classes.size)  # one class alone is the second
         self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
         self.order[1] = codes[-1]
@@ -180,7 +180,7 @@ class Labels:
         self.classes = np.unique(before + new[: 2 - len(before)])
         return len(before) == 1 and self.classes.size == 2 and before[0] == self.classes[0]
 
-    def _unknown(self, label: Any, row: int, origin: str) -> DataError:
+    def _unknown(self, label: Any, where: str) -> DataError:
         known = " and ".join(show(known) for known in self.classes)
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
@@ -191,7 +191,7 @@ class Labels:
             )
         else:
             cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
-        return DataError(f"{prefix(origin)}row {row}: label {show(label)} {cure}")
+        return DataError(f"{where}label {show(label)} {cure}")
 
     def refuse_one_class(self, origin: str) -> None:
         """At the end of the data: at least two classes must have been there."""

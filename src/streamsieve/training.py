@@ -55,12 +55,13 @@ class Checkpoint(NamedTuple):
 class Training:
     """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way.
 
-    ``remarks`` are what a user should know of the result.
+    ``remarks`` are what a user should know of the result, ``details`` how it was trained on several workers.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     trace: Trace = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class Feed(ABC, Generic[B]):

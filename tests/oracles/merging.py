@@ -1,8 +1,10 @@
 """Merging models that learned different rows and went on from one base: natural deltas, feature by feature.
 
-A model is a dictionary: ``precision`` and ``weight``, per feature id and class, of every feature it has learned
-anything of, ``INTERCEPT`` among them; ``rows`` and other counts. A feature it does not have is of precision 1 and
-weight 0.
+A model is a dictionary: ``precision`` and ``weight``, per feature id and vector of weights, of every feature it has
+learned anything of, ``INTERCEPT`` among them; ``rows`` and other counts; ``usual``, the usual size of errors and the
+rows it was found from. A feature it does not have is of precision 1 and weight 0.
+
+In a part every row may have counted for ``times`` rows.
 
 With ``forget`` = H the precision above 1 of the base has decayed by 2 ** (-rows / H) in a part that learned so many
 rows, and in the merged model by the rows of all parts.
@@ -10,7 +12,7 @@ rows, and in the merged model by the rows of all parts.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 INTERCEPT = -1
@@ -20,14 +22,13 @@ def merge(
     base: dict[str, Any],
     parts: list[dict[str, Any]],
     *,
-    n_classes: int = 2,
-    damp: bool = False,
+    vectors: int = 1,
+    divisor: float = 1.0,
     forget: float | None = None,
     criterion: str | None = None,
     budget: int = 0,
 ) -> dict[str, Any]:
     """The merged model; with a ``criterion`` also what it keeps, ``scores`` by id, and how close a call that was."""
-    vectors = 1 if n_classes == 2 else n_classes
     ids = set(base["precision"])
     for part in parts:
         ids |= set(part["precision"])
@@ -46,14 +47,14 @@ def merge(
                 before = decayed(p0, part["rows"] - base["rows"], forget)
                 sum_of_precisions += p - before
                 sum_of_products += p * mu - before * mu0
-            if damp:
-                sum_of_precisions /= sqrt(len(parts))
-                sum_of_products /= sqrt(len(parts))
+            sum_of_precisions /= divisor
+            sum_of_products /= divisor
             precision = start + sum_of_precisions
             merged["precision"][j].append(precision)
             merged["weight"][j].append((start * mu0 + sum_of_products) / precision)
     for name in ("rows", "nonzeros", "mistakes", "updates"):
         merged[name] = base[name] + sum(part[name] - base[name] for part in parts)
+    merged["usual"] = usual(base["usual"], [part["usual"] for part in parts])
     merged["closest_call"] = float("inf")
     if criterion is not None:
         keep(merged, [base, *parts], criterion, budget)
@@ -65,6 +66,20 @@ def of(model: dict[str, Any], j: int, c: int) -> tuple[float, float]:
     if j not in model["precision"]:
         return 1.0, 0.0
     return model["precision"][j][c], model["weight"][j][c]
+
+
+def usual(base: list[float], parts: list[list[float]]) -> list[float]:
+    """The size that parts with rows of their own give, in the mean of its logarithm over these rows."""
+    total = 0.0
+    rows = 0.0
+    seen = base[1]
+    for size, seen_by_part in parts:
+        own = seen_by_part - base[1]
+        seen += own
+        if size > 0:
+            total += own * log(size)
+            rows += own
+    return [exp(total / rows) if rows > 0 else base[0], seen]
 
 
 def decayed(precision: float, rows: int, forget: float | None) -> float:
@@ -105,3 +120,9 @@ def moments(rows: list[dict[int, float]], j: int, dense: bool) -> tuple[float, f
     if dense:
         return mean, sum((v - mean) ** 2 for v in values)
     return sum(values), sum(v**2 for v in values)
+
+
+def spread(numbers: list[float]) -> tuple[float, float]:
+    """Mean and sum of squared deviations of the targets of rows."""
+    mean = sum(numbers) / len(numbers)
+    return mean, sum((number - mean) ** 2 for number in numbers)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, RunError, UsageError, prefix
 from .commands import COMMANDS
 
 FAILED, MISUSED = 1, 2
@@ -48,7 +48,7 @@ class Group(click.Group):
             failure, code = str(error), MISUSED
         except FileNotFoundError as error:
             failure, code = f"{error.filename}: there is no such file", MISUSED
-        except DataError as error:
+        except (DataError, RunError) as error:
             failure = str(error)
         except MemoryError as error:
             failure = f"out of memory; hash the features to fewer, or use a machine with more memory ({error})"

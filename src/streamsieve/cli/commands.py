@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from ..distributed.opening import ENGINES
 from ..errors import UsageError
 from ..files import replacing
 from ..sources import formats
@@ -44,16 +45,19 @@ def read_param(text: str) -> tuple[str, Any]:
     return name, read_value(value)
 
 
-def read_params(texts: tuple[str, ...], method: str, budget: str | None) -> dict[str, Any]:
-    """The parameters of a method, with the budget among them."""
+def read_params(texts: tuple[str, ...], method: str, budget: str | None, workers: int | None) -> dict[str, Any]:
+    """The parameters of a method, with the budget and the number of workers among them."""
     from ..workflow import refuse_unknown_parameters
 
     params = dict(read_param(text) for text in texts)
     refuse_unknown_parameters(method, params)
-    if budget is not None:
-        if "n_features_to_select" in params:
-            raise UsageError("-k and --param n_features_to_select=... say the same; omit one of them")
-        params["n_features_to_select"] = read_value(budget)
+    options = {"n_features_to_select": ("-k", None if budget is None else read_value(budget))}
+    options |= {"workers": ("--workers", workers)}
+    for name, (option, value) in options.items():
+        if value is not None and name in params:
+            raise UsageError(f"{option} and --param {name}=... say the same; omit one of them")
+        if value is not None:
+            params[name] = value
     return params
 
 
@@ -100,6 +104,9 @@ class Select(click.Command):
 @click.option("--classes", metavar="A,B", help="The labels; without it the first two that occur.")
 @click.option("--groups", metavar="FILE", help="The group of every feature, one integer per line.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
+@click.option("--engine", type=click.Choice(ENGINES), help="Train in parts, on workers of this machine or of Ray.")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="How many workers; default: one per core here.")
+@click.option("--address", metavar="HOST:PORT", help="Of a Ray cluster; default: one that runs here, or a new one.")
 @TARGET
 @ZERO_BASED
 @AS_JSON
@@ -115,6 +122,9 @@ def select(
     classes: str | None,
     groups: str | None,
     seed: int | None,
+    engine: str | None,
+    workers: int | None,
+    address: str | None,
     target: str | None,
     zero_based: bool,
     as_json: bool,
@@ -142,8 +152,10 @@ def select(
                 seed=seed,
                 output=output,
                 checkpoint_every=checkpoint_every,
+                engine=engine,
+                address=address,
                 watch=watch,
-                **read_params(params, method, budget),
+                **read_params(params, method, budget, workers),
             )
     summary = summarize(record)
     if as_json:

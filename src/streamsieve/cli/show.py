@@ -50,7 +50,10 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
         click.echo(f"  relevant        {measured}")
     if "groups" in summary["details"]:
         click.echo(f"  groups          {len(set(summary['details']['groups'])):,}")
-    click.echo(f"  time            {time_taken(summary['seconds'])}")
+    engine = summary["details"].get("engine")
+    if engine:
+        click.echo(f"  workers         {workers_text(engine)}")
+    click.echo(f"  time            {time_taken(summary['seconds'], per_worker=bool(engine))}")
     click.echo(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
     if summary["best"]:
         click.echo(f"best {len(summary['best'])} by score")
@@ -100,11 +103,21 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
     return ["  ".join(row).rstrip() for row in cells]
 
 
-def time_taken(seconds: dict[str, float]) -> str:
+def workers_text(engine: dict[str, Any]) -> str:
+    """Who has worked on a run, and how their work became one."""
+    text = f"{engine['workers']:,} ({engine['name']})"
+    text += f", {engine['rounds']:,} rounds" if "rounds" in engine else ""
+    if "approximate" in engine:
+        text += f", selected again from the {engine['approximate']['survivors']:,} that they kept (approximate)"
+    return text + (f"; {engine['lost_workers']:,} lost and started again" if engine["lost_workers"] else "")
+
+
+def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
     """Seconds in all and where they went; compiling happens once, at first use."""
     parts = f"reading {seconds['read']:.2f}, learning {seconds['learn']:.2f}"
     compiling = seconds.get("compile", 0.0)
-    return f"{seconds['total']:.2f} s ({parts}{f', compiling {compiling:.2f}' if compiling else ''})"
+    parts += f", compiling {compiling:.2f}" if compiling else ""
+    return f"{seconds['total']:.2f} s ({'per worker ' if per_worker else ''}{parts})"
 
 
 def show_data(name: str, description: dict[str, Any]) -> None:

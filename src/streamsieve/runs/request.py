@@ -31,6 +31,9 @@ class RunRequest:
     seed: int | None = None
     checkpoint_every: int | None = None
     fingerprint: dict[str, Any] | None = None  # of the data
+    engine: str | None = None  # what runs its workers, if it is trained in parts
+    workers: int | None = None
+    address: str | None = None  # of a cluster
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -38,6 +41,7 @@ class RunRequest:
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
         """The request in a file; what is missing or of another kind is named."""
+        content = dict.fromkeys(LATER) | content
         for known in fields(cls):
             if known.name not in content:
                 raise DataError(f"{origin}: damaged, or of another version (no {known.name!r}); start a new run")
@@ -71,7 +75,11 @@ KINDS: dict[str, tuple[type, ...]] = {
     "seed": (int, NoneType),
     "checkpoint_every": (int, NoneType),
     "fingerprint": (dict, NoneType),
+    "engine": (str, NoneType),
+    "workers": (int, NoneType),
+    "address": (str, NoneType),
 }
+LATER = "engine", "workers", "address"  # that earlier versions did not have
 
 
 def location(data: Any) -> Location | None:

@@ -31,6 +31,7 @@ Seed = int | np.random.Generator | None
 
 LARGEST_COUNT = 2**63 - 1  # an int64
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
+CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 
 B = TypeVar("B")  # the kind of block a learner takes
 M = TypeVar("M")  # what holds all that it has learned
@@ -77,6 +78,8 @@ class Learner(ABC, Generic[B, M]):
     predicts: ClassVar[bool] = False
     knows_groups: ClassVar[bool] = False
     merges: ClassVar[bool] = False  # models that learned different rows can become one
+    is_asynchronous: ClassVar[bool] = False  # workers can learn different columns at the same time, for one model
+    selects_again: ClassVar[bool] = False  # what several of it kept of different columns can be selected from once more
 
     # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
@@ -161,6 +164,11 @@ class Learner(ABC, Generic[B, M]):
     def started(self) -> bool:
         """Whether there is something to go on with."""
         return self._memory is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that is chosen from the first blocks is chosen."""
+        return True
 
     @property
     @abstractmethod
@@ -293,22 +301,34 @@ class Learner(ABC, Generic[B, M]):
         with refusing_damage(origin):
             learner = cls(**{name: _from_json(value) for name, value in model.params.items()})
             learner.check_parameters()
-            header, arrays = dict(model.header), dict(model.arrays)
-            learner.n_features_in_ = count_of(header, "n_features")
-            if "named_ids" not in arrays:
-                learner._set_names(texts_of_arrays(NAMES, arrays))
-                arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
-            learner._restore(header, arrays)
+            learner.take_up(model)
         return learner
 
+    def take_up(self, model: Model) -> None:
+        """Go on where a model was made, with the same parameters; its arrays are those learning goes on with."""
+        header, arrays = dict(model.header), dict(model.arrays)
+        self.n_features_in_ = count_of(header, "n_features")
+        if "named_ids" not in arrays:
+            self._set_names(texts_of_arrays(NAMES, arrays))
+            arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
+        self._restore(header, arrays)
+
     @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
         """One model of what several learned, each from rows of its own, all going on from the same ``base``.
 
-        For methods that merge. ``damp`` weakens what the parts add, where each learned many rows since the base. A
-        single part is given back as it is, its arrays shared.
+        For methods that merge. What the parts add is divided by how often their rows have counted (``as_part``), or by
+        another number. A single part whose rows counted once is given back as it is, its arrays shared.
         """
-        raise UsageError(f"models of {cls.method} cannot be merged; learn all rows in one pass")
+        raise UsageError(CANNOT_MERGE.format(cls.method))
+
+    def as_part(self, times: int) -> Self:
+        """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
+
+        For methods that merge. Every row counts so many times, as if so many parts had such a row, and merging makes up
+        for it.
+        """
+        raise UsageError(CANNOT_MERGE.format(self.method))
 
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
         """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.

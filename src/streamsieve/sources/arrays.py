@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, canonical, dense_block, is_sparse
 from ..errors import DataError
 from .base import ColumnSource, Missing, NoRowsError, Source, refuse_not_finite
-from .columns import blocks_of_columns
+from .columns import MatrixColumns, blocks_of_columns
 
 BLOCK_VALUES = 1 << 20
 
@@ -21,6 +21,7 @@ class ArraySource(Source, ColumnSource):
     """A matrix, dense or sparse, with its labels; it is kept as it came, CSC as well as CSR."""
 
     splittable = True
+    columns_splittable = True
 
     def __init__(
         self,
@@ -76,8 +77,16 @@ class ArraySource(Source, ColumnSource):
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """The columns in order, in blocks."""
-        matrix = canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
-        return blocks_of_columns(matrix, self.feature_names, self.name)
+        return blocks_of_columns(self._by_columns(), self.feature_names, self.name)
+
+    def _by_columns(self) -> Any:
+        """The matrix, CSC if it is sparse."""
+        return canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        columns = MatrixColumns(self.name, self._by_columns(), self.y, self.n_features or 0, names=self.feature_names)
+        columns.value_type = self.value_type
+        return columns.column_shards(n)
 
     def targets(self) -> NDArray[Any]:
         return super().targets() if self.y is None else self.y

@@ -6,19 +6,22 @@ cut short while it is read; one that is written anew beside it and moved over it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..blocks import RowBlock
 from ..errors import DataError
 from .base import ColumnSource, Report, Source, file_size
-from .column_lists import ColumnListSource, batches_of_columns, is_columns
+from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
-from .sparse_lists import SparseSource, is_sparse, write_sparse
-from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, damage_named, rows_at_once, write_table
+from .sparse_lists import VALUES, SparseSource, is_sparse, write_sparse
+from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, as_array, damage_named, rows_at_once, write_table
 from .writers import LABEL, write_batches
 
 if TYPE_CHECKING:
@@ -146,14 +149,29 @@ class ColumnArrowSource(ColumnListSource):
             super().__init__(Path(path), file.schema)
         self.n_bytes = file_size(self.path)
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _schema(self) -> pa.Schema:
+        with arrow_file(self.path) as file:
+            return file.schema
+
+    def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         if file_size(self.path) != self.n_bytes:
             raise DataError(f"{self.path}: has changed since it was opened; open it again")
         with arrow_file(self.path) as file:
-            for number in range(file.num_record_batches):
+            for number in range(file.num_record_batches) if sections is None else sections:
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
+
+    def _survey(self) -> Iterator[Section]:
+        column = 0
+        for number, batch in enumerate(self._batches()):
+            if batch.num_rows:
+                ids, ends = as_array(batch.column(FEATURE)), self._offsets(batch.column(VALUES), column)
+                yield Section(number, int(ids[0]), int(ids[-1]), batch.num_rows, int(ends[-1]))
+            column += batch.num_rows
+
+    def _ids_of(self, section: int) -> NDArray[np.int64]:
+        return np.concatenate([as_array(batch.column(FEATURE)) for batch in self._batches([section])])
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,8 +84,7 @@ class Source(DataSource):
 
         Every shard is a source of its own, and has a row at least.
         """
-        if n < 1:
-            raise UsageError(f"{self.name}: cannot be split into {n} parts; ask for 1 or more")
+        refuse_less_than_one(n, self.name)
         return [self] if n == 1 else self._shards(n)
 
     def _shards(self, n: int) -> list[Source]:
@@ -96,10 +95,14 @@ class Source(DataSource):
 
 
 class ColumnSource(DataSource):
-    """Columns from somewhere."""
+    """Columns from somewhere. Those that are ``columns_splittable`` come in shards.
+
+    A shard has some of the columns, under their own ids; its ``n_features`` is the width of all.
+    """
 
     value_type: type[np.floating[Any]] = np.float64  # what holds every value exactly
     has_groups: bool = False  # whether blocks name the groups of their columns
+    columns_splittable: bool = False
 
     @abstractmethod
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -108,6 +111,21 @@ class ColumnSource(DataSource):
     def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
         """The columns of a table, a few at a time, as matrices with every value written out; None of others."""
         return None
+
+    def column_shards(self, n: int) -> list[ColumnSource]:
+        """The columns in ``n`` parts of about the same size, or fewer: one after the other they are all in order.
+
+        Every shard is a source of its own, has a column at least, and the target of all rows.
+        """
+        refuse_less_than_one(n, self.name)
+        return [self] if n == 1 else self._column_shards(n)
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        """Two parts or more; the default says that there are none."""
+        raise UsageError(
+            f"{self.name}: these columns cannot be split into parts; write them to a file first: streamsieve convert "
+            "--columns"
+        )
 
 
 class BlockSource(Source):
@@ -145,6 +163,7 @@ class ColumnBlockSource(ColumnSource):
         super().__init__(name)
         self.blocks = blocks
         self.rewindable = not isinstance(blocks, Iterator)
+        self.columns_splittable = isinstance(blocks, Sequence)
         self.y = np.asarray(y)
         self.n_rows = len(self.y)
         self.n_features = n_features
@@ -155,12 +174,36 @@ class ColumnBlockSource(ColumnSource):
     def targets(self) -> NDArray[Any]:
         return self.y
 
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        if not isinstance(self.blocks, Sequence):
+            return super()._column_shards(n)
+        work = np.concatenate([[0], *(np.diff(block.indptr) + 1 for block in self.blocks)]).cumsum()
+        cuts = np.unique(np.searchsorted(work, work[-1] * np.arange(n) // n)).tolist()
+        parts = [self._between(start, stop) for start, stop in zip(cuts, [*cuts[1:], work.size - 1], strict=True)]
+        return [ColumnBlockSource(part, self.y, self.name, self.n_features) for part in parts if part] or [self]
+
+    def _between(self, start: int, stop: int) -> list[ColumnBlock]:
+        """The columns from ``start`` to before ``stop``, counted over all blocks."""
+        parts, at = [], 0
+        for block in self.blocks:
+            first, last = max(start - at, 0), min(stop - at, block.n_columns)
+            if first < last:
+                parts.append(block.columns(first, last))
+            at += block.n_columns
+        return parts
+
 
 def by_rows(source: DataSource) -> Source:
     """The rows of a source, if it has them."""
     if isinstance(source, Source):
         return source
     raise UsageError(f"{source.name}: these are columns, and rows are needed; give the rows they were made from")
+
+
+def refuse_less_than_one(n: int, name: str) -> None:
+    """Refuse a number of parts that there cannot be."""
+    if n < 1:
+        raise UsageError(f"{name}: cannot be split into {n} parts; ask for 1 or more")
 
 
 def file_size(path: Path) -> int:

@@ -9,9 +9,11 @@ target of every row as a JSON list. NaN is a value that is missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from ..errors import DataError, UsageError
 from ..machine import available_memory
 from .arrays import ArraySource
 from .base import ColumnSource, Missing, Report, Source
-from .columns import with_empty_columns
+from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
 from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
 from .tables import BATCHES_AHEAD, as_array
@@ -41,8 +43,21 @@ def is_columns(schema: pa.Schema) -> bool:
     return FEATURE in schema.names and ROWS_KEY in (schema.metadata or {})
 
 
-class ColumnListSource(ListSource, ColumnSource):
-    """Columns of a file; rows are made by transposing them in memory."""
+class Section(NamedTuple):
+    """A part of a file that is read by itself, a record batch or a row group, with a record at least."""
+
+    number: int
+    first: int  # the ids of its first and last record
+    last: int
+    records: int
+    entries: int  # of all lists of values
+
+
+class ColumnListSource(ListSource, RangedColumns):
+    """Columns of a file; rows are made by transposing them in memory.
+
+    Of a range of ids, the sections of the file are read in which they are.
+    """
 
     unit = "column"
     splittable = False
@@ -55,7 +70,7 @@ class ColumnListSource(ListSource, ColumnSource):
         metadata = schema.metadata
         try:
             self.n_rows, self.n_features = int(metadata[ROWS_KEY]), int(metadata[WIDTH_KEY])
-            self.y = np.array(json.loads(metadata[TARGET_KEY]))
+            self.y = target_of(schema)
         except (KeyError, ValueError, TypeError) as error:
             raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
         if self.y.shape != (self.n_rows,):
@@ -63,9 +78,37 @@ class ColumnListSource(ListSource, ColumnSource):
                 f"{path}: its metadata has {self.y.size:,} labels for {self.n_rows:,} rows; write the file again"
             )
 
+    @cached_property
+    def y(self) -> NDArray[Any]:
+        """The target, which is read again where this source was sent: it is in the file."""
+        return target_of(self._schema())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "y"}
+
+    @abstractmethod
+    def _schema(self) -> pa.Schema: ...
+
+    @abstractmethod
+    def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """The records of some sections, or of all, in order."""
+
+    @abstractmethod
+    def _survey(self) -> Iterator[Section]:
+        """The sections that have records, in order."""
+
+    @abstractmethod
+    def _ids_of(self, section: int) -> NDArray[np.int64]:
+        """The ids of the records of a section."""
+
     @property
     def has_names(self) -> bool:
         return NAME in self.used
+
+    @property
+    def _filled(self) -> bool:
+        """Whether features without a record are offered, as columns without values."""
+        return not (self.has_names or self.has_groups) and (self.n_features or 0) <= WIDEST_FILLED
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -76,26 +119,65 @@ class ColumnListSource(ListSource, ColumnSource):
             "made from"
         )
 
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        """All columns in order, those without values too."""
-        blocks = read_ahead(self._column_blocks(), BATCHES_AHEAD)
-        if self.has_names or self.has_groups:
-            return blocks
-        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0)
+    @cached_property
+    def _sections(self) -> list[Section]:
+        """All sections; shards bring them along, as they are few."""
+        sections, column, last = list(self._survey()), 0, -1
+        for section in sections:
+            if not last < section.first <= section.last < (self.n_features or 0):
+                raise self._not_ascending(column)
+            column, last = column + section.records, section.last
+        return sections
 
-    def _column_blocks(self) -> Iterator[ColumnBlock]:
-        column, last = 0, -1
-        for batch in self._batches():
+    def cuts(self, first: int, stop: int, n: int) -> list[int]:
+        sections, width = self._sections, self.n_features or 0
+        known = np.array([0, *(end for section in sections for end in (section.first, section.last + 1)), width])
+        work = [section.entries + (0 if self._filled else section.records) for section in sections]
+        before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (known if self._filled else 0)
+        ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
+        cuts = fair_cuts(ids, np.interp(ids, known, before), n)
+        return cuts if self._filled else [first, *self._with_records(cuts[1:], first, stop)]
+
+    def _with_records(self, cuts: list[int], first: int, stop: int) -> list[int]:
+        """Cuts moved on to ids that have a record, so that there is one before, between and after them."""
+        found = set()
+        for cut in cuts:
+            section = next((section for section in self._sections if section.last >= cut), None)
+            ids = np.empty(0, np.int64) if section is None else self._ids_of(section.number)
+            found |= set(ids[(cut <= ids) & (ids < stop)][:1].tolist())
+        return sorted(found - {first, self._sections[0].first})
+
+    def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        """The columns in order, those without values too."""
+        blocks = read_ahead(self._column_blocks(first, stop), BATCHES_AHEAD)
+        if not self._filled:
+            return blocks
+        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, first, stop)
+
+    def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        column, last, highest, numbers = 0, -1, (self.n_features or 0) - 1, None
+        if (first, stop) != (0, self.n_features):
+            inside = [section for section in self._sections if section.last >= first and section.first < stop]
+            if not inside:
+                return
+            column = sum(section.records for section in self._sections if section.last < first)
+            last, highest, numbers = inside[0].first - 1, inside[-1].last, [section.number for section in inside]
+        for batch in self._batches(numbers):
             if not batch.num_rows:
                 continue
             block = self._column_block(batch, column)
-            if block.ids[0] <= last or (np.diff(block.ids) <= 0).any() or block.ids[-1] >= (self.n_features or 0):
-                raise DataError(
-                    f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below "
-                    f"{self.n_features:,}; write the file again"
-                )
+            if block.ids[0] <= last or (np.diff(block.ids) <= 0).any() or block.ids[-1] > highest:
+                raise self._not_ascending(column)
             column, last = column + batch.num_rows, int(block.ids[-1])
-            yield block
+            begin, end = np.searchsorted(block.ids, [first, stop]).tolist()
+            if begin < end:
+                yield block.columns(begin, end)
+
+    def _not_ascending(self, column: int) -> DataError:
+        return DataError(
+            f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below {self.n_features:,}; "
+            "write the file again"
+        )
 
     def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
         import pyarrow.types as kind
@@ -127,7 +209,7 @@ class ColumnListSource(ListSource, ColumnSource):
         limit = FRACTION_OF_MEMORY * available_memory()
         parts: list[ColumnBlock] = []
         held = 0
-        for block in self._column_blocks():
+        for block in self._column_blocks(0, self.n_features or 0):
             held += 2 * block.values.nbytes
             if held > limit:
                 raise DataError(
@@ -141,6 +223,11 @@ class ColumnListSource(ListSource, ColumnSource):
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
         return ArraySource(matrix, self.y, names, self.name).row_blocks(missing)
+
+
+def target_of(schema: pa.Schema) -> NDArray[Any]:
+    """The target of every row, as the metadata has it."""
+    return np.array(json.loads(schema.metadata[TARGET_KEY]))
 
 
 def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of, is_sparse, next_cut
+from ..errors import DataError
 from .base import ColumnSource, DataSource, Report, by_rows
 
 BLOCK_VALUES = 1 << 20
@@ -22,16 +24,163 @@ def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource
     return source if isinstance(source, ColumnSource) else transposed_in_memory(by_rows(source), report)
 
 
-def blocks_of_columns(matrix: Any, names: NDArray[Any] | None, origin: str) -> Iterator[ColumnBlock]:
-    """The columns of a matrix in memory, dense or CSC."""
+class RangedColumns(ColumnSource):
+    """Columns that can be read from the middle: an author writes ``columns_between`` and, for a better cut, ``_cuts``.
+
+    A shard has the source, which must be cheap to pickle, and the ids that are its own.
+    """
+
+    columns_splittable = True
+
+    @abstractmethod
+    def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        """The columns of ids from ``first`` to before ``stop``."""
+
+    def cuts(self, first: int, stop: int, n: int) -> list[int]:
+        """The ids that ``n`` parts of a range begin with, or fewer: ascending, from ``first`` on."""
+        return sorted({first + (stop - first) * part // n for part in range(n)})
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        """The columns in order, in blocks."""
+        return self.columns_between(0, self.n_features or 0)
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        return self._ranges(0, self.n_features or 0, n)
+
+    def _ranges(self, first: int, stop: int, n: int) -> list[ColumnSource]:
+        starts = self.cuts(first, stop, n)
+        return [ColumnRange(self, *ids) for ids in zip(starts, [*starts[1:], stop], strict=True)]
+
+
+class ColumnRange(ColumnSource):
+    """The columns of a source with ids from ``first`` to before ``stop``."""
+
+    columns_splittable = True
+
+    def __init__(self, source: RangedColumns, first: int, stop: int) -> None:
+        super().__init__(source.name)
+        self.source, self.first, self.stop = source, first, stop
+        self.n_rows, self.n_features, self.has_labels = source.n_rows, source.n_features, source.has_labels
+        self.takes_target, self.target = source.takes_target, source.target
+        self.value_type, self.has_groups = source.value_type, source.has_groups
+
+    @property
+    def has_names(self) -> bool:
+        return self.source.has_names
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        return self.source.columns_between(self.first, self.stop)
+
+    def targets(self) -> NDArray[Any]:
+        return self.source.targets()
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        return self.source._ranges(self.first, self.stop, n)
+
+
+class MatrixColumns(ColumnSource):
+    """Columns of a matrix in memory, dense or CSC: of all features, or of those in ``ids``; ``names`` are theirs.
+
+    A shard has a matrix of its own columns, and the features from ``first`` to before ``stop``: those without a column
+    have no values.
+    """
+
+    columns_splittable = True
+
+    def __init__(
+        self,
+        name: str,
+        matrix: Any,
+        y: NDArray[Any] | None,
+        n_features: int,
+        ids: NDArray[np.int64] | None = None,
+        names: NDArray[Any] | None = None,
+    ) -> None:
+        super().__init__(name)
+        self.matrix, self.ids, self.y = matrix, ids, y
+        self.n_rows, self.n_features = int(matrix.shape[0]), n_features
+        self.has_labels = y is not None
+        self.feature_names = self.names = names
+        self.first, self.stop = 0, n_features
+
+    @property
+    def has_names(self) -> bool:
+        return self.names is not None
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        blocks = blocks_of_columns(self.matrix, self.names, self.name, self.ids)
+        if self.ids is None:
+            return blocks
+        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, self.first, self.stop)
+
+    def targets(self) -> NDArray[Any]:
+        if self.y is None:
+            raise DataError(f"{self.name}: the rows have no labels")
+        return self.y
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        n_columns = self.matrix.shape[1]
+        ids = np.arange(n_columns) if self.ids is None else self.ids
+        before = self.matrix.indptr if is_sparse(self.matrix) else np.arange(n_columns + 1) * self.n_rows
+        filled = (self.n_features or 0) <= WIDEST_FILLED
+        columns = np.concatenate([[self.first], ids, [self.stop]])
+        work = np.append(0, before) + (columns if filled else np.arange(n_columns + 2))
+        cuts = fair_cuts(columns, work, n)
+        if not filled:
+            at = np.unique(np.searchsorted(ids, cuts))
+            cuts = [self.first, *ids[at[(at > 0) & (at < n_columns)]].tolist()]
+        return [self._between(ids, *bounds) for bounds in zip(cuts, [*cuts[1:], self.stop], strict=True)]
+
+    def _between(self, ids: NDArray[np.int64], first: int, stop: int) -> ColumnSource:
+        begin, end = np.searchsorted(ids, [first, stop]).tolist()
+        names = None if self.names is None else self.names[begin:end]
+        matrix = some_columns(self.matrix, begin, end)
+        part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
+        part.value_type, part.feature_names = self.value_type, None
+        part.first, part.stop = first, stop
+        return part
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle keeps; columns of a dense matrix side by side, so that they can be sent without a copy."""
+        dense = not is_sparse(self.matrix)
+        return {**self.__dict__, "matrix": np.asfortranarray(self.matrix)} if dense else self.__dict__
+
+
+def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
+    """The ids that ``n`` parts of about the same work begin with, or fewer.
+
+    ``work`` is how much of it is before each of some ``ids``, the first of which begins and the last of which ends all.
+    """
+    wanted = work[0] + (work[-1] - work[0]) * np.arange(n) / n
+    found = np.interp(wanted, work, ids).astype(np.int64)
+    return [int(ids[0]), *np.unique(found[(ids[0] < found) & (found < ids[-1])]).tolist()]
+
+
+def some_columns(matrix: Any, start: int, stop: int) -> Any:
+    """Some columns of a dense or a CSC matrix, without copying their values."""
+    if not is_sparse(matrix):
+        return matrix[:, start:stop]
+    from scipy.sparse import csc_array
+
+    begin, end = matrix.indptr[start], matrix.indptr[stop]
+    part = csc_array((matrix.shape[0], stop - start), dtype=matrix.dtype)
+    part.indptr = matrix.indptr[start : stop + 1] - begin
+    part.indices, part.data = matrix.indices[begin:end], matrix.data[begin:end]  # the constructor copies short views
+    return part
+
+
+def blocks_of_columns(
+    matrix: Any, names: NDArray[Any] | None, origin: str, ids: NDArray[np.int64] | None = None
+) -> Iterator[ColumnBlock]:
+    """The columns of a matrix in memory, dense or CSC; without ``ids`` they are numbered from 0."""
     n_rows, n_columns = matrix.shape
     if is_sparse(matrix):
-        yield from cut_columns(matrix.indptr, matrix.indices, matrix.data, None, n_rows, names, origin)
+        yield from cut_columns(matrix.indptr, matrix.indices, matrix.data, ids, n_rows, names, origin)
         return
     at_once = max(1, BLOCK_VALUES // max(1, n_rows))
     for start in range(0, n_columns, at_once):
-        part = None if names is None else names[start : start + at_once]
-        yield columns_of(matrix[:, start : start + at_once], start, names=part, origin=origin)
+        own, part = (None if all_of is None else all_of[start : start + at_once] for all_of in (ids, names))
+        yield columns_of(matrix[:, start : start + at_once], start, own, part, origin=origin)
 
 
 def cut_columns(
@@ -60,12 +209,16 @@ def cut_columns(
         start = stop
 
 
-def with_empty_columns(blocks: Iterable[ColumnBlock], n_features: int, n_rows: int) -> Iterator[ColumnBlock]:
-    """The same columns, of ascending ids, and those that have no value between and after them, up to a width."""
+def with_empty_columns(
+    blocks: Iterable[ColumnBlock], n_features: int, n_rows: int, first: int = 0, stop: int | None = None
+) -> Iterator[ColumnBlock]:
+    """The same columns, of ascending ids, and those that have no value before, between and after them.
+
+    They go from ``first`` to before ``stop``, up to the width ``n_features`` of the data if that is not given.
+    """
     if n_features > WIDEST_FILLED:
         yield from blocks
         return
-    first = 0
     origin = ""
     for block in blocks:
         last, origin = int(block.ids[-1]), block.origin
@@ -78,7 +231,7 @@ def with_empty_columns(blocks: Iterable[ColumnBlock], n_features: int, n_rows: i
     nothing = ColumnBlock(
         np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.float64), none, n_rows, origin=origin
     )
-    yield from _filled(nothing, first, n_features)
+    yield from _filled(nothing, first, n_features if stop is None else stop)
 
 
 def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from .base import ColumnSource, Report, Source, file_size
-from .column_lists import FEATURE, ColumnListSource, batches_of_columns, is_columns
+from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
 from .sparse_lists import INDICES, VALUES, SparseSource, is_sparse, write_sparse
-from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, damage_named, rows_at_once, write_table
+from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, as_array, damage_named, rows_at_once, write_table
 from .writers import BLOCK_NONZEROS, write_batches
 
 if TYPE_CHECKING:
@@ -119,19 +120,49 @@ class SparseParquetSource(RowGroups, SparseSource):
 
 
 class ColumnParquetSource(ColumnListSource):
-    """Columns in a Parquet file."""
+    """Columns in a Parquet file; a shard begins with a row group, if there are enough of them."""
 
     def __init__(self, path: str | Path) -> None:
         with parquet_file(Path(path)) as file:
             super().__init__(Path(path), file.schema_arrow)
         self.n_bytes = file_size(self.path)
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _schema(self) -> pa.Schema:
         with parquet_file(self.path) as file:
-            for number in range(file.num_row_groups):  # each by itself: some columns are a thousand times longer
-                group = file.metadata.row_group(number)
+            return file.schema_arrow
+
+    def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        with parquet_file(self.path) as file:
+            for number in range(file.num_row_groups) if sections is None else sections:
+                group = file.metadata.row_group(number)  # each by itself: some columns are a thousand times longer
                 columns = max(1, int(BLOCK_NONZEROS * group.num_rows / max(1, entries_of(group))))
                 yield from file.iter_batches(columns, row_groups=[number], columns=self.used)
+
+    def _survey(self) -> Iterator[Section]:
+        with parquet_file(self.path) as file:
+            for number in range(file.num_row_groups):
+                group = file.metadata.row_group(number)
+                if group.num_rows:
+                    yield Section(number, *self._bounds(number, group), group.num_rows, entries_of(group))
+
+    def _bounds(self, number: int, group: pq.RowGroupMetaData) -> tuple[int, int]:
+        """The ids of the first and the last record of a row group."""
+        known = next(leaf.statistics for leaf in leaves_of(group) if leaf.path_in_schema == FEATURE)
+        if known is not None and known.has_min_max:
+            return known.min, known.max
+        ids = self._ids_of(number)
+        return int(ids[0]), int(ids[-1])
+
+    def _ids_of(self, section: int) -> NDArray[np.int64]:
+        with parquet_file(self.path) as file:
+            return as_array(file.read_row_group(section, columns=[FEATURE]).column(0).combine_chunks())
+
+    def cuts(self, first: int, stop: int, n: int) -> list[int]:
+        cuts = super().cuts(first, stop, n)
+        starts = np.array([section.first for section in self._sections[1:] if first < section.first < stop])
+        if starts.size < n - 1:  # some groups are read for two shards
+            return cuts
+        return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
 
 
 def entries_per_row(metadata: pq.FileMetaData) -> float:
@@ -142,8 +173,12 @@ def entries_per_row(metadata: pq.FileMetaData) -> float:
 
 def entries_of(group: pq.RowGroupMetaData) -> int:
     """The entries of all lists of values in a part of a file."""
-    columns = (group.column(number) for number in range(group.num_columns))
-    return sum(column.num_values for column in columns if column.path_in_schema.split(".")[0] == VALUES)
+    return sum(leaf.num_values for leaf in leaves_of(group) if leaf.path_in_schema.split(".")[0] == VALUES)
+
+
+def leaves_of(group: pq.RowGroupMetaData) -> Iterator[pq.ColumnChunkMetaData]:
+    """What is known of each column of a part of a file."""
+    return (group.column(number) for number in range(group.num_columns))
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:

@@ -18,8 +18,7 @@ from ..blocks import ColumnBlock, DenseRows
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_columns, generate_dense_rows, generate_scores
 from ..machine import cores
-from .base import ColumnSource
-from .columns import BLOCK_VALUES
+from .columns import BLOCK_VALUES, RangedColumns
 from .generated import LARGEST_SEED, DenseGeneratedSource
 from .prefetch import ordered_map
 
@@ -32,7 +31,7 @@ Task = Literal["regression", "classification"]
 NOISE: dict[Task, float] = {"regression": 3.0, "classification": 0.0}
 
 
-class SubstitutionSource(DenseGeneratedSource, ColumnSource):
+class SubstitutionSource(DenseGeneratedSource, RangedColumns):
     """Standard normal values; the target is a weighted sum of a few features plus noise, or the sign of that.
 
     Which features they are (``informative_ids``, ascending) and their standard normal ``hidden_weights`` belong to the
@@ -92,29 +91,29 @@ class SubstitutionSource(DenseGeneratedSource, ColumnSource):
         generate_scores(self.seed, start, self.informative_ids, self.hidden_weights, self.noise, scores)
         return scores if self.task == "regression" else np.where(scores > 0, 1.0, -1.0)
 
-    def column_blocks(self) -> Iterator[ColumnBlock]:
+    def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         n_rows, at_once = self.n_rows or 0, self._columns_at_once
         row_numbers = np.tile(np.arange(n_rows, dtype=np.int32), at_once)  # the blocks share them
         ends = np.arange(0, row_numbers.size + 1, n_rows, dtype=np.int64)
-        for ids, values in self._generated_columns():
+        for ids, values in self._generated_columns(first, stop):
             indptr, indices = ends[: ids.size + 1], row_numbers[: values.size]
             yield ColumnBlock.trusted(indptr, indices, values.ravel(), ids, n_rows, origin=self.name)
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]]:
-        return (values.T for _, values in self._generated_columns())
+        return (values.T for _, values in self._generated_columns(0, self.n_features or 0))
 
     @property
     def _columns_at_once(self) -> int:
         return max(1, BLOCK_VALUES // (self.n_rows or 1))
 
-    def _generated_columns(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Ids and values, a line per column."""
-        n_rows, n_features, at_once, threads = self.n_rows or 0, self.n_features or 0, self._columns_at_once, cores()
+    def _generated_columns(self, first: int, stop: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Ids and values of a range of columns, a line each."""
+        n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, cores()
 
         def generate(start: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            ids = np.arange(start, min(start + at_once, n_features))
+            ids = np.arange(start, min(start + at_once, stop))
             values = np.empty((ids.size, n_rows))
             generate_columns(self.seed, self._first_row, ids, values)
             return ids, values
 
-        return ordered_map(generate, range(0, n_features, at_once), threads, threads + 1)
+        return ordered_map(generate, range(first, stop, at_once), threads, threads + 1)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
 from ..errors import DataError
 from ..machine import cores
-from .base import ColumnSource, Missing, NoRowsError, Source, not_finite
+from .base import Missing, NoRowsError, Source, not_finite
+from .columns import RangedColumns
 from .formats import Layout
 from .prefetch import ordered_map, read_ahead
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
@@ -157,7 +158,7 @@ class TableSource(Source):
         return dense_block(rows.values, rows.y, self.name)
 
 
-class ColumnTableSource(BatchSource, TableSource, ColumnSource):
+class ColumnTableSource(BatchSource, TableSource, RangedColumns):
     """A table in a file that can be read column by column."""
 
     @abstractmethod
@@ -176,24 +177,22 @@ class ColumnTableSource(BatchSource, TableSource, ColumnSource):
         column = self._read([str(self.target)]).column(0).combine_chunks()
         return labels(column, str(self.target), self.name, self._first_row)
 
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        """The columns in order, a few at a time."""
-        return read_ahead(self._column_blocks(), BATCHES_AHEAD)
+    def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        return read_ahead(self._column_blocks(first, stop), BATCHES_AHEAD)
 
-    def _column_blocks(self) -> Iterator[ColumnBlock]:
-        start = 0
-        for matrix in self._dense_columns():
-            names = np.array(self.columns[start : start + matrix.shape[1]], dtype=object)
-            yield columns_of(matrix, start, names=names, origin=self.name)
-            start += matrix.shape[1]
+    def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        for matrix in self._dense_columns(first, stop):
+            names = np.array(self.columns[first : first + matrix.shape[1]], dtype=object)
+            yield columns_of(matrix, first, names=names, origin=self.name)
+            first += matrix.shape[1]
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]]:
-        return read_ahead(self._dense_columns(), BATCHES_AHEAD)
+        return read_ahead(self._dense_columns(0, len(self.columns)), BATCHES_AHEAD)
 
-    def _dense_columns(self) -> Iterator[NDArray[np.float64]]:
+    def _dense_columns(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
         at_once = max(1, BATCH_VALUES // max(1, self.n_rows or 1))
-        for start in range(0, len(self.columns), at_once):
-            names = self.columns[start : start + at_once]
+        for start in range(first, stop, at_once):
+            names = self.columns[start : min(start + at_once, stop)]
             table = self._read(names)
             matrix = np.empty((table.num_rows, len(names)), order="F")
             for position, name in enumerate(names):

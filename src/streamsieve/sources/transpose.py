@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, DenseRows, RowBlock
+from ..blocks import DenseRows, RowBlock
 from ..errors import DataError
 from ..machine import available_memory
 from .base import ColumnSource, DataSource, Report, Source, by_rows
-from .columns import blocks_of_columns, by_columns, cut_columns, with_empty_columns
+from .columns import MatrixColumns, by_columns
 
 FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much again
 DENSE = 0.5  # of the values not 0: what has more is kept dense
@@ -22,7 +22,7 @@ WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, 
 ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 
 
-class TransposedSource(ColumnSource):
+class TransposedSource(MatrixColumns):
     """Columns of rows that are in memory: a dense matrix, or CSC of all ids or of those that occur."""
 
     value_type = np.float32
@@ -30,10 +30,7 @@ class TransposedSource(ColumnSource):
     def __init__(
         self, source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
     ) -> None:
-        super().__init__(source.name)
-        self.feature_names = source.feature_names
-        self.matrix, self.ids, self.y = matrix, ids, y
-        self.n_rows, self.n_features = y.size, n_features
+        super().__init__(source.name, matrix, y, n_features, ids, source.feature_names)
 
     @classmethod
     def of_rows(cls, source: Source, blocks: list[RowBlock]) -> TransposedSource:
@@ -50,16 +47,6 @@ class TransposedSource(ColumnSource):
             ids, width = present.astype(np.int64), present.size
         matrix = csr_array((rows.values, indices, rows.indptr), shape=(rows.n_rows, width)).tocsc()
         return cls(source, matrix, y, n_features, ids)
-
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        if self.ids is None:
-            return blocks_of_columns(self.matrix, self.feature_names, self.name)
-        n_rows, csc = self.y.size, self.matrix
-        present = cut_columns(csc.indptr, csc.indices, csc.data, self.ids, n_rows, None, self.name)
-        return with_empty_columns(present, self.n_features or 0, n_rows)
-
-    def targets(self) -> NDArray[Any]:
-        return self.y
 
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:

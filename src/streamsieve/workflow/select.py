@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..distributed.driving import chosen_engine, refuse_on_engine, train_on
 from ..errors import DataError, UsageError
 from ..machine import peak_memory
 from ..registry import learner_class, load_learner
@@ -39,6 +40,9 @@ def select(
     seed: int | None = None,
     output: str | Path | None = None,
     checkpoint_every: int | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    address: str | None = None,
     watch: Watch | None = None,
     **params: Any,
 ) -> RunRecord:
@@ -65,6 +69,12 @@ def select(
     checkpoint_every : int, optional
         Keep what was learned in ``output`` every so many rows, or features for methods that take columns, for
         ``resume``.
+    engine : {"local", "ray"}, optional
+        What runs the workers, where a method is to be trained in parts: threads and processes of this machine, or Ray.
+    workers : int, optional
+        How many there are; as many as this machine has cores, if nothing is said.
+    address : str, optional
+        Of a Ray cluster. Without it one that runs on this machine is used, else one is started for the run.
     watch : callable, optional
         Called with how far the run is, after every block.
     **params
@@ -72,6 +82,9 @@ def select(
     """
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
+    if engine is None and workers is not None and "workers" in learner_class(method).parameter_names():
+        params["workers"], workers = workers, None  # of a simulation
+    choice = chosen_engine(engine, to_builtin(workers), address)
     request = RunRequest(
         method=method,
         params={name: to_builtin(value) for name, value in params.items()},
@@ -83,6 +96,7 @@ def select(
         groups=None if groups is None else str(Path(groups).absolute()),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
+        **({} if choice is None else choice._asdict()),
     )
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
@@ -95,10 +109,10 @@ def select(
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
     if folder is None:
-        return announced(run(request, learner, source, test_source, None, [], watch))
+        return announced(run(request, learner, source, test_source, None, {}, watch))
     folder.begin(request)
     try:
-        return announced(run(request, learner, source, test_source, folder, [], watch))
+        return announced(run(request, learner, source, test_source, folder, {}, watch))
     finally:
         folder.release()
 
@@ -119,21 +133,21 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     refuse_changed(request)
     folder.lock()
     try:
-        learner, trace = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), [])
+        learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
         source = open_source(request.data, request.target, request.zero_based)
         test = open_test(request.test, request, source)
-        return announced(run(request, learner, source, test, folder, trace, watch))
+        return announced(run(request, learner, source, test, folder, note, watch))
     finally:
         folder.release()
 
 
-def last_checkpoint(path: Path) -> tuple[AnyLearner, Trace]:
-    """What had been learned, and the trace up to there."""
+def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
+    """What had been learned, and what was noted of the run up to there."""
     try:
         learner, model = load_learner(path)
     except DataError as error:
         raise DataError(f"{error}; remove it to go on from the start") from error
-    return learner, (model.note or {}).get("trace", [])
+    return learner, model.note or {}
 
 
 def run(
@@ -142,18 +156,27 @@ def run(
     source: DataSource,
     test: Source | None,
     folder: RunDirectory | None,
-    trace: Trace,
+    note: dict[str, Any],
     watch: Watch | None,
 ) -> RunRecord:
-    """Train a learner and keep what came out; a failed run leaves nothing but its last checkpoint."""
+    """Train a learner and keep what came out; a failed run leaves nothing but its last checkpoint.
+
+    ``note`` is that of the checkpoint it goes on from.
+    """
     every = request.checkpoint_every
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
     try:
         groups = None if request.groups is None else read_groups(Path(request.groups))
-        training = train(
-            learner, source, classes=request.classes, groups=groups, watch=watch, checkpoint=checkpoint, trace=trace
-        )
+        known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
+        known |= {"checkpoint": checkpoint, "trace": note.get("trace", [])}
+        choice = chosen_engine(request.engine, request.workers, request.address)
+        if choice is None:
+            training = train(learner, source, **known)
+        else:
+            training = train_on(choice, learner, source, note=note, **known)
         record = record_of(request, learner, training.seconds, training.trace)
+        if training.details:
+            record.details["engine"] = training.details
         record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
             add_quality(record, learner, test)
@@ -257,6 +280,9 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError(f"{method} learns numbers, not classes; omit --classes")
     if request.classes is not None and learner.reads != "rows":
         raise UsageError(f"{method} takes the classes from the target; omit --classes")
+    choice = chosen_engine(request.engine, request.workers, request.address)
+    if choice is not None:
+        refuse_on_engine(learner, choice, request.checkpoint_every is not None)
     if request.groups is not None and not learner.knows_groups:
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
 

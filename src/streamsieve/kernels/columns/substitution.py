@@ -46,6 +46,8 @@ def substitute_columns(
     weights: F64,
     level: F64,
     y: F64,
+    others: F64,
+    alike: float,
     rule: Steps,
     indptr: I64,
     indices: I32,
@@ -55,6 +57,9 @@ def substitute_columns(
 ) -> int:
     """Offer columns from ``start`` on, one by one (algorithm 1); how many were dealt with.
 
+    Given    others, alike: u = others + alike (level + Z w). There are no others in algorithm 1: 0, and alike is 1. In
+             algorithm 3 others are as they were last read; alike is how many workers are taken to do meanwhile what
+             this one does.
     Back     slots, weights, level, changed in place. It stops early where no slot is free for a newcomer, or there is
              no room for its values; -1 where the weights have diverged.
     """
@@ -67,7 +72,7 @@ def substitute_columns(
         mean, scale = measure_column(n_rows, values, begin, end)
         if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
             continue
-        descend(slots, weights, level[0], rule.loss, y, scores, line, gradient)
+        descend(slots, weights, level[0], rule.loss, y, others, alike, scores, line, gradient)
         take_step(slots, weights, level, line, gradient, rule.step / rule.m, 1)
         take_in(slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, line)
         if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
@@ -76,8 +81,22 @@ def substitute_columns(
 
 
 @summing
-def descend(slots: Slots, weights: F64, level: float, loss: int, y: F64, scores: F64, line: F64, gradient: F64) -> None:
-    """``line`` = the slope of every row's loss, at the scores by these weights; ``gradient`` = Z'line / n."""
+def descend(
+    slots: Slots,
+    weights: F64,
+    level: float,
+    loss: int,
+    y: F64,
+    others: F64,
+    alike: float,
+    scores: F64,
+    line: F64,
+    gradient: F64,
+) -> None:
+    """``line`` = the slope of every row's loss, at u by these weights; ``gradient`` = Z'line / n.
+
+    ``scores`` become level + Z w.
+    """
     used, n_rows = slots.ends[USED], y.size
     in_full = True
     constant = level
@@ -90,7 +109,7 @@ def descend(slots: Slots, weights: F64, level: float, loss: int, y: F64, scores:
         scores[first:last] = constant
         add_columns(slots, weights, in_full, scores, first, last)
         for row in range(first, last):
-            line[row] = slope(loss, scores[row], y[row])
+            line[row] = slope(loss, others[row] + alike * scores[row], y[row])
         if in_full:
             multiply_columns(slots, line, first, last, gradient)
     if in_full:

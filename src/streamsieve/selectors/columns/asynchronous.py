@@ -84,6 +84,25 @@ class Worker:
             self.state = self.rule.with_space(self.state, block, at)
 
 
+class BlockWorker(Worker):
+    """A worker that reads u once for a block of columns, and takes it that the others do meanwhile what it does.
+
+    If each of several workers did all of what is good by itself, they would do it several times over: with four of
+    them, and columns that correlate a little, the weights diverge. So each does its fraction, by steps that are shorter
+    by the number of workers, and all together they do no more than one that has all columns (the safe way to add, of
+    Ma, Smith, Jaggi, Jordan, Richtarik, Takac 2015). One worker does what online substitution does, to the bit.
+    """
+
+    def take(self, block: ColumnBlock, u: F64, part: F64) -> F64:
+        """Take some columns, one by one, with u as it was last read and its own part then; its part now, to push."""
+        alike, steps = float(self.workers), self.rule.steps
+        shorter = steps._replace(m=steps.m * self.workers)
+        self.state, diverges = self.rule.take(self.state, block, u - alike * part, alike, shorter)
+        if diverges:
+            raise diverged(block.origin, steps, INSTEAD)
+        return self.part()
+
+
 def shares(wanted: int, workers: int) -> list[int]:
     """How many columns each worker keeps, all together as many as are wanted."""
     return [wanted // workers + (worker < wanted % workers) for worker in range(workers)]

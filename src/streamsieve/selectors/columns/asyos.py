@@ -18,6 +18,7 @@ from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...model import Field, Schema
 from ..base import is_integer, require
 from ..fitting import Fit
+from ..linear import standardized
 from ..state import changed
 from .asynchronous import Centre, Worker, shares
 from .linear import LinearColumnLearner
@@ -158,12 +159,13 @@ class Asynchronous:
 
 
 class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
-    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), simulated in one process.
+    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
 
     Several workers share the columns that come by, and those that are kept; each knows only what the others did some
-    time ago. They take turns, so that the answer is always the same: this shows what more workers cost in the quality
-    of the selection. The memory is that of the kept columns, and of a number per row for each worker and for each
-    change that is not read yet.
+    time ago. In one process they are simulated: they take turns, so that the answer is always the same, which shows
+    what more workers cost in the quality of the selection. On an engine (``--engine``) they work at the same time.
+    The memory is that of the kept columns, and of a number per row for each worker and for each change that is not read
+    yet.
 
     Parameters
     ----------
@@ -188,6 +190,7 @@ class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
     """
 
     method: ClassVar[str] = "asyos"
+    is_asynchronous: ClassVar[bool] = True
     check_variants = (
         {"loss": "squared", "workers": 7, "staleness": 3},
         {"n_features_to_select": 3, "workers": 2, "staleness": 0},
@@ -232,6 +235,11 @@ class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
         workers = int(self.workers)
         staleness = workers if self.staleness is None else int(self.staleness)
         return Asynchronous(loss, y, int(self.n_features_to_select), workers, staleness, self.step, self.m)
+
+    def gathered(self, workers: Sequence[SteppingState]) -> AsynchronousState:
+        """The state of a learner that has started, whose workers took their columns elsewhere."""
+        target = self.memory.target
+        return self._rule(self.loss_of(target), standardized(target)).gather(workers)
 
     def _remembered(self, state: AsynchronousState) -> NDArray[np.int64]:
         return state.ids

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -26,6 +26,7 @@ STATE, TARGET = "state.", "target."  # before the names of their arrays in a mod
 
 
 C = TypeVar("C", bound=State)
+Tally = dict[str, Any]  # numbers, and arrays of them
 
 
 @dataclass(slots=True, eq=False)
@@ -169,6 +170,25 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         here = {} if block.names is None else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
         known = {**memory.names, **here} if memory.names or here else {}
         memory.names = {feature: known[feature] for feature in kept.tolist() if feature in known}
+
+    # ---- learning what others have left
+
+    def remembered(self) -> NDArray[np.int64]:
+        """Ids of the features that are kept or may yet be, whose columns this learner holds."""
+        return self._remembered(self.memory.state)
+
+    def tally(self) -> Tally:
+        """What was counted of all features that came by, for whoever learns those alone that are left of them."""
+        memory = self.memory
+        return {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.n_features_in_}
+
+    def take_over(self, tallies: Sequence[Tally]) -> None:
+        """Count what others have counted, of whose features this learner has learned those that were left."""
+        memory = self.memory
+        memory.counts[:] = sum(tally["counts"] for tally in tallies)
+        memory.earlier = sum(tally["earlier"] for tally in tallies)
+        self.n_features_in_ = max(tally["width"] for tally in tallies)
+        memory.settled = None
 
     def finish(self, origin: str = "") -> Self:
         """The end of the features: choose now what there is to choose, not when somebody asks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from ...kernels.columns.saola import (
     CORRELATION,
     IRRELEVANT,
     KEPT,
+    REDUNDANT,
+    REPLACED,
     UNCERTAINTY,
     NewColumns,
     Rule,
@@ -27,7 +30,7 @@ from ...kernels.columns.saola import (
 from ...model import Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..base import Findings, is_number, require, require_budget, require_one_of
-from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
+from .base import ColumnLearner, Tally, check_codes, check_slots, in_parts, pieces, with_more_slots
 from .coding import are_discrete, coded, require_bins
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
 from .statistics import advice_on_level, effective_rows, least_correlation
@@ -82,6 +85,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
 
     method: ClassVar[str] = "saola"
     targets: ClassVar[frozenset[Kind]] = BOTH
+    selects_again: ClassVar[bool] = True
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
         {"measure": "fisher_z", "class_weight": "balanced"},
         {"measure": "su", "bound": "max"},
@@ -270,6 +274,16 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         """How many relevant features were measured by what."""
         measured = self.memory.state.measured
         return {"fisher_z": int(measured[CORRELATION]), "su": int(measured[UNCERTAINTY])}
+
+    def tally(self) -> Tally:
+        state = self.memory.state
+        return {**super().tally(), "fates": state.counts.copy(), "measured": state.measured.copy()}
+
+    def take_over(self, tallies: Sequence[Tally]) -> None:
+        super().take_over(tallies)
+        state, dropped = self.memory.state, [IRRELEVANT, REDUNDANT, REPLACED]
+        state.counts[dropped] += sum(tally["fates"][dropped] for tally in tallies)
+        state.measured[:] = sum(tally["measured"] for tally in tallies)
 
     def findings(self) -> Findings:
         return Findings(measures=self.measures_, details=self._details())

@@ -103,6 +103,24 @@ def joined(parts: Sequence[Slots]) -> Slots:
     return Slots(**per_slot, rows=rows, values=values, ends=np.array([sum(used), sum(tops)]))
 
 
+def picked(parts: Sequence[Slots], ids: NDArray[np.int64]) -> Slots:
+    """Some of the columns in several slots, in the order given, in arrays of their own without any room beyond."""
+    known = {
+        feature: (part, slot) for part in parts for slot, feature in enumerate(part.ids[: part.ends[USED]].tolist())
+    }
+    chosen = [known[feature] for feature in ids.tolist()]
+    spans = [(part, slice(part.starts[slot], part.starts[slot] + part.lengths[slot])) for part, slot in chosen]
+    rows = np.concatenate([np.zeros(0, np.int32), *(part.rows[span] for part, span in spans)])
+    values = np.concatenate([np.zeros(0), *(part.values[span] for part, span in spans)])
+    empty = no_slots()
+    per_slot = {
+        name: np.array([getattr(part, name)[slot] for part, slot in chosen], getattr(empty, name).dtype)
+        for name in PER_SLOT
+    }
+    per_slot["starts"] = np.cumsum(per_slot["lengths"]) - per_slot["lengths"]
+    return Slots(**per_slot, rows=rows, values=values, ends=np.array([ids.size, values.size]))
+
+
 def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
     """Refuse, with a ValueError, slots whose arrays do not fit one another."""
     used, top = (int(end) for end in slots.ends)

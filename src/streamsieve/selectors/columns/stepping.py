@@ -40,14 +40,22 @@ class Stepping:
         return SteppingState(no_slots(), np.zeros(0), np.zeros(1))
 
     def offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
+        state, diverges = self.take(state, block, np.zeros(self.y.size), 1.0, self.steps)
+        if diverges:
+            raise diverged(block.origin, self.steps)
+        return state
+
+    def take(
+        self, state: SteppingState, block: ColumnBlock, others: F64, alike: float, steps: Steps
+    ) -> tuple[SteppingState, bool]:
+        """The state after some more columns, and whether the weights diverge; arguments are those of the kernel."""
         columns = block.indptr, block.indices, block.values, block.ids
         at = 0
         while True:
-            at = substitute_columns(state.slots, state.weights, state.level, self.y, self.steps, *columns, at)
-            if at < 0:
-                raise diverged(block.origin, self.steps)
-            if at == block.n_columns:
-                return state
+            slots, weights, level = state
+            at = substitute_columns(slots, weights, level, self.y, others, alike, steps, *columns, at)
+            if at < 0 or at == block.n_columns:
+                return state, at < 0
             state = self.with_space(state, block, at)
 
     def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> SteppingState:

@@ -43,6 +43,7 @@ class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
     """
 
     method: ClassVar[str] = "online-substitution"
+    selects_again: ClassVar[bool] = True
     check_variants = ({"solver": "paper"}, {"loss": "squared"}, {"n_features_to_select": 3})
 
     def __init__(

@@ -98,7 +98,13 @@ class RowLearner(RowResults[S]):
     def _check_state(self, state: S, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another; ``ids`` as for ``_update``."""
 
+    def loss_on(self, block: RowBlock) -> float:
+        """The mean loss of rows as they are predicted now."""
+        raise NotImplementedError
+
     # ---- learning
+
+    learns_a_part = False  # others learn rows at the same time: then rows have no number, and their order says nothing
 
     def passes_over(self, source: DataSource) -> int:
         return self.n_epochs
@@ -192,12 +198,17 @@ class RowLearner(RowResults[S]):
         """How many rows something is chosen from."""
         return LAST_ROW if self._chooses_scales else 0
 
+    @property
+    def is_settled(self) -> bool:
+        return self.memory.warm_up is None
+
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""
         refuse_weights(block, self.n_rows_)
         block = block.without_weightless()
         memory = self.memory
-        answers, swap = memory.target.encode(block.y, block.origin, self.n_rows_)
+        rows_before = None if self.learns_a_part else self.n_rows_
+        answers, swap = memory.target.encode(block.y, block.origin, rows_before)
         if swap:
             self._negate(memory.state)
             memory.target.swap()
@@ -239,14 +250,14 @@ class RowLearner(RowResults[S]):
         """Forget what was learned, but not which classes there are; ``touched`` are the ids of all features met."""
         old = self.memory
         memory = self._memory = self._fresh(target, old.declared_width, old.budget)
-        memory.warned = old.warned
+        memory.warned, memory.times = old.warned, old.times
         if old.addresses.direct:
             memory.take_cleared(old, touched)
 
     def _learn(self, block: RowBlock, answers: NDArray[Any]) -> None:
         """Learn rows with these answers, in pieces: to rank kept features in between, and to stay in the cache."""
         memory = self.memory
-        weights = self._row_weights(answers, block.sample_weight)
+        weights = memory.times * self._row_weights(answers, block.sample_weight)
         own_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
         memory.target.count(answers)
         memory.counts[1] += block.n_nonzero

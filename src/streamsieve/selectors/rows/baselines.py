@@ -19,7 +19,7 @@ from ...model import Field, Schema
 from ..base import ClassWeight, Seed, is_number, require, require_one_of
 from .base import RowLearner
 from .classifier import RowClassifier
-from .estimates import Estimates
+from .estimates import Estimates, Positions
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
 from .memory import S
@@ -152,7 +152,7 @@ class FOBOSLearner(GradientLearner):
         self.n_epochs = n_epochs
 
 
-class Arow(AllFeatures[ArowState]):
+class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
     """What AROW for classes and for numbers share."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
@@ -175,6 +175,12 @@ class Arow(AllFeatures[ArowState]):
         excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
         return self._ids(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
 
+    def _stored(self, state: ArowState, positions: Positions) -> Estimates:
+        return Estimates(*np.split(state.cells[positions], 2, axis=1))
+
+    def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
+        return np.hstack(estimates)
+
     def _schema(self) -> Schema:
         return {
             "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0])),
@@ -183,7 +189,7 @@ class Arow(AllFeatures[ArowState]):
         }
 
 
-class AROWLearner(Arow, MergingLearner[ArowState]):
+class AROWLearner(Arow, RowClassifier[ArowState]):
     """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
@@ -218,12 +224,6 @@ class AROWLearner(Arow, MergingLearner[ArowState]):
     def _negate(self, state: ArowState) -> None:
         for part in (state.cells[:, 1:], state.bias[:, 0]):
             np.negative(part, out=part)
-
-    def _stored(self, state: ArowState, positions: NDArray[Any]) -> Estimates:
-        return Estimates(*np.split(state.cells[positions], 2, axis=1))
-
-    def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
-        return np.hstack(estimates)
 
 
 class AROWRegressorLearner(Arow, RowRegressor[ArowState]):

@@ -61,7 +61,8 @@ class RowClassifier(RowLearner[S]):
 
     def partial_fit_block(self, block: RowBlock) -> Self:
         super().partial_fit_block(block)
-        self._warn_of_order(at_end=False)
+        if not self.learns_a_part:
+            self._warn_of_order(at_end=False)
         return self
 
     def finish(self, origin: str = "") -> Self:
@@ -126,6 +127,18 @@ class RowClassifier(RowLearner[S]):
             return np.ones((scores.size, 1))
         rung = self._rung
         return probabilities(scores, self.known.calibration if rung is None else rung.calibration)
+
+    def loss_on(self, block: RowBlock) -> float:
+        """The mean squared hinge loss; of many classes, between the right one and the best of the others."""
+        scores, codes = self.scorer()(block), np.searchsorted(self.classes_, np.asarray(block.y))
+        if scores.ndim == 1:
+            margins = np.where(codes == 1, scores, -scores)
+        else:
+            right = np.arange(codes.size), codes
+            margins = scores[right]
+            scores[right] = -np.inf
+            margins = margins - scores.max(axis=1)
+        return float(np.mean(np.maximum(0.0, 1.0 - margins) ** 2))
 
     def classify(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The classes that scores stand for; of two, a score of exactly 0 is the first, of more the first best wins."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.rows.signal import SEEN, SIZE
 from ...kernels.types import F64, I64
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Estimates(NamedTuple):
     weight: F64  # mu
 
 
+Positions = NDArray[Any] | slice
 Known = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
 
 
@@ -29,14 +31,15 @@ class Rule(NamedTuple):
     """How estimates add up."""
 
     left: tuple[float, ...]  # per part: what its rows have left of the base's precision above the start
-    damping: float
+    damping: float  # of what the parts have added
 
     @classmethod
-    def of(cls, learners: Sequence[MergingLearner[Any]], damp: bool) -> Self:
+    def of(cls, learners: Sequence[MergingLearner[Any]], divisor: float | None) -> Self:
         base, *parts = learners
         half_life = math.inf if base.forget is None else base.forget
         left = tuple(2.0 ** (-(part.n_rows_ - base.n_rows_) / half_life) for part in parts)
-        return cls(left, 1.0 / math.sqrt(len(parts)) if damp else 1.0)
+        counted = parts[0].memory.times if divisor is None else divisor
+        return cls(left, 1.0 / counted)
 
     def merged(self, estimates: Sequence[Estimates]) -> Estimates:
         """The estimates of base and parts as one."""
@@ -62,3 +65,37 @@ def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     base, *parts = arrays
     total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
     return total
+
+
+def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
+    """Means and squared deviations over all rows, from those of the base and of the parts, which contain the base.
+
+    What a part has added to the base is found first: with n rows in the base and N in the part, of means m and M and
+    squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
+    """
+    base_rows, (base_mean, base_squares) = seen[0], sums[0]
+    groups = [(base_rows, base_mean, base_squares)]
+    for rows, (mean, squares) in zip(seen[1:], sums[1:], strict=True):
+        more = rows - base_rows
+        if more:
+            own_mean = mean + (mean - base_mean) * base_rows / more
+            between = (own_mean - base_mean) ** 2 * base_rows * more / rows
+            groups.append((more, own_mean, squares - base_squares - between))
+    sizes, means, within = (np.array(parts) for parts in zip(*groups, strict=True))
+    mean = sizes @ means / (sizes.sum() or 1.0)
+    return np.stack([mean, np.maximum(0.0, within.sum(axis=0) + sizes @ (means - mean) ** 2)])
+
+
+def merged_usual(usual: Sequence[F64]) -> F64:
+    """The usual size of errors and the rows it was found from, of base and parts as one.
+
+    The size is the geometric mean over the parts, by the rows that each has learned. A part has followed it, by
+    factors, from what it was in the base to what it is in the part's last rows: to add up what the parts have moved
+    would go as many times too far as there are parts. A size of 0 is not known yet.
+    """
+    base, *parts = usual
+    merged: F64 = added(usual)
+    found = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
+    own_rows = [part[SEEN] - base[SEEN] for part in found]
+    merged[SIZE] = np.exp(np.average(np.log([part[SIZE] for part in found]), weights=own_rows)) if found else base[SIZE]
+    return merged

@@ -125,13 +125,15 @@ class FixedMemoryLearner(RowLearner[S]):
         return excess * float(state.scale[0])
 
     @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
         if len(parts) > 1 and base.params.get("max_cells") is not None:
-            raise UsageError(
-                "models with max_cells cannot be merged: a feature that is kept in one has left its cell there; learn "
-                "all rows in one pass, or merge models without max_cells"
-            )
-        return super().merge(base, parts, damp)
+            raise UsageError(SHARED_CELLS)
+        return super().merge(base, parts, divisor)
+
+    def as_part(self, of: int) -> Self:
+        if self.shares_cells and of != 1:
+            raise UsageError(SHARED_CELLS)
+        return super().as_part(of)
 
     # ---- saving
 
@@ -155,6 +157,10 @@ class FixedMemoryLearner(RowLearner[S]):
         self.memory.names = names
 
 
+SHARED_CELLS = (
+    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there; learn all rows in "
+    "one pass, or merge models without max_cells"
+)
 NEEDS_CELLS = (
     "rows of names can be endless, and {} would remember every name; set max_cells, or make a matrix of them by "
     "scikit-learn's FeatureHasher or DictVectorizer"

@@ -33,6 +33,7 @@ from .targets import RowTarget
 from .warm_up import WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
+MOST_TIMES = 1 << 20  # that a row counts
 MOMENTS = "moments."  # before the names of their arrays in a model
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
 
@@ -77,6 +78,7 @@ class RowMemory(Generic[S]):
     kept_table: NDArray[np.int32] | None = None  # where features share cells: how kept ones are found by id
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    times: int = 1  # that every row counts
     warned: bool = False  # of rows sorted by class
 
     # ---- room for every feature met
@@ -205,6 +207,7 @@ class RowMemory(Generic[S]):
             "budget": self.budget,
             "used": self.addresses.used,
             "warned": self.warned,
+            "times": self.times,
             "random": self.random_states(),
             "warm_up": None if self.warm_up is None else self.warm_up.header(),
         }
@@ -240,7 +243,7 @@ class RowMemory(Generic[S]):
     def restore(self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         arrays = self.target.to_check(arrays)
-        header = {"warm_up": None, **header}  # earlier versions had none
+        header = {"warm_up": None, "times": 1, **header}  # earlier versions had none
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -284,6 +287,9 @@ class RowMemory(Generic[S]):
             self.rungs.restore(arrays, sizes, check)
         self.counts = arrays["counts"]
         self.warned = bool(header["warned"])
+        self.times = count_of(header, "times", MOST_TIMES)
+        if not self.times:
+            raise ValueError("its rows count 0 times")
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
         if ids.size:

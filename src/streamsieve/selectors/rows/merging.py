@@ -6,13 +6,18 @@ Problem  all parts went on from one ``base`` and learned rows of their own. With
              mu = (P0 mu0 + sum_k (P_k mu_k - P0 mu0)) / P
          then keep the best features, as many as the budget, by the learner's own key, ties to the lower id. A weight
          is a Gaussian, P and P mu are its natural parameters, and those of independent rows add up. A feature that a
-         model has never seen has P = 1 and mu = 0. Damped, both sums are divided by the root of the number of parts:
-         for a few merges of many rows each, between which the parts move far from one another.
+         model has never seen has P = 1 and mu = 0.
+Steps    P is diagonal: where features go together, a part alone soon corrects what is wrong with all of them, and the
+         sum of what K parts corrected goes up to K times too far. Merged again and again, that explodes. A part may
+         therefore count every row c times (``as_part``), from 1 to K, and both sums are divided by c: with K, weights
+         become means of what parts found that stepped as far as one learner of all rows would, which is always safe
+         (Ma, Smith, Jaggi, Jordan, Richtarik, Takac 2015). P is the same.
          Where precision decays, so does P0: in the difference of part k over the rows of k, before the sum over the
          rows of all parts. Otherwise a feature that no part has met would lose its precision once per part.
-Given    the models of base and parts, of one method, with the same parameters and the same given classes.
-Back     a model whose features are in a table (``addresses``): those touched, however wide the ids. Learning returns
-         to arrays as wide as the ids by itself, where they fit.
+Given    the models of base and parts, of one method, with the same parameters; and the same given classes, or what else
+         their targets must have in common (``RowTarget.refuse_strangers``).
+Back     a model whose features are in a table (``addresses``): those touched, however wide the ids; but in arrays as
+         wide as the ids where all models have such, and many of them are touched.
 Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
          memory for the touched features, in models and result.
 
@@ -25,7 +30,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,27 +38,25 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...kernels.rows.members import MISTAKES
 from ...kernels.rows.scaling import SQUARES
-from ...kernels.rows.separation import Separation
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...selection import Selection
-from ...targets import NONE_YET, Labels, classes_from_text
-from ..base import to_builtin
+from ..base import is_integer, require, to_builtin
 from ..state import changed
-from .addresses import find, table_addresses
-from .auto_scaling import LAST_ROW, AutoScaling
-from .calibration import merged_calibration
-from .classifier import RowClassifier
-from .estimates import Estimates, Known, Rule, added
+from .addresses import direct_addresses, find, table_addresses
+from .auto_scaling import AutoScaling
+from .base import RowLearner
+from .estimates import Estimates, Known, Positions, Rule, added, joined
 from .inputs import Moments
-from .memory import RowMemory, S
+from .memory import MOST_TIMES, RowMemory, S
 from .merging_rungs import merged_curves
-from .targets import Classes
+from .targets import RowTarget
 
-CHUNK = 1 << 18  # features merged, or looked at, in one go
+CHUNK = 1 << 16  # features merged, or looked at, in one go
+MOST_EMPTY = 8  # entries of arrays as wide as the ids for one that is used, to merge all of them
 
 
-class MergingLearner(RowClassifier[S]):
+class MergingLearner(RowLearner[S]):
     """A learner of rows that has a precision for every weight.
 
     An author writes ``_stored`` and ``_cells``; where the budget limits what is predicted with also ``_keys`` and
@@ -64,7 +67,7 @@ class MergingLearner(RowClassifier[S]):
 
     # ---- what an author writes
 
-    def _stored(self, state: S, positions: NDArray[Any]) -> Estimates:
+    def _stored(self, state: S, positions: Positions) -> Estimates:
         """What the state has of the features at some positions; precisions over the scale."""
         raise NotImplementedError
 
@@ -89,9 +92,17 @@ class MergingLearner(RowClassifier[S]):
 
     # ---- merging
 
-    def _estimates(self, state: S, known: Bool, positions: NDArray[Any]) -> Estimates:
+    def as_part(self, times: int) -> Self:
+        fits = is_integer(times) and 1 <= times <= MOST_TIMES
+        require(fits, "times", times, f"an integer from 1 to {MOST_TIMES:,}")
+        self.memory.times, self.learns_a_part = int(times), True
+        return self
+
+    def _estimates(self, state: S, known: Bool, positions: Positions) -> Estimates:
         """What a state has of some features, of which those that are known are at ``positions``."""
         stored = self._stored(state, positions)
+        if len(stored.excess) == known.size:
+            return Estimates(stored.excess * self._scale(state), stored.weight)
         estimates = Estimates(*(np.zeros((known.size, state.bias.shape[0])) for _ in Estimates._fields))
         estimates.excess[known] = stored.excess * self._scale(state)
         estimates.weight[known] = stored.weight
@@ -127,15 +138,16 @@ class MergingLearner(RowClassifier[S]):
         return estimates_of(self, selection.indices).excess
 
     @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], damp: bool = False) -> Model:
+    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
         learners = continued(cls, base, parts)
-        if len(parts) == 1:  # it keeps what it keeps: a learner compares the features of a row, not all of them
-            return learners[1].model()
+        if len(parts) == learners[1].memory.times == 1 and divisor is None:
+            return learners[1].model()  # it keeps what it keeps: a learner compares the features of a row, not all
         first = learners[0]
         memories = [learner.memory for learner in learners]
-        rule = Rule.of(learners, damp)
-        ids = reduce(union, map(touched_ids, learners))
-        memory = first._fresh(merged_target(learners), first.memory.declared_width, first.memory.budget)
+        refuse_other_choices(memories, first._warm_rows)
+        rule = Rule.of(learners, divisor)
+        ids, direct = ids_of_all(learners)
+        memory = first._fresh(merged_target(memories), first.memory.declared_width, first.memory.budget)
 
         def known(some: I64) -> list[Estimates]:
             return [estimates_of(learner, some) for learner in learners]
@@ -143,7 +155,7 @@ class MergingLearner(RowClassifier[S]):
         memory.state = first._merged(memory.state, [one.state for one in memories], known, ids, rule)
         memory.moments = merged_moments(memories, ids, rule)
         memory.scaling, memory.warm_up = merged_scaling(memories), None
-        memory.addresses = table_addresses(ids)
+        memory.addresses = direct_addresses(ids.size) if direct else table_addresses(ids)
         memory.counts = added([one.counts for one in memories])
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
@@ -171,39 +183,51 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
             if json.dumps(own, default=to_builtin) != json.dumps(value, default=to_builtin):
                 raise UsageError(f"{name} has {parameter}={own!r} and the base {parameter}={value!r}")
     learners = [cls.from_model(model, name) for name, model in models.items()]
-    classes, feature_names = classes_of(learners), names_of(learners)
+    targets = {name: learner.memory.target for name, learner in zip(models, learners, strict=True)}
+    targets["the base"].refuse_strangers(targets)
+    feature_names = names_of(learners)
     for name, learner in zip(models, learners, strict=True):
         memory, first = learner.memory, learners[0].memory
-        own_classes, own_names = classes_like(learner.known.labels.classes, classes), names_of([learner])
-        if not learner.known.labels.given:
-            raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
-        if own_classes.tolist() != classes.tolist():
-            raise UsageError(f"{name} has the classes {own_classes.tolist()}, not {classes.tolist()}")
+        own_names = names_of([learner])
         if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
             raise UsageError(f"{name} has other names for its features than another part")
+        expected = learners[1].memory.times
+        if learner is not learners[0] and memory.times != expected:
+            raise UsageError(f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times")
         if memory.budget != first.budget:
             raise UsageError(f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}")
-        fewer = learner.known.labels.counts < learners[0].known.labels.counts
-        if (memory.counts < first.counts).any() or fewer.any():
+        if (memory.counts < first.counts).any() or (memory.target.counted < first.target.counted).any():
             raise UsageError(f"{name} has learned less than the base; every part goes on from the base")
     return learners
-
-
-def classes_of(learners: Sequence[MergingLearner[S]]) -> NDArray[Any]:
-    """The classes as the learner has them that learned most: classes given as text take the kind of the labels met."""
-    return max(learners, key=lambda learner: learner.n_rows_).classes_
-
-
-def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Classes that may still be text, as given, in the kind of those that are known."""
-    as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
-    return classes_from_text(classes, known.dtype.kind) if as_given else classes
 
 
 def names_of(learners: Sequence[MergingLearner[S]]) -> list[Any]:
     """The names of the features in the widest model; empty if they have none."""
     names = max(learners, key=lambda learner: learner.n_features_in_).feature_names
     return [] if names is None else names.tolist()
+
+
+def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
+    """Refuse models that chose different things from their first rows, so many of them, or may choose again.
+
+    A base without rows has not chosen: parts may have chosen the same by themselves.
+    """
+    base, *parts = memories
+    early = base.warm_up is not None and base.warm_up.n_rows > 0
+    early = early or any(part.warm_up is not None for part in parts)
+    chosen = parts if base.warm_up is not None else memories
+    if early or not all(chose_alike(one, parts[0]) for one in chosen):
+        raise UsageError(
+            "the scales of columns (normalize='auto') and the centre of a numeric target are chosen from the first "
+            f"rows, and the parts did not start with the same choice; let the base learn {rows:,} rows before it is "
+            "divided"
+        )
+
+
+def chose_alike(a: RowMemory[S], b: RowMemory[S]) -> bool:
+    """Whether two models chose the same from their first rows."""
+    same = a.scaling is None or b.scaling is None or a.scaling.choice.same_as(b.scaling.choice)
+    return same and a.target.starts_as(b.target)
 
 
 # ---- what the models have
@@ -225,14 +249,31 @@ def touched_ids(learner: MergingLearner[Any]) -> I64:
     return np.concatenate(found)
 
 
+def ids_of_all(learners: Sequence[MergingLearner[Any]]) -> tuple[I64, bool]:
+    """The ids that one of some models knows something of; or, if those are many of them, all up to the largest.
+
+    Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
+    """
+    memories = [learner.memory for learner in learners]
+    width = max(memory.room() for memory in memories)
+    if all(memory.addresses.direct for memory in memories):
+        touched = touched_ids(learners[0])
+        if MOST_EMPTY * touched.size >= width:
+            return np.arange(width), True
+    return reduce(union, map(touched_ids, learners)), False
+
+
 def union(a: I64, b: I64) -> I64:
     """The ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
     ids = np.sort(np.concatenate([a, b]), kind="stable")
     return ids[np.diff(ids, prepend=-1) > 0]
 
 
-def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, NDArray[Any]]:
-    """Which of some ids a model has room for, and the positions of those."""
+def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
+    """Which of some ids a model has room for, and the positions of those: a slice where they are side by side."""
+    if memory.addresses.direct and ids.size and (np.diff(ids) == 1).all():
+        start, stop = int(ids[0]), min(int(ids[-1]) + 1, memory.room())
+        return ids < stop, slice(start, max(start, stop))
     positions = find(memory.addresses, ids)
     known = (positions >= 0) & (positions < memory.room())
     return known, positions[known]
@@ -263,18 +304,10 @@ def best_positions(keys: F64, budget: int) -> I64:
 # ---- counts and moments
 
 
-def merged_target(learners: Sequence[MergingLearner[S]]) -> Classes:
-    """The classes, how often each was met and how scores go with them; which was the last has no meaning."""
-    labels = Labels(classes_of(learners))
-    known = [learner.known for learner in learners]
-    labels.counts = added([one.labels.counts for one in known])
-    changes = added([one.labels.order for one in known])[0]
-    labels.order = np.array([changes, NONE_YET])
-    target = Classes(labels, merged_calibration([one.calibration for one in known]))
-    target.separation = Separation(
-        added([one.separation.hits for one in known]), added([one.separation.sums for one in known])
-    )
-    return target
+def merged_target(memories: Sequence[RowMemory[S]]) -> RowTarget:
+    """What all rows say of the target."""
+    base, *parts = (memory.target for memory in memories)
+    return base.merged(parts)
 
 
 def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Moments:
@@ -302,21 +335,13 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Mo
 
 
 def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
-    """The scales of columns, which all parts must have chosen alike, with the moments of all rows."""
+    """The scales of columns, which all parts have chosen alike, with the moments of all rows."""
     base, *parts = (memory.scaling for memory in memories)
     if base is None:
         return None
     scalings = [part for part in parts if part is not None]
     choice = scalings[0].choice
-    warm_up = memories[0].warm_up
-    early = warm_up is not None and warm_up.n_rows > 0
-    early = early or any(memory.warm_up is not None for memory in memories[1:])
-    if early or not all(scaling.choice.same_as(choice) for scaling in scalings):
-        raise UsageError(
-            "normalize='auto' chooses from the first rows, and the parts did not start with the same choice; let the "
-            f"base learn {LAST_ROW:,} rows before it is divided, or name a normalization"
-        )
-    if warm_up is not None:  # it has no rows
+    if memories[0].warm_up is not None:  # it has no rows
         base = AutoScaling.start(choice)
     every = [base, *scalings]
     seen = [one.seen for one in every]
@@ -324,22 +349,3 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
         [float(one[0]) for one in seen], [np.stack([one.means, one.deviations]) for one in every]
     )
     return AutoScaling(choice, means, deviations, added(seen))
-
-
-def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
-    """Means and squared deviations over all rows, from those of the base and of the parts, which contain the base.
-
-    What a part has added to the base is found first: with n rows in the base and N in the part, of means m and M and
-    squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
-    """
-    base_rows, (base_mean, base_squares) = seen[0], sums[0]
-    groups = [(base_rows, base_mean, base_squares)]
-    for rows, (mean, squares) in zip(seen[1:], sums[1:], strict=True):
-        more = rows - base_rows
-        if more:
-            own_mean = mean + (mean - base_mean) * base_rows / more
-            between = (own_mean - base_mean) ** 2 * base_rows * more / rows
-            groups.append((more, own_mean, squares - base_squares - between))
-    sizes, means, within = (np.array(parts) for parts in zip(*groups, strict=True))
-    mean = sizes @ means / max(1.0, sizes.sum())
-    return np.stack([mean, np.maximum(0.0, within.sum(axis=0) + sizes @ (means - mean) ** 2)])

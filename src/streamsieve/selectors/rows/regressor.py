@@ -93,6 +93,10 @@ class RowRegressor(RowLearner[S]):
     def _remark_on_quality(self) -> Remark | None:
         return no_better_than_mean(self)
 
+    def loss_on(self, block: RowBlock) -> float:
+        """The mean squared error."""
+        return float(np.mean((self.scorer()(block) - np.asarray(block.y, np.float64)) ** 2))
+
     def predictor(self) -> Predictor[RowBlock]:
         score = self.scorer()
 

@@ -21,16 +21,16 @@ class Sample(Look):
     def __init__(self) -> None:
         self._blocks: list[RowBlock] = []
         self._rows = self._nonzeros = 0
-        self._full = False  # there were more rows
+        self.full = False  # there were more rows
 
     def add(self, block: RowBlock) -> None:
         """Take the first rows of a block, as many as there is room for."""
-        if self._full or not block.n_rows:
+        if self.full or not block.n_rows:
             return
         indptr = block.indptr - block.indptr[0]
         fit = int(np.searchsorted(indptr, MOST_NONZEROS - self._nonzeros, side="right")) - 1
         count = min(fit, block.n_rows, MOST_ROWS - self._rows)
-        self._full = count < block.n_rows
+        self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
         arrays = indptr[: count + 1], block.indices[begin:end].copy(), block.values[begin:end].copy()
         self._blocks.append(RowBlock(*arrays, None, block.n_features))
@@ -46,7 +46,7 @@ class Sample(Look):
         factors = np.random.default_rng(0).standard_normal(MOST_ROWS)
         sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
         present = np.bincount(at[mine], minlength=ids.size)
-        return np.where(self._full & (present < FEW_VALUES), np.nan, sums)
+        return np.where(self.full & (present < FEW_VALUES), np.nan, sums)
 
     def scales(self) -> Scales:
         if not self._nonzeros:

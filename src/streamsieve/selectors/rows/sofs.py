@@ -17,7 +17,8 @@ from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
 from ...model import Field, Schema
 from ..base import ClassWeight, is_number, require, require_one_of
-from .estimates import Estimates, Rule
+from .classifier import RowClassifier
+from .estimates import Estimates, Positions, Rule, merged_usual
 from .fixed_memory import FixedMemoryLearner
 from .inputs import AUTO
 from .integrity import check_cells, check_heap, check_members, check_positions, kept_count
@@ -36,7 +37,7 @@ LARGEST = float(np.finfo(np.float32).max)  # what a precision beyond it counts a
 SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
-class SecondOrder(FixedMemoryLearner[SofsState]):
+class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
     """What SOFS for classes and for numbers share: the states, what features are kept by, and how models are merged."""
 
     per_feature: ClassVar[tuple[str, ...]] = ("cells",)
@@ -136,18 +137,19 @@ class SecondOrder(FixedMemoryLearner[SofsState]):
 
     # ---- merging
 
-    def _stored(self, state: SofsState, positions: NDArray[Any]) -> Estimates:
+    def _stored(self, state: SofsState, positions: Positions) -> Estimates:
         n_vectors = state.bias.shape[0]
-        slots = -1 - flags_of(state)[positions]
-        kept = slots >= 0
+        flags = flags_of(state)[positions]
+        kept = np.flatnonzero(flags < 0)
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
-        cells[kept] = 0.0
         shape = len(cells), n_vectors, self._per_class
-        per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(shape)
+        with np.errstate(invalid="ignore"):  # what names a slot is no number
+            per_class = cells[:, -n_vectors * self._per_class :].astype(np.float64).reshape(shape)
         excess = per_class[:, :, 0]
         weight = per_class[:, :, 1] if self.criterion == "snr" else np.zeros_like(excess)
-        excess[kept] = state.excess.reshape(-1, n_vectors)[slots[kept]]
-        weight[kept] = state.weight.reshape(-1, n_vectors)[slots[kept]]
+        slots = -1 - flags[kept]
+        excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
+        weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
         return Estimates(np.minimum(excess, LARGEST), weight)
 
     def _cells(self, estimates: Estimates) -> NDArray[Any]:
@@ -193,6 +195,8 @@ class SecondOrder(FixedMemoryLearner[SofsState]):
             state.kept_squares[:] = rule.sums(
                 [one.kept_squares for one in states if not isinstance(one, ConfidenceState)]
             )
+        if isinstance(state, SignalState):
+            state.usual[:] = merged_usual([one.usual for one in states if isinstance(one, SignalState)])
 
     # ---- states from files
 
@@ -246,7 +250,7 @@ class SecondOrder(FixedMemoryLearner[SofsState]):
             raise ValueError("a key in the heap is larger than that of its slot")
 
 
-class SOFSLearner(SecondOrder, MergingLearner[SofsState]):
+class SOFSLearner(SecondOrder, RowClassifier[SofsState]):
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``

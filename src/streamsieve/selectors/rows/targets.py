@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError, prefix
+from ...errors import DataError, UsageError, prefix, row_prefix
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.calibration import calibrate
-from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, WEIGHT, count_errors
+from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, count_errors
 from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
 from ...model import Arrays, Field
-from ...targets import Labels
-from .calibration import check_calibration, start_calibration, swapped
+from ...targets import NONE_YET, Labels, classes_from_text
+from .calibration import check_calibration, merged_calibration, start_calibration, swapped
+from .estimates import added, joined
 
 SEPARATION = "separation."  # before the names of its arrays in a model
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
@@ -35,8 +37,11 @@ class RowTarget(Protocol):
     def n_vectors(self) -> int:
         """Vectors of weights that are learned."""
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[NDArray[Any], bool]:
-        """The answer of every row, for learning; and whether the two classes so far must be swapped."""
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[NDArray[Any], bool]:
+        """The answer of every row, for learning; and whether the two classes so far must be swapped.
+
+        ``rows_before`` is None where nobody knows it, as in one part of the data.
+        """
 
     def swap(self) -> None:
         """Swap the two classes."""
@@ -55,6 +60,17 @@ class RowTarget(Protocol):
 
     def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
         """Take note of the scores that rows had before they were learned; ``weights`` are their own."""
+
+    @property
+    def counted(self) -> NDArray[Any]:
+        """What never falls as rows are learned."""
+
+    @staticmethod
+    def refuse_strangers(targets: Mapping[str, Any]) -> None:
+        """Refuse, with a UsageError, models by name, the base among them, that cannot be about one target."""
+
+    def merged(self, parts: Sequence[Self]) -> Self:
+        """What the rows of all parts say, which went on from this one and chose the same from their first answers."""
 
     def header(self) -> dict[str, Any]: ...
 
@@ -90,8 +106,8 @@ class Classes:
     def n_vectors(self) -> int:
         return 1 if self.labels.n_classes == 2 else self.labels.n_classes
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[I64, bool]:
-        return self.labels.encode(y, origin)
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[I64, bool]:
+        return self.labels.encode(y, origin, rows_before)
 
     def swap(self) -> None:
         hits, sums = self.separation
@@ -115,6 +131,33 @@ class Classes:
     def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
         calibrate(rows.scores, rows.codes, weights, self.calibration)
         count_hits(self.separation, rows.scores, rows.codes, rows_before)
+
+    # ---- merging
+
+    @property
+    def counted(self) -> I64:
+        return self.labels.counts
+
+    @staticmethod
+    def refuse_strangers(targets: Mapping[str, Classes]) -> None:
+        classes = most_met(list(targets.values()))
+        for name, target in targets.items():
+            own = classes_like(target.labels.classes, classes)
+            if not target.labels.given:
+                raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
+            if own.tolist() != classes.tolist():
+                raise UsageError(f"{name} has the classes {own.tolist()}, not {classes.tolist()}")
+
+    def merged(self, parts: Sequence[Self]) -> Self:
+        known = [self, *parts]
+        labels = Labels(most_met(known))
+        labels.counts = added([one.labels.counts for one in known])
+        changes = added([one.labels.order for one in known])[0]
+        labels.order = np.array([changes, NONE_YET])  # which class was the last has no meaning
+        target = type(self)(labels, merged_calibration([one.calibration for one in known]))
+        hits, sums = (added(arrays) for arrays in zip(*(one.separation for one in known), strict=True))
+        target.separation = Separation(hits, sums)
+        return target
 
     # ---- to and from a model
 
@@ -208,7 +251,7 @@ class Numbers:
             return None
         return float(1.0 - self.totals[ERRORS] / self.totals[DEVIATIONS])
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int) -> tuple[F64, bool]:
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[F64, bool]:
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no target, and learning needs one")
         try:
@@ -216,14 +259,14 @@ class Numbers:
         except (TypeError, ValueError):
             row = next(k for k, value in enumerate(np.asarray(y).tolist()) if not is_numeric(value))
             raise DataError(
-                f"{prefix(origin)}row {rows_before + row + 1}: the target {str(y[row])!r} is not a number; the method "
+                f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number; the method "
                 "sofs learns classes"
             ) from None
         fine = np.abs(numbers) <= LARGEST_NUMBER
         if not fine.all():
             row = int(np.flatnonzero(~fine)[0])
             raise DataError(
-                f"{prefix(origin)}row {rows_before + row + 1}: its target is {numbers[row]}; drop such rows (targets "
+                f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such rows (targets "
                 f"are numbers up to {LARGEST_NUMBER:.0e})"
             )
         return numbers, False
@@ -247,6 +290,23 @@ class Numbers:
 
     def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
         count_errors(rows.numbers, rows.scores, weights, self.totals)
+
+    # ---- merging
+
+    @property
+    def counted(self) -> F64:
+        return self.totals[[WEIGHT]]
+
+    @staticmethod
+    def refuse_strangers(targets: Mapping[str, Numbers]) -> None:
+        """Numbers are about one target if they have one centre, which is chosen from the first rows."""
+
+    def merged(self, parts: Sequence[Self]) -> Self:
+        known = [self, *parts]
+        totals = added([one.totals for one in known])
+        varied = [one.totals[[MEAN, DEVIATIONS]] for one in known]
+        totals[[MEAN, DEVIATIONS]] = joined([float(one.totals[WEIGHT]) for one in known], varied)
+        return type(self)(parts[0].first.copy(), totals)
 
     # ---- to and from a model
 
@@ -283,3 +343,14 @@ def is_numeric(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def most_met(targets: Sequence[Classes]) -> NDArray[Any]:
+    """The classes as the target has them that met most rows: classes given as text take the kind of the labels met."""
+    return max((target.labels for target in targets), key=lambda labels: labels.n_rows).classes
+
+
+def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Classes that may still be text, as given, in the kind of those that are known."""
+    as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
+    return classes_from_text(classes, known.dtype.kind) if as_given else classes

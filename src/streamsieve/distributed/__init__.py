@@ -1,0 +1,1 @@
+"""Training in parts, on several processes or machines."""

@@ -1,0 +1,181 @@
+"""A worker of asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016, algorithm 3), in slices of time.
+
+What it has is handed over after every slice, so that another can start from there if it is lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock
+from ..kernels.columns.slots import Slots
+from ..kernels.jit import compile_seconds
+from ..selectors.columns.asynchronous import BlockWorker, shares
+from ..selectors.columns.base import ColumnLearner, ColumnMemory, Tally
+from ..selectors.columns.slots import no_slots, picked
+from ..selectors.columns.stepping import Stepping, SteppingState
+from ..selectors.linear import standardized
+from ..sources.base import ColumnSource
+from ..targets import BOTH, Kind, Target
+from .engine import SLICE_SECONDS, CentreLike
+
+F64 = NDArray[np.float64]
+
+
+class Task(NamedTuple):
+    """What all workers know."""
+
+    target: Target
+    loss: int
+    wanted: int  # columns, of all workers together
+    step: float | None
+    m: float
+    workers: int
+    passes: int
+    block_size: int  # columns that a worker takes between two exchanges
+
+
+class Reached(NamedTuple):
+    """How far a worker is in its stream of columns."""
+
+    scan: int = 0
+    piece: int = 0
+    columns: int = 0  # of this piece
+
+
+class Handover(NamedTuple):
+    """What changed since the last one, and how far the worker is."""
+
+    reached: Reached
+    finished: bool
+    ids: NDArray[np.int64]  # of the columns that it keeps
+    new: Slots  # those of them that it did not keep before
+    weights: F64
+    level: F64
+    tally: Tally
+    names: dict[int, str]
+    seconds: tuple[float, float]  # learning and compiling, so far
+
+
+class Saved(NamedTuple):
+    """All there is to start a worker again from."""
+
+    reached: Reached
+    state: SteppingState
+    tally: Tally
+    names: dict[int, str]
+
+    @classmethod
+    def nothing(cls, width: int) -> Saved:
+        """What a worker begins with, for data as wide as is known."""
+        state = SteppingState(no_slots(), np.zeros(0), np.zeros(1))
+        return cls(Reached(), state, {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width}, {})
+
+    def after(self, handed: Handover) -> Saved:
+        """The same with what was handed over."""
+        slots = self.state.slots
+        if not np.array_equal(slots.ids, handed.ids):
+            slots = picked([slots, handed.new], handed.ids)
+        return Saved(handed.reached, SteppingState(slots, handed.weights, handed.level), handed.tally, handed.names)
+
+
+class Part(ColumnLearner[SteppingState]):
+    """What one worker learns: as any learner of columns it checks and counts them, and notes their names."""
+
+    method: ClassVar[str] = "asyos"
+    targets: ClassVar[frozenset[Kind]] = BOTH
+
+    def __init__(self, number: int, worker: BlockWorker, centre: CentreLike, target: Target, saved: Saved) -> None:
+        self.number, self.worker, self.centre = number, worker, centre
+        self.pushed = worker.part()
+        self.u = centre.register(number, self.pushed)
+        self._memory = ColumnMemory(target, worker.state, names=saved.names)
+        self.take_over([saved.tally])
+
+    def _offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
+        self.pushed = self.worker.take(block, self.u, self.pushed)
+        self.u = self.centre.register(self.number, self.pushed)
+        return self.worker.state
+
+    def _remembered(self, state: SteppingState) -> NDArray[np.int64]:
+        return self.worker.ids
+
+
+class SubstitutionWorker:
+    """One worker, which takes the columns of some pieces of the data, and takes them again in every scan.
+
+    It is called for one slice of time after the other, until it has finished.
+    """
+
+    def __init__(
+        self, number: int, task: Task, centre: CentreLike, pieces: Sequence[ColumnSource], saved: Saved
+    ) -> None:
+        share = shares(task.wanted, task.workers)[number]
+        rule = Stepping(task.loss, standardized(task.target), share, task.step, task.m)
+        slots, weights, level = saved.state
+        own = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
+        self.part = Part(number, BlockWorker(rule, task.workers, own), centre, task.target, saved)
+        self.pieces, self.passes, self.block_size = pieces, task.passes, task.block_size
+        self.reached, self.handed = saved.reached, set(slots.ids.tolist())
+        self.stream = self._stream(saved.reached)
+        self.learning, self.compiled = 0.0, compile_seconds()
+
+    def ready(self) -> None:
+        """Answers as soon as the worker is there."""
+
+    def work(self) -> Handover:
+        """Take columns for a while; what there is to know then."""
+        until = time.perf_counter() + SLICE_SECONDS
+        finished = True
+        for block in self.stream:
+            began = time.perf_counter()
+            self.part.partial_fit_block(block)
+            ended = time.perf_counter()
+            self.learning += ended - began
+            if ended > until:
+                finished = False
+                break
+        return self._handover(finished)
+
+    def _handover(self, finished: bool) -> Handover:
+        worker = self.part.worker
+        ids = worker.ids.copy()
+        new = ids[[feature not in self.handed for feature in ids.tolist()]] if ids.size else ids
+        self.handed = set(ids.tolist())
+        slots, weights, level = worker.state
+        compiling = compile_seconds() - self.compiled
+        return Handover(
+            self.reached,
+            finished,
+            ids,
+            picked([slots], new),
+            weights[: ids.size].copy(),
+            level.copy(),
+            self.part.tally(),
+            self.part.memory.names,
+            (self.learning - compiling, compiling),
+        )
+
+    def _stream(self, start: Reached) -> Generator[ColumnBlock]:
+        """The columns of all scans after where it starts, in blocks; ``reached`` is how far it is with them."""
+        for scan in range(start.scan, self.passes):
+            if scan > start.scan:
+                self.part.begin_pass(scan)
+            first = start.piece if scan == start.scan else 0
+            for piece in range(first, len(self.pieces)):
+                skipped = start.columns if (scan, piece) == (start.scan, start.piece) else 0
+                yield from self._piece(scan, piece, skipped)
+
+    def _piece(self, scan: int, piece: int, skipped: int) -> Generator[ColumnBlock]:
+        seen = 0
+        for block in self.pieces[piece].column_blocks():
+            for at in range(max(0, skipped - seen), block.n_columns, self.block_size):
+                stop = min(block.n_columns, at + self.block_size)
+                self.reached = Reached(scan, piece, seen + stop)
+                yield block.columns(at, stop)
+            seen += block.n_columns

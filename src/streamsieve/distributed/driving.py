@@ -1,0 +1,95 @@
+"""Which way a learner is trained on the workers of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+from ..machine import cores
+from ..selectors.base import AnyLearner
+from ..selectors.columns.asyos import AsyOSLearner
+from ..sources.base import ColumnSource, DataSource, by_rows
+from ..training import Checkpoint, Trace, Training, Watch
+from .asyos import train_asyos
+from .columns import refuse_not_selected_again, train_column_shards
+from .opening import open_engine, require_known
+from .rows import NOTHING, refuse_not_merged, train_row_shards
+
+MOST_WORKERS = 1024
+
+
+class EngineChoice(NamedTuple):
+    """What runs the workers of a run, and how many they are."""
+
+    engine: str
+    workers: int
+    address: str | None = None  # of a cluster
+
+
+def chosen_engine(engine: str | None, workers: int | None, address: str | None) -> EngineChoice | None:
+    """What a user has asked for; None if it is nothing."""
+    if engine is None:
+        if workers is not None or address is not None:
+            raise UsageError("workers and an address are for an engine; choose one: --engine local, or --engine ray")
+        return None
+    workers = cores() if workers is None else workers
+    if not 1 <= workers <= MOST_WORKERS:
+        raise UsageError(f"{workers} workers: must be from 1 to {MOST_WORKERS:,}")
+    require_known(engine, address)
+    return EngineChoice(engine, workers, address)
+
+
+def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
+    """Refuse what cannot be trained on workers, before anything is read."""
+    if learner.reads == "matrix":
+        raise UsageError(f"{learner.method} needs the whole matrix at once and cannot be divided; omit --engine")
+    if learner.reads == "rows":
+        refuse_not_merged(learner, choice.workers)
+        return
+    if not learner.is_asynchronous:
+        refuse_not_selected_again(learner, choice.workers)
+    if checkpoints:
+        raise UsageError(
+            f"checkpoints on an engine are for methods that take rows, and {learner.method} takes columns; omit "
+            "--checkpoint-every or --engine"
+        )
+
+
+def train_on(
+    choice: EngineChoice,
+    learner: AnyLearner,
+    source: DataSource,
+    *,
+    classes: Any | None = None,
+    groups: NDArray[np.int64] | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+    trace: Trace | None = None,
+    note: Mapping[str, Any] = NOTHING,
+) -> Training:
+    """Learn from a source on workers, as ``training.train`` does in one process."""
+    refuse_on_engine(learner, choice, checkpoint is not None)
+    by_row = learner.reads == "rows"
+    in_memory = source.matrix is not None or not (by_row or isinstance(source, ColumnSource))
+    with open_engine(*choice, in_memory) as engine:
+        if by_row:
+            training = train_row_shards(
+                learner,
+                by_rows(source),
+                engine,
+                classes=classes,
+                watch=watch,
+                checkpoint=checkpoint,
+                trace=trace,
+                note=note,
+            )
+        elif learner.is_asynchronous:
+            training = train_asyos(cast(AsyOSLearner, learner), source, engine, watch=watch)
+        else:
+            training = train_column_shards(learner, source, engine, groups=groups, watch=watch)
+        training.details = {"name": choice.engine, **training.details}
+    return training

@@ -1,0 +1,229 @@
+"""Workers on this machine: processes that share memory, or threads, as kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import RunError
+from ..machine import THREADS_VARIABLE, cores
+from ..selectors.columns.asynchronous import Centre
+from .engine import Answer, CentreLike, Engine
+from .memory import Memory, Message, packed, receive, send
+
+STOP_SECONDS = 1.0  # for a worker to end by itself
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+COMMAND = "import sys; sys.path[:] = {path!r}; from streamsieve.distributed.local import serve; serve({file})"
+
+
+class Worker:
+    """An object that answers calls by name; what fails when it is made is answered to the first call."""
+
+    def __init__(self, make: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.failure: Exception | None = None
+        try:
+            self.made = make(*args)
+        except Exception as error:
+            self.failure = error
+
+    def answer(self, method: str, args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+        if self.failure is not None:
+            return None, self.failure
+        try:
+            return getattr(self.made, method)(*args), None
+        except Exception as error:
+            return None, error
+
+
+# ---- processes
+
+
+class Shared(NamedTuple):
+    """A value that is packed once, for several workers."""
+
+    message: Message
+
+
+class SharedCentre(Centre):
+    """A centre whose parts are in memory that all workers write to, each its own line, and read."""
+
+    def __init__(self, memory: Memory, n_workers: int, n_rows: int) -> None:
+        self.known = memory, n_workers, n_rows
+        super().__init__(np.frombuffer(memory.map(), np.float64, n_workers * n_rows).reshape(n_workers, n_rows))
+
+    def __reduce__(self) -> Any:
+        return SharedCentre, self.known
+
+
+class Process:
+    """A process with one worker. It ends when nobody is there to ask it."""
+
+    def __init__(self, threads: int) -> None:
+        ours, theirs = socket.socketpair()
+        file = theirs.fileno()
+        given = dict.fromkeys(ONE_THREAD, "1") | {THREADS_VARIABLE: str(threads)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND.format(path=sys.path, file=file)],
+            env=os.environ | given,
+            pass_fds=[file],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the process that asks
+        )
+        theirs.close()
+        self.connection = Connection(ours.detach())
+
+    def send(self, parts: list[Message]) -> None:
+        """Send something, unless it is gone: that is found when an answer is waited for."""
+        try:
+            send(self.connection, self.process.pid, parts)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def receive(self) -> tuple[Any, Exception | None] | None:
+        """Its answer, or None if it is gone."""
+        try:
+            value, error = receive(self.connection)
+        except (EOFError, OSError):
+            return None
+        return value, error
+
+    def close(self) -> None:
+        self.connection.close()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class ProcessEngine(Engine):
+    """A process per worker."""
+
+    name = "local"
+
+    def __init__(self, n_workers: int) -> None:
+        super().__init__(n_workers)
+        self.processes: dict[int, Process] = {}
+        self.asked: set[int] = set()
+
+    def share(self, value: Any) -> Shared:
+        return Shared(packed(value))
+
+    def centre(self, n_rows: int) -> CentreLike:
+        return SharedCentre(Memory.create(self.n_workers * n_rows * 8), self.n_workers, n_rows)
+
+    def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
+        if worker in self.processes:
+            self.processes.pop(worker).close()
+        self.processes[worker] = Process(max(1, cores() // self.n_workers))
+        self.processes[worker].send(self._parts(make, args))
+
+    def call(self, worker: int, method: str, *args: Any) -> None:
+        self.processes[worker].send(self._parts(method, args))
+        self.asked.add(worker)
+
+    @staticmethod
+    def _parts(first: Any, args: tuple[Any, ...]) -> list[Message]:
+        return [packed(first), *(arg.message if isinstance(arg, Shared) else packed(arg) for arg in args)]
+
+    def next(self) -> Answer:
+        waiting = {self.processes[worker].connection: worker for worker in sorted(self.asked)}
+        if not waiting:
+            raise RunError("no worker was asked for anything")
+        ready = wait(list(waiting))[0]
+        worker = next(number for connection, number in waiting.items() if connection is ready)
+        self.asked.discard(worker)
+        answer = self.processes[worker].receive()
+        return Answer(worker, lost=True) if answer is None else Answer(worker, *answer)
+
+    def close(self) -> None:
+        for process in self.processes.values():  # all of them at first: they stop at the same time
+            process.connection.close()
+        while self.processes:
+            self.processes.popitem()[1].close()
+
+
+def serve(file: int) -> None:
+    """What the process of a worker does, until nobody is there to ask it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection, parent = Connection(file), os.getppid()
+    try:
+        make, *given = receive(connection)
+        worker = Worker(make, tuple(given))
+        while True:
+            method, *given = receive(connection)
+            value, error = worker.answer(method, tuple(given))
+            send(connection, parent, [packed(value), packed(sendable(error))])
+            del given, value, error  # or they would stay in memory until the next call
+    except (EOFError, OSError):
+        pass
+    os._exit(0)  # threads that read ahead may be inside Arrow
+
+
+def sendable(error: Exception | None) -> Exception | None:
+    """An error, or another with its text if it cannot be taken apart and put together again."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RunError(f"{type(error).__name__}: {error}")
+    return error
+
+
+# ---- threads
+
+
+class ThreadEngine(Engine):
+    """A thread per worker, for data that is in memory: nothing is copied."""
+
+    name = "local"
+
+    def __init__(self, n_workers: int) -> None:
+        super().__init__(n_workers)
+        self.calls: dict[int, queue.SimpleQueue[Any]] = {}
+        self.answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self.threads: list[threading.Thread] = []
+
+    def share(self, value: Any) -> Any:
+        return value
+
+    def centre(self, n_rows: int) -> CentreLike:
+        return Centre(np.zeros((self.n_workers, n_rows)))
+
+    def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
+        if worker in self.calls:
+            self.calls[worker].put(None)
+        calls = self.calls[worker] = queue.SimpleQueue()
+        thread = threading.Thread(target=self._serve, args=(worker, calls, make, args), daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def _serve(
+        self, number: int, calls: queue.SimpleQueue[Any], make: Callable[..., Any], args: tuple[Any, ...]
+    ) -> None:
+        worker = Worker(make, args)
+        while (call := calls.get()) is not None:
+            self.answers.put(Answer(number, *worker.answer(*call)))
+
+    def call(self, worker: int, method: str, *args: Any) -> None:
+        self.calls[worker].put((method, args))
+
+    def next(self) -> Answer:
+        return self.answers.get()
+
+    def close(self) -> None:
+        for calls in self.calls.values():
+            calls.put(None)
+        for thread in self.threads:
+            thread.join()
+        self.calls, self.threads = {}, []

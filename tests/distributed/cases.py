@@ -1,0 +1,60 @@
+"""What tests of training in parts share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streamsieve.distributed.engine import Answer
+from streamsieve.distributed.local import ThreadEngine
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Two learners are the same, bit for bit."""
+    a, b = one.model(), other.model()
+    for model in (a, b):
+        for part in (model.header, model.header.get("warm_up") or {}):
+            part.pop("random", None)  # of methods that draw nothing
+    assert a.header == b.header
+    assert a.arrays.keys() == b.arrays.keys()
+    for name, array in a.arrays.items():
+        np.testing.assert_array_equal(array, b.arrays[name], err_msg=name)
+    assert one.findings() == other.findings()
+    x, y = one.selection(), other.selection()
+    np.testing.assert_array_equal(x.indices, y.indices)
+    np.testing.assert_array_equal(x.scores, y.scores)
+
+
+class Losing(ThreadEngine):
+    """Pretends now and then that a worker is lost."""
+
+    every = 4
+
+    def __init__(self, n_workers: int) -> None:
+        super().__init__(n_workers)
+        self.count = 0
+
+    def next(self) -> Answer:
+        answer = super().next()
+        self.count += 1
+        return Answer(answer.worker, lost=True) if self.count % self.every == 0 else answer
+
+
+class LosingOften(Losing):
+    every = 3
+
+
+class LosingAll(Losing):
+    every = 1
+
+
+class LosingOnce(Losing):
+    """Loses the first answer alone."""
+
+    every = 1
+
+    def next(self) -> Answer:
+        answer = super().next()
+        self.every = 2**62
+        return answer

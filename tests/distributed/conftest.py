@@ -1,0 +1,50 @@
+"""The Ray cluster of the tests: one machine with three CPUs, to which a test may add another one.
+
+Each process of pytest-xdist that gets such a test has a cluster of its own, with its own ports and folder: sending
+them all to one process (``--dist loadgroup``) costs the other tests more than a second start of Ray does.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STORE_BYTES = 100 << 20
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder with a short path, as names of sockets must be."""
+    yield from make_short_folder()
+
+
+def make_short_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="package")
+def ray_cluster() -> Iterator[Any]:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    from streamsieve.distributed.ray_cluster import QUIET, _environment, _read_settings
+
+    settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    settings |= {"RAY_health_check_period_ms": "500"}  # a lost machine is found sooner
+    for folder in make_short_folder():  # or a cluster that a user starts meanwhile would be taken for this one
+        with _environment(settings | {"RAY_TMPDIR": str(folder)}):
+            _read_settings()
+            machine = {"num_cpus": 3, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+            cluster = Cluster(initialize_head=True, head_node_args=machine)
+            ray.init(cluster.address, **QUIET)
+            yield cluster
+            ray.shutdown()
+            cluster.shutdown()

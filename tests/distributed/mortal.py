@@ -1,0 +1,26 @@
+"""Workers for tests that kill them: in a module of their own, so that other processes can import them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from streamsieve.distributed import asyos_worker, rows
+
+
+class Mortal(asyos_worker.SubstitutionWorker):
+    """Answers often, so that there is a time to kill it in a short run, and says how."""
+
+    def __init__(self, *args: Any) -> None:
+        asyos_worker.SLICE_SECONDS = 0.02  # in a process that is for this worker alone
+        super().__init__(*args)
+
+    def pid(self) -> int:
+        return os.getpid()
+
+
+class MortalRowWorker(rows.RowWorker):
+    """Says which process it is in."""
+
+    def pid(self) -> int:
+        return os.getpid()

@@ -1,0 +1,264 @@
+"""What is particular to the engine on Ray: the cluster it works on, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamsieve.distributed.engine import Engine
+from streamsieve.distributed.opening import open_engine
+from streamsieve.errors import RunError, UsageError
+
+from .conftest import STORE_BYTES
+from .workers import Counter
+
+
+@pytest.fixture
+def engine(ray_cluster) -> Iterator[Engine]:
+    with open_engine("ray", 2) as engine:
+        yield engine
+
+
+def ask(engine: Engine, worker: int, method: str, *args: Any) -> Any:
+    engine.call(worker, method, *args)
+    answer = engine.next()
+    assert answer.error is None
+    assert not answer.lost
+    return answer.value
+
+
+def test_arrays_arrive_writable_as_kernels_need_them(engine):
+    arrays = [np.zeros(10), np.zeros(200_000)]
+    engine.start(0, Counter, 0)
+    assert ask(engine, 0, "is_writable", arrays) == [True, True]
+    assert ask(engine, 0, "is_writable", engine.share(arrays)) == [True, True]
+    assert ask(engine, 0, "twice", arrays[1], {"same": arrays[0]}).flags.writeable
+    assert engine.centre(200_000).scores().flags.writeable
+
+
+def test_a_full_object_store_and_a_full_disk(engine, monkeypatch):
+    import ray
+
+    def full(value):
+        raise ray.exceptions.OutOfDiskError
+
+    monkeypatch.setattr(ray, "put", full)
+    with pytest.raises(RunError, match=r"object store is full.* make room"):
+        engine.share(1)
+
+
+def test_a_lost_centre_ends_the_run(engine):
+    import ray
+
+    centre = engine.centre(3)
+    engine.start(0, Counter, 0)
+    assert ask(engine, 0, "push", centre, 1, np.ones(3)).tolist() == [1.0, 1.0, 1.0]
+    ray.kill(engine.centres[0])
+    with pytest.raises(RunError, match="scores of all workers was lost"):
+        centre.scores()
+    engine.call(0, "push", centre, 1, np.ones(3))
+    assert "scores of all workers was lost" in str(engine.next().error)
+
+
+def test_a_worker_whose_code_is_not_on_the_other_machine(engine, monkeypatch):
+    module = ModuleType("only_here")
+    module.Here = type("Here", (), {"__module__": "only_here"})
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    engine.start(0, module.Here)
+    engine.call(0, "add", 1)
+    with pytest.raises(RunError, match=r"worker 1 could not be started: .*only_here.*same versions"):
+        engine.next()
+
+
+def test_more_workers_than_cpus(ray_cluster):
+    with pytest.raises(RunError, match="99 workers need a CPU each, and the Ray cluster has 3: take fewer"):
+        open_engine("ray", 99)
+
+
+def test_a_lost_machine(ray_cluster):
+    other = ray_cluster.add_node(num_cpus=2, object_store_memory=STORE_BYTES)
+    with open_engine("ray", 3) as engine:
+        for worker in range(3):
+            engine.start(worker, Counter, worker)
+        machines = [ask(engine, worker, "machine") for worker in range(3)]
+        lost = machines.index(other.node_id)
+        engine.call(lost, "sleep", 600.0)
+        ray_cluster.remove_node(other, allow_graceful=False)
+        assert engine.next() == (lost, None, None, True)
+        engine.start(lost, Counter, 5)
+        assert ask(engine, lost, "machine") != other.node_id
+        assert ask(engine, lost, "add", 1) == 6
+        for kept in {0, 1, 2} - {lost}:
+            if machines[kept] != other.node_id:
+                assert ask(engine, kept, "add", 1) == kept + 1
+
+
+# ---- the cluster
+
+
+@pytest.fixture
+def unconnected(monkeypatch) -> None:
+    """As in a process that has not used Ray so far."""
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "no.such.host.invalid:6379"])
+def test_an_address_where_nothing_answers(unconnected, address):
+    with pytest.raises(RunError, match=f"{address}: no Ray cluster answers there"):
+        open_engine("ray", 2, address)
+
+
+def test_an_address_where_something_else_answers(unconnected):
+    def serve() -> None:
+        with server.accept()[0] as connection:
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(RunError, match="no Ray cluster answers there"):
+            open_engine("ray", 2, f"127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+
+
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "somewhere", ":6379", "host:port"])
+def test_what_is_not_an_address(unconnected, address):
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        open_engine("ray", 2, address)
+
+
+def test_no_cluster_on_this_machine(unconnected, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(UsageError, match="no Ray cluster runs on this machine"):
+        open_engine("ray", 2, "auto")
+
+
+def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
+    import ray
+
+    host, port = ray_cluster.address.split(":")
+    for address in (None, "auto", ray_cluster.address):
+        open_engine("ray", 2, address).close()
+        assert ray.is_initialized()
+    with pytest.raises(UsageError, match=f"other:{port}: Ray is connected to {host}:{port} in this process"):
+        open_engine("ray", 2, f"other:{port}")
+
+
+REFUSED = """
+import sys
+from streamsieve.distributed.opening import open_engine
+from streamsieve.errors import RunError
+try:
+    open_engine("ray", 1, sys.argv[1])
+except RunError as error:
+    print(error)
+"""
+
+
+def test_a_cluster_that_wants_another_token(ray_cluster):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    found = subprocess.check_output([sys.executable, "-c", REFUSED, ray_cluster.address], env=environment, text=True)
+    assert found.startswith(f"{ray_cluster.address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token")
+
+
+OWN = """
+import os, sys
+import numpy as np
+from streamsieve.distributed import ray_cluster
+from streamsieve.distributed.opening import open_engine
+from streamsieve.errors import RunError
+from tests.distributed.workers import Counter
+
+ray_cluster.STORE_BYTES = 80 << 20, 80 << 20
+before = dict(os.environ)
+with open_engine("ray", 1) as engine:
+    import ray
+
+    engine.start(0, Counter, 1)
+    engine.call(0, "die")
+    assert engine.next().lost
+    engine.start(0, Counter, 2)
+    engine.call(0, "add", 1)
+    assert engine.next().value == 3
+    try:
+        kept = [engine.share(np.ones(1 << 21)) for _ in range(10)]
+    except RunError as error:
+        print(error)
+    kept = None
+    assert dict(os.environ) == before
+    engine.call(0, "sleep", 600.0)
+    print("ready", flush=True)
+    try:
+        engine.next()
+    except KeyboardInterrupt:
+        print("interrupted")
+assert not ray.is_initialized()
+"""
+
+
+def marked(mark: str) -> list[str]:
+    """Processes that have a variable in their environment, and have not ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            pass
+    return [command for command in found if command]
+
+
+def test_a_cluster_started_here_leaves_nothing(short_folder):
+    """Not after Ctrl-C either; it says when its object store is full, and nothing but results is printed."""
+    mark = f"STREAMSIEVE_TEST={short_folder}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment |= {"HOME": str(short_folder), "RAY_TMPDIR": str(short_folder), "STREAMSIEVE_TEST": str(short_folder)}
+    environment |= {"RAY_local_fs_capacity_threshold": "0"}  # any disk is full
+    options = {"env": environment, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-c", OWN], **options) as run:
+        lines = [run.stdout.readline(), run.stdout.readline()]
+        assert lines[0].startswith("Ray's object store is full")
+        assert lines[1] == "ready\n"
+        assert len(marked(mark)) > 3
+        time.sleep(0.5)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        assert run.stdout.read() == "interrupted\n"
+    assert run.returncode == 0
+    assert marked(mark) == []
+    assert list(short_folder.iterdir()) == []
+
+
+# ---- engines by name
+
+
+def test_names_of_engines():
+    with pytest.raises(UsageError, match="spark: no such engine; there are local and ray"):
+        open_engine("spark", 2)
+    with pytest.raises(UsageError, match="an address is for the ray engine only"):
+        open_engine("local", 2, "auto")
+
+
+def test_without_ray_installed(monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith("streamsieve.distributed.ray"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match=r"the ray engine needs Ray: pip install 'streamsieve\[ray\]'"):
+        open_engine("ray", 2)
+
+
+def test_ray_is_imported_only_if_it_is_used():
+    code = "import sys, streamsieve.distributed.opening; assert 'ray' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

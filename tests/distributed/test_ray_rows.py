@@ -1,0 +1,55 @@
+"""Rows in shards on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from streamsieve import open_source
+from streamsieve.distributed import rows
+from streamsieve.distributed.local import ThreadEngine
+from streamsieve.distributed.opening import open_engine
+from streamsieve.distributed.rows import train_row_shards
+from streamsieve.registry import learner_class
+from streamsieve.training import Progress
+
+from .cases import assert_same
+from .mortal import MortalRowWorker
+
+X1 = "synthetic:x1?rows=20000&features=400"
+
+
+def learned(engine: Any, **options: Any) -> Any:
+    learner: Any = learner_class("sofs")(20)
+    learner.training = train_row_shards(learner, open_source(X1), engine, **options)
+    return learner
+
+
+@pytest.fixture(scope="module")
+def expected() -> Any:
+    with ThreadEngine(2) as engine:
+        return learned(engine)
+
+
+def test_a_killed_worker_changes_nothing(ray_cluster, expected, monkeypatch):
+    import ray
+
+    from streamsieve.distributed.ray_engine import opened
+
+    monkeypatch.setattr(rows, "RowWorker", MortalRowWorker)
+    killed: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if progress.done > 5000 and not killed:
+            pid, _ = opened(ray.get(engine.actors[1].answer.remote("pid")))
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    with open_engine("ray", 2) as engine:
+        learner = learned(engine, watch=kill)
+    assert killed
+    assert learner.training.details["lost_workers"] == 1
+    assert_same(expected, learner)
