@@ -101,7 +101,7 @@ class Cluster:
         given |= {"RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "token")}
         if not _has_token():
             given |= {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        self.folder = tempfile.mkdtemp(prefix="streamsieve-", dir=_temporary_folder())
+        self.folder = tempfile.mkdtemp(prefix="sieve-", dir=_temporary_folder())
         least, most = STORE_BYTES
         self.started = self.connected = True
         try:
@@ -113,7 +113,7 @@ class Cluster:
                     num_gpus=0,
                     include_dashboard=False,
                     object_store_memory=min(max(available_memory() // STORE_FRACTION, least), most),
-                    _temp_dir=self.folder,
+                    _temp_dir=f"{self.folder}/ray",  # Ray opens its own folder to everybody, but not this one
                     **QUIET,
                 )
         except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
