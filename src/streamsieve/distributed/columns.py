@@ -30,6 +30,7 @@ from ..selectors.columns.base import ColumnLearner, Tally
 from ..sources.base import ColumnSource, DataSource
 from ..training import ColumnFeed, Progress, Training, Watch, pieces
 from .engine import SLICE_SECONDS, Crew, Engine
+from .spent import Seconds, Spent
 
 Groups = NDArray[np.int64]
 
@@ -76,7 +77,7 @@ class Part(NamedTuple):
     """How far a worker is; in the end comes what it found."""
 
     features: int = 0  # over all passes
-    seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of this slice: in all, learning, compiling
+    seconds: Seconds = (0.0, 0.0, 0.0)  # of this slice
     memory: int = 0  # the most that the process has had
     found: Found | None = None
 
@@ -125,7 +126,7 @@ class ColumnShards:
         self.passes = learner.passes_over(feed.columns)
         self.shards = feed.columns.column_shards(engine.n_workers)
         self.parts = [Part() for _ in self.shards]
-        self.spent = [0.0, 0.0, 0.0]  # seconds of all workers: in all, learning, compiling
+        self.spent = Spent()
         self.losses = self.memory = self.survivors = 0
 
     @property
@@ -171,20 +172,16 @@ class ColumnShards:
                 self.learner.partial_fit_block(block)
         self.learner.take_over([part.tally for part in found])
         compiling, total = compile_seconds() - compiled, time.perf_counter() - start
-        self.spend(total, total - compiling, compiling)
+        self.spent.add((total, total - compiling, compiling))
 
     def note(self, worker: int, part: Part) -> None:
         """Take note of how far a worker is."""
         self.parts[worker] = part._replace(found=None)
-        self.spend(*part.seconds)
+        self.spent.add(part.seconds)
         self.memory = max(self.memory, part.memory)
         if self.watch:
             total = None if self.feed.total is None else self.feed.total * self.passes
             self.watch(Progress(sum(part.features for part in self.parts), total, self.feed.unit))
-
-    def spend(self, total: float, learning: float, compiling: float) -> None:
-        more = total, learning, compiling
-        self.spent = [before + seconds for before, seconds in zip(self.spent, more, strict=True)]
 
     def details(self) -> dict[str, Any]:
         """How it was trained; what is approximate says so."""
@@ -222,9 +219,7 @@ def train_column_shards(
     shards.learn()
     columns.finish(source.name)
     done.remarks = columns.diagnosis(feed.look())
-    busy, learning, compiling = (seconds / shards.n_workers for seconds in shards.spent)
-    done.seconds = {"total": time.perf_counter() - began, "read": max(0.0, busy - learning - compiling)}
-    done.seconds |= {"learn": learning, "compile": compiling}
+    done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
     done.details = shards.details()
     return done
 

@@ -38,12 +38,13 @@ from ..targets import Labels
 from ..training import Checkpoint, Progress, Trace, Training, Watch, next_look, trace_point
 from .dealing import deal
 from .engine import SLICE_SECONDS, Crew, Engine
+from .spent import Seconds, Spent
 
-FIRST_ROWS = 1024
+FIRST_ROWS = 1024  # that are learned before the first round, at least
 ROWS_PER_CLASS = 256  # that are learned first, where there are more than two classes
 MOST_FIRST_ROWS = 1 << 14
 MOST_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at with
-AT_ONCE = 256
+AT_ONCE = 256  # of these rows
 GROWTH = 0.25
 LONGEST_ROUND = 1 << 22  # rows per worker: so that checkpoints, and news of how it goes, come now and then
 PIECES = 16  # per worker, where rows can be split
@@ -103,7 +104,7 @@ class Part(NamedTuple):
     rows: int = 0
     mistakes: int = 0  # on these rows
     bytes_read: int = 0  # in all rounds
-    seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of this slice: in all, learning, compiling
+    seconds: Seconds = (0.0, 0.0, 0.0)  # of this slice
     memory: int = 0  # the most that the process has had
     model: Model | None = None
     loss: float = 0.0  # of that model, on the first rows
@@ -164,7 +165,7 @@ class RowShards:
         self.positions = [0] * self.n_workers  # rows of its pieces that every worker, or the driver for it, has learned
         self.left = set(range(self.n_workers))  # who still has rows
         self.parts = [Part() for _ in self.positions]
-        self.spent = [0.0, 0.0, 0.0]  # seconds of all workers: in all, learning, compiling
+        self.spent = Spent()
         self.rounds = self.losses = self.memory = 0
         # that a row counts: of numbers every row steps, whatever is known already
         self.times = self.n_workers if "numbers" in learner.targets else 1
@@ -271,7 +272,7 @@ class RowShards:
     def note(self, worker: int, part: Part) -> None:
         """Take note of how far a worker is."""
         self.parts[worker] = part._replace(model=None)  # which may be large
-        self.spent = [before + more for before, more in zip(self.spent, part.seconds, strict=True)]
+        self.spent.add(part.seconds)
         self.memory = max(self.memory, part.memory)
         self.show()
 
@@ -323,9 +324,7 @@ def train_row_shards(
             saved = learner.n_learned
     learner.finish(source.name)
     done.remarks = learner.diagnosis(sample)
-    busy, learning, compiling = (seconds / shards.n_workers for seconds in shards.spent)
-    done.seconds = {"total": time.perf_counter() - began, "read": max(0.0, busy - learning - compiling)}
-    done.seconds |= {"learn": learning, "compile": compiling}
+    done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
     done.details = {"workers": shards.n_workers, "rounds": shards.rounds, "lost_workers": shards.losses}
     done.details["worker_memory_bytes"] = shards.memory
     return done

@@ -166,11 +166,6 @@ class Learner(ABC, Generic[B, M]):
         return self._memory is not None
 
     @property
-    def is_settled(self) -> bool:
-        """Whether all that is chosen from the first blocks is chosen."""
-        return True
-
-    @property
     @abstractmethod
     def n_learned(self) -> int:
         """How much has been learned, over all passes: rows, or features for methods that take columns."""

@@ -200,6 +200,7 @@ class RowLearner(RowResults[S]):
 
     @property
     def is_settled(self) -> bool:
+        """Whether all that is chosen from the first rows is chosen."""
         return self.memory.warm_up is None
 
     def partial_fit_block(self, block: RowBlock) -> Self:
