@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: demo test lint checks test-full benchmark benchmark-peers benchmark-scaling clean
+.PHONY: demo test lint checks test-full bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
@@ -16,11 +16,45 @@ lint: $(VENV)/.installed-dev
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
+# By file, so that the kernels of a method are compiled once, not on both cores at once.
 checks: $(VENV)/.installed-dev
-	$(RUN)/python -m pytest -n 2 -m "not slow"
+	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test-full: $(VENV)/.installed-dev
-	$(RUN)/python -m pytest -n 2 --hypothesis-profile=explore
+# Everything, then once more with every index checked, then with kernels as Python: about two hours on two cores.
+test-full: lint $(VENV)/.installed-dev
+	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore
+	$(MAKE) bounds coverage
+
+# Numba keeps what it compiles by source, not by option: another folder for kernels that check their indices.
+bounds: $(VENV)/.installed-dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+# Coverage sees no compiled code: the tests of kernels run once more as Python, the others as they are.
+INTERPRETED := tests/fuzz/test_bases.py tests/fuzz/test_readers.py tests/sources/test_svmlight.py tests/sources/test_synthetic.py \
+	tests/sources/test_transpose.py tests/test_blankets.py tests/test_filters.py tests/test_ogfs.py tests/test_osfs.py tests/test_relief.py
+coverage: $(VENV)/.installed-dev
+	rm -rf .coverage && mkdir .coverage
+	NUMBA_DISABLE_JIT=1 $(RUN)/python -m coverage run -m pytest -W ignore::RuntimeWarning -m "not needs_jit" $(INTERPRETED)
+	$(RUN)/python -m coverage run -m pytest -m "not slow"
+	$(RUN)/python -m coverage combine --quiet
+	$(RUN)/python -m coverage report --skip-covered --fail-under=95
+
+FUZZ_SECONDS ?= 300
+TARGETS := svmlight_text svmlight_file delimited_file names arrow npz arrays model
+fuzz: $(VENV)/.installed-dev
+	for target in $(TARGETS); do $(RUN)/python -m tests.fuzz.run $$target --seconds $(FUZZ_SECONDS) || exit 1; done
+	for target in $(TARGETS); do $(RUN)/python -m tests.fuzz.run $$target --seconds $(FUZZ_SECONDS) --jit || exit 1; done
+	$(RUN)/python -m tests.fuzz.guard 0 200000 | tail -1
+	$(RUN)/python -m tests.fuzz.models --mutations 10000
+
+# Changes the code one spot at a time, and names what no test notices: hours for all modules.
+mutation: $(VENV)/.installed-dev
+	$(RUN)/python -m tests.mutation
+
+# Known faults of what is installed; needs the network.
+audit: $(VENV)/.installed
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(RUN)/python -m pip_audit --skip-editable
 
 benchmark: $(VENV)/.installed
 	$(RUN)/python benchmarks/stages.py
@@ -47,5 +81,5 @@ $(VENV)/.installed-benchmark: pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage .numba-bounds build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

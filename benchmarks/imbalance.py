@@ -71,6 +71,7 @@ def by_columns(parts: Parts, seed: int, k: int | None, params: dict[str, Any]) -
     """Number kept, balanced accuracy, AUC, fraction found relevant, and by chance."""
     X, y, X_test, y_test = parts
     columns, shuffled = X.tocsc(), np.random.default_rng(seed).permutation(y)
+    params = {**params, "duplicates": "keep"}
     selector = ss.SAOLA(k, **params).fit(columns, y)
     found = selector.selection().indices
     model = make_pipeline(MaxAbsScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))

@@ -108,18 +108,20 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
 def reading(path: Path, repeat: int) -> dict[str, float]:
     """Seconds for the parts of reading text: the bytes alone, parsed by one thread, parsed by two."""
     from streamsieve.sources import svmlight
+    from streamsieve.sources.changes import FileState
 
-    size = path.stat().st_size
+    known = FileState.of(path)
+    size = known.size
     spans = [(start, min(start + svmlight.CHUNK_BYTES, size)) for start in range(0, size, svmlight.CHUNK_BYTES)]
     with path.open("rb") as file:
 
         def read() -> None:
             for span in spans:
-                svmlight.lines_of_span(file.fileno(), *span, path.name)
+                svmlight.lines_of_span(file.fileno(), *span, known, path.name)
 
         def parse() -> None:
             for span in spans:
-                svmlight.parse_text(svmlight.lines_of_span(file.fileno(), *span, path.name), 1, path.name)
+                svmlight.parse_text(svmlight.lines_of_span(file.fileno(), *span, known, path.name), 1, path.name)
 
         def parse_ahead() -> None:
             for _ in svmlight.SvmlightSource(path).row_blocks():

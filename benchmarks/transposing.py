@@ -21,7 +21,7 @@ import numpy as np
 from report import apart, machine, table, write_section
 
 ROWS, FEATURES, PER_ROW, AT_ONCE = 20_000, 16_609_143, 3_700, 500
-BUDGETS = ("200MB", "1GB", "8GB")
+BUDGETS = ("500MB", "1GB", "8GB")
 
 
 def write_text(path: Path) -> None:
@@ -46,9 +46,7 @@ def convert(text: Path, output: Path, memory: str) -> tuple[float, int, int]:
 
     small = output.with_name("small.svm")
     small.write_text("1 1:1 2:3\n0 2:1\n")
-    workflow.convert_to_columns(
-        small, output.with_name("small.parquet"), memory=640
-    )  # compiles what there is to compile
+    workflow.convert_to_columns(small, output.with_name("small.parquet"))  # compiles most of what there is to compile
     start = time.perf_counter()
     workflow.convert_to_columns(text, output, memory=memory)
     return time.perf_counter() - start, peak_memory(), output.stat().st_size

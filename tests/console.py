@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import warm
+
 EXIT = re.compile(r"\s+# exits with (\d)$")
 
 
@@ -32,7 +34,7 @@ def run_transcript(transcript: str, folder: Path) -> None:
     """Run the commands in a folder and compare what they print, standard error first."""
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([warm.commands(), str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "80",
     }
     for command, code, expected in commands_of(transcript):

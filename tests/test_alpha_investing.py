@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
@@ -30,6 +31,7 @@ def test_agrees_with_the_oracle(seed, n_rows, n_columns, density):
     assert found.indices.tolist() == expected
 
 
+@pytest.mark.needs_jit
 def test_the_reference_library_selects_the_same():
     case = next(case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "AlphaInvesting")
     source = ss.open_source(DATA / f"{case['data']}.svm.xz")

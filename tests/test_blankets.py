@@ -122,6 +122,7 @@ def test_too_few_rows_for_a_test_let_nothing_in():
     assert ss.IAMB().fit(X, y).selection().indices.tolist() == [1]
 
 
+@pytest.mark.needs_jit
 def test_many_noisy_columns_end_with_the_rows():
     """At a level of 0.01 there is always one more among thousands: the rule of five rows is what ends it."""
     random = np.random.default_rng(7)

@@ -36,7 +36,12 @@ print(learner.n_features_in_, peak_memory() - before)
 
 @pytest.mark.parametrize(
     ("criterion", "bytes_per_feature", "widths"),
-    [("confidence", 4, "declared"), ("snr", 8, "declared"), ("confidence", 4, "met"), ("snr", 8, "rising")],
+    [
+        pytest.param("confidence", 4, "declared", marks=pytest.mark.slow),
+        pytest.param("snr", 8, "declared", marks=pytest.mark.slow),
+        ("confidence", 4, "met"),
+        ("snr", 8, "rising"),
+    ],
 )
 def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_feature: int, widths: str) -> None:
     done = subprocess.run(

@@ -22,6 +22,7 @@ from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearn
 from streamsieve.selectors.rows.sofs import SOFSLearner
 from streamsieve.selectors.rows.sofs_regressor import SOFSRegressorLearner
 
+from .effort import examples
 from .merging_cases import (
     N_FEATURES,
     NUMBERS,
@@ -73,7 +74,7 @@ LOSSES = st.sampled_from(["squared", "huber"])
 ROW_VALUES = st.dictionaries(st.integers(0, N_FEATURES - 1), VALUES, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_merging_agrees_with_its_oracle(data: Any) -> None:
     n_classes = data.draw(st.sampled_from([NUMBERS, NUMBERS, 2, 2, 3, 4]))
@@ -85,7 +86,7 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     own, criterion, forget = {}, None, None
     if sofs:
         criterion = data.draw(st.sampled_from(["snr", "confidence"])) if n_classes else "snr"
-        forget = data.draw(st.sampled_from([None, None, 10.0, 0.4]))
+        forget = data.draw(st.sampled_from([None, None, 10.0, 1.0]))
         own = {"forget": forget, **({"criterion": criterion} if n_classes else {"loss": data.draw(LOSSES)})}
     start = started(cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **own)
     answers = st.integers(0, n_classes - 1) if n_classes else VALUES

@@ -232,3 +232,67 @@ def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
                 except (ss.DataError, ss.UsageError):
                     continue
                 use(again, X, y)
+
+
+def refused(model: Model) -> str:
+    """What is said of a model that cannot be."""
+    with pytest.raises(ss.DataError) as caught:
+        learner_class(model.method).from_model(model)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["saola", "osfs", "mrmr", "iamb", "online-substitution"])
+def test_ids_beyond_the_width_and_ids_that_appear_twice_are_refused(method: str) -> None:
+    model = trained(method).model().copy()
+    name = next(name for name in ("state.ids", "state.slots.ids") if name in model.arrays)
+    ids = model.arrays[name]
+    model.arrays[name] = np.full_like(ids, ids.max())
+    assert "twice" in refused(model)
+    model.arrays[name] = ids + 10**6
+    assert "feature" in refused(model)
+
+
+def test_counters_leave_room_to_count_on() -> None:
+    model = trained("pet").model().copy()
+    model.arrays["label_counts"][0] = 2**63 - 1
+    assert "label_counts" in refused(model)
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 5e-324])
+def test_numbers_that_learning_cannot_reach_are_refused(value: float) -> None:
+    model = trained("pet").model().copy()
+    model.arrays["state.scale"][0] = value
+    assert "state.scale" in refused(model)
+
+
+def test_another_budget_than_that_of_the_parameters_is_refused() -> None:
+    model = trained("sofs").model().copy()
+    model.params["n_features_to_select"] = 2
+    assert "n_features_to_select=2" in refused(model)
+
+
+@pytest.mark.parametrize("method", ["sofs", "saola"])
+def test_classes_that_are_not_finite_are_refused(method: str) -> None:
+    model = trained(method).model().copy()
+    model.arrays["classes"] = np.array([-1.0, np.inf])
+    assert "class" in refused(model)
+
+
+def test_codes_of_a_column_that_left_its_slot_do_no_harm() -> None:
+    """A slot of OSFS that had a discrete column and has a continuous one now still has the codes of the first."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3))
+    selector = ss.OSFS().partial_fit_columns(X, np.where(X[:, 0] > 0, 1, 0))
+    model = selector.model().copy()
+    kept = model.arrays["state.order"][1 : 1 + int(model.arrays["state.counts"][0])]
+    assert kept.size
+    assert not model.arrays["state.n_levels"][kept].any()
+    model.arrays["state.codes"][kept] = 5
+    again = learner_class("osfs").from_model(Model.from_bytes(model.to_bytes()))
+    assert again.selection().indices.tolist() == selector.selection().indices.tolist()
+
+
+def test_a_small_file_of_a_huge_width_takes_little_memory() -> None:
+    model = ss.PET(4, normalize="standard").partial_fit(*saved_data()).model().copy()
+    model.header["n_features"] = model.header["declared_width"] = 2**31
+    assert "dense rows" in refused(model)

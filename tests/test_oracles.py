@@ -17,6 +17,7 @@ from streamsieve.estimators import estimator_class
 from streamsieve.kernels.rows.partial import EXPLORED
 from streamsieve.registry import METHODS, learner_class
 
+from .effort import examples
 from .oracles import ofs_partial, sofs
 from .oracles.class_weights import row_weights
 from .oracles.normalization import prepared, prepared_to_predict, unit
@@ -153,7 +154,7 @@ def as_predicted(rows: list[Row], weights: list[float], normalize: bool | str) -
 
 
 @pytest.mark.parametrize("method", sorted(set(TESTED) - {"sofs"}))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(data=st.data())
 def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
@@ -171,7 +172,7 @@ def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
         assert_agrees(selector, expected, rtol=1e-9, atol=1e-10)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(data=st.data())
 def test_sofs_agrees_with_its_oracle(data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
@@ -186,7 +187,7 @@ def test_sofs_agrees_with_its_oracle(data: Any) -> None:
 
 
 @pytest.mark.parametrize("method", TESTED)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say(method: str, data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 3]))
@@ -223,7 +224,7 @@ def compare(
         np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     rows=st.lists(st.tuples(ROW_VALUES, st.integers(0, 1)), min_size=1, max_size=40),
     budget=BUDGET,

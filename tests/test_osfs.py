@@ -49,14 +49,14 @@ def test_agrees_with_the_oracle(method, seed, n_rows, n_columns, density, most):
 @pytest.mark.parametrize("method", FACES)
 @pytest.mark.parametrize("measure", ["g2", "chi2"])
 @settings(deadline=None)
-@given(problem=problems(), most=st.integers(1, 3))
-def test_counts_agree_with_the_oracle(method, measure, problem, most):
+@given(problem=problems(), most=st.integers(1, 3), duplicates=st.sampled_from(["drop", "keep"]))
+def test_counts_agree_with_the_oracle(method, measure, problem, most, duplicates):
     X, y = problem
-    fast = method == "FastOSFS"
-    expected, closest = oracle.select(X.T.tolist(), y.tolist(), 0.1, most, fast=fast, measure=measure)
+    rule = {"fast": method == "FastOSFS", "measure": measure, "duplicates": duplicates}
+    expected, closest = oracle.select(X.T.tolist(), y.tolist(), 0.1, most, **rule)
     assume(closest > 1e-9)
     for same in ("auto", "g2") if measure == "g2" else ("chi2",):
-        selector = FACES[method](measure=same, alpha=0.1, max_condition=most)
+        selector = FACES[method](measure=same, alpha=0.1, max_condition=most, duplicates=duplicates)
         selector.fit_source([columns_of(csc_array(X))], y)
         assert selector.selection().indices.tolist() == sorted(expected)
 
@@ -76,7 +76,9 @@ def test_tails_of_chi_squared(freedom):
     assert log_tail(1e6, freedom) < -400_000  # far beyond the smallest number there is
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("case", GOLDEN, ids=[case["method"] for case in GOLDEN])
 def test_the_reference_library_selects_the_same(case):
-    selector = FACES[case["method"]](**case["parameters"]).fit_source(ss.open_source(DATA / f"{case['data']}.svm.xz"))
+    selector = FACES[case["method"]](duplicates="keep", **case["parameters"])
+    selector.fit_source(ss.open_source(DATA / f"{case['data']}.svm.xz"))
     assert selector.selection().indices.tolist() == case["selected"]

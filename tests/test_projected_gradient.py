@@ -57,6 +57,7 @@ def test_the_refit_is_least_squares_on_the_selected_columns():
     np.testing.assert_allclose(model.predict(X), Z @ weights * y.std() + y.mean(), rtol=1e-6)
 
 
+@pytest.mark.needs_jit
 def test_finds_planted_columns_in_any_units():
     X, y, weights = planted()
     random = np.random.default_rng(1)
@@ -69,6 +70,7 @@ def test_finds_planted_columns_in_any_units():
     assert model.score(given, 1e4 * y - 7e6) > 0.95
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("loss", ["auto", "squared_hinge"])
 def test_two_classes(loss, tmp_path):
     X, y, weights = planted(n_rows=800, noise=0.1)
@@ -116,6 +118,7 @@ def test_columns_that_never_vary_and_fewer_than_wanted():
     assert ss.ProjectedGradient(1).fit(X[:, :1], y).get_support(indices=True).tolist() == [0]
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("loss", LOSSES)
 def test_more_columns_than_rows(loss):
     X, y, _ = planted(n_rows=20, n_columns=200)
@@ -126,6 +129,7 @@ def test_more_columns_than_rows(loss):
     assert model.score(X, target) > 0.95
 
 
+@pytest.mark.needs_jit
 def test_rare_classes():
     X, y, weights = planted(n_rows=1000, noise=0.1)
     labels = y > np.quantile(y, 0.97)

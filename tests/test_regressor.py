@@ -20,6 +20,7 @@ from streamsieve.checks.data import sparse_stream
 from streamsieve.cli import main
 from streamsieve.sources.writers import write_rows
 
+from .effort import examples
 from .oracles import arow_regressor, sofs_regressor
 from .oracles.normalization import prepared, prepared_to_predict, unit
 from .test_oracles import BUDGET, MOST_ROWS, N_FEATURES, POWERS, ROW_VALUES, ROW_WEIGHTS, block_of, intercept_inputs
@@ -43,7 +44,7 @@ def as_learned(rows: list[Row], weights: list[float], normalize: bool | str) -> 
     return [(x, y) for x, (_, y) in zip(learned, rows, strict=True)], later, min(near, near_too)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(data=st.data())
 def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
     rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MOST_ROWS))
@@ -68,7 +69,7 @@ def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
         np.testing.assert_allclose(selector.scorer()(block), wanted, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_arow_agrees_with_its_oracle(data: Any) -> None:
     rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MOST_ROWS))

@@ -42,6 +42,7 @@ def test_irelief_says_when_it_has_not_settled():
         ss.IRelief(0.1, max_iter=1).fit(*noisy(0))
 
 
+@pytest.mark.needs_jit
 def test_what_is_plain_among_few_features_is_hidden_among_many():
     X, y = spiral(10, 0)
     assert is_found(ss.ReliefF().fit(X, y).feature_weights_)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import streamsieve as ss
 from streamsieve.checks.data import sparse_stream
+from streamsieve.selectors.diagnosis import Look
 from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
 from streamsieve.selectors.rows.inputs import standardized
 
@@ -213,6 +214,33 @@ def test_a_long_stream_with_forgetting_stays_finite() -> None:
         selector = ss.SOFS(7, criterion=criterion, forget=2.0, n_epochs=20).fit(X, y)
         assert np.isfinite(selector.decision_function(X)).all()
         assert np.isfinite(selector.selection().scores).all()
+
+
+# ---- equal columns
+
+
+@pytest.mark.parametrize(
+    ("selector", "target"),
+    [
+        (ss.SOFS(10), "two"),
+        (ss.SOFS(30, criterion="confidence"), "two"),
+        (ss.SOFS(10), "three"),
+        (ss.SOFS(30, criterion="confidence"), "three"),
+        (ss.SOFS(10, update="uniform"), "three"),
+        (ss.SOFSRegressor(10), "numbers"),
+        (ss.AROWRegressor(10), "numbers"),
+    ],
+)
+def test_equal_columns_among_the_selected_are_named(selector: Any, target: str) -> None:
+    X, _ = dense_stream()
+    X[:, 7] = X[:, 9] = X[:, 0]
+    sums = X[:, 0] / X[:, 0].std() - X[:, 1] / X[:, 1].std()
+    targets = {"two": sums > sums.mean(), "three": np.digitize(sums, np.quantile(sums, [0.3, 0.7])), "numbers": sums}
+    selector.fit(X, targets[target])
+    assert {0, 7, 9} <= set(selector.selection().indices.tolist())
+    remarks = [remark for remark in selector.diagnosis(Look()) if remark.kind == "duplicates"]
+    assert len(remarks) == 1
+    assert "feature 0 = feature 7 = feature 9" in remarks[0].message
 
 
 # ---- partial inputs

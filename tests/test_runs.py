@@ -457,7 +457,7 @@ def test_a_list_of_one_file_is_that_file(tmp_path: Path, rows: Path) -> None:
 
 
 def test_several_files_are_transposed_into_one(tmp_path: Path, parts: Path) -> None:
-    assert workflow.convert_to_columns(parts, tmp_path / "columns.parquet", memory="1MB") == 3
+    assert workflow.convert_to_columns(parts, tmp_path / "columns.parquet") == 3
     one = ss.select(tmp_path / "columns.parquet", "saola")
     assert one.n_rows == 2400
     assert one.selection.indices.tolist() == ss.select(parts, "saola").selection.indices.tolist()

@@ -16,6 +16,7 @@ from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.binning import MDL, bin_columns
 from streamsieve.kernels.columns.contents import code_columns
 
+from .effort import examples
 from .oracles import saola as oracle
 from .paths import DATA
 
@@ -58,10 +59,12 @@ def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
     st.sampled_from(["su", "fisher_z"]),
     st.sampled_from(["min", "max"]),
     st.sampled_from([None, 1, 3]),
+    st.sampled_from(["drop", "keep"]),
 )
-def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget):
+def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget, duplicates):
     X, y = problem
-    assert_agrees(X, y, measure=measure, bound=bound, n_features_to_select=budget, alpha=0.2, delta=0.01)
+    rule = {"measure": measure, "bound": bound, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
+    assert_agrees(X, y, n_features_to_select=budget, **rule)
 
 
 @settings(deadline=None)
@@ -107,7 +110,7 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     crowded_problems(),
     st.sampled_from(["auto", "su", "fisher_z"]),
@@ -116,6 +119,7 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     st.integers(1, 6),
     st.sampled_from([0.2, 0.9]),
     st.sampled_from([1, 3, 40]),
+    st.sampled_from(["drop", "keep"]),
 )
 @example(  # the last column is less relevant than both; it could remove the second, but the first makes it redundant
     (np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.array([2, 0, 1, 2])),
@@ -125,10 +129,14 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     2,
     0.9,
     40,
+    "drop",
 )
-def test_newcomers_to_a_full_selection_fare_as_by_the_rule(problem, measure, bound, variant, budget, alpha, size):
+def test_newcomers_to_a_full_selection_fare_as_by_the_rule(
+    problem, measure, bound, variant, budget, alpha, size, copies
+):
     X, y = problem
     rule: dict[str, Any] = {"measure": measure, "bound": bound, "variant": variant, "alpha": alpha}
+    rule["duplicates"] = copies
     expected, counts = oracle.select_and_count(X.T.tolist(), y.tolist(), budget=budget, **rule)
     selector = ss.SAOLA(budget, **rule).start(y=y)
     for start in range(0, X.shape[1], size):
@@ -166,6 +174,7 @@ def test_unknown_groups_are_refused(groups):
         ss.GroupSAOLA().partial_fit_columns(X, y, groups=groups)
 
 
+@pytest.mark.needs_jit
 def test_the_test_of_balanced_classes_is_no_laxer_than_its_level():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((1000, 2000)), (np.arange(1000) < 20).astype(int)
@@ -187,21 +196,27 @@ def test_many_different_values_take_no_more_memory_than_rows():
 
 
 @settings(deadline=None)
-@given(problems(), st.sampled_from([None, "balanced"]))
-def test_the_librarys_rule_agrees_with_the_oracle(problem, class_weight):
+@given(problems(), st.sampled_from([None, "balanced"]), st.sampled_from(["drop", "keep"]))
+def test_the_librarys_rule_agrees_with_the_oracle(problem, class_weight, duplicates):
     X, y = problem
     for measure in ("su", "fisher_z"):
-        assert_agrees(X, y, measure=measure, variant="lofs", class_weight=class_weight, alpha=0.2)
+        rule = {"measure": measure, "variant": "lofs", "duplicates": duplicates, "alpha": 0.2}
+        assert_agrees(X, y, class_weight=class_weight, **rule)
 
 
 @settings(deadline=None)
 @given(
-    problems(), st.sampled_from(["su", "fisher_z"]), st.integers(1, 5), st.sampled_from([None, 2]), st.integers(1, 12)
+    problems(),
+    st.sampled_from(["su", "fisher_z"]),
+    st.integers(1, 5),
+    st.sampled_from([None, 2]),
+    st.integers(1, 12),
+    st.sampled_from(["drop", "keep"]),
 )
-def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size):
+def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size, duplicates):
     X, y = problem
     groups = 5 + np.arange(X.shape[1]) // size
-    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
+    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
     expected = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked)
     selector = ss.GroupSAOLA(budget, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
@@ -219,11 +234,12 @@ def test_a_group_in_two_parts_is_refused():
         ss.GroupSAOLA(measure="su").fit(X, y, groups=[1, 1, 2, 2, 1, 1])
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("case", GOLDEN, ids=[f"{case['data']}-{case['parameters']['measure']}" for case in GOLDEN])
 @pytest.mark.parametrize("by", ["matrix", "file"])
 def test_the_authors_library_selects_the_same(case, by):
     source = ss.open_source(DATA / f"{case['data']}.svm.xz")
-    selector = ss.SAOLA(variant="lofs", **case["parameters"])
+    selector = ss.SAOLA(variant="lofs", duplicates="keep", **case["parameters"])
     if by == "file":
         selector.fit_source(source)
     else:

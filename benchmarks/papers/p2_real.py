@@ -105,7 +105,7 @@ def by_correlation(split: Split, k: int) -> Chosen:
 
 
 def by_saola(split: Split, k: int) -> Chosen:
-    return Chosen(ss.SAOLA(k).fit(split.X, split.y).get_support(indices=True), None)
+    return Chosen(ss.SAOLA(k, duplicates="keep").fit(split.X, split.y).get_support(indices=True), None)
 
 
 METHODS: dict[str, Callable[[Split, int], Chosen]] = {

@@ -178,12 +178,12 @@ def first_order(split: Split, seed: int) -> Iterator[Choice]:
 
 
 METHODS: dict[str, Callable[[Split, int], Iterator[Choice]]] = {
-    "SAOLA": once(lambda: ss.SAOLA(measure="fisher_z")),
-    "SAOLA, alpha 0.05": once(lambda: ss.SAOLA(measure="fisher_z", alpha=0.05)),
-    "SAOLA-max": once(lambda: ss.SAOLA(measure="fisher_z", bound="max")),
-    "group-SAOLA": grouped(lambda: ss.GroupSAOLA(measure="fisher_z")),
+    "SAOLA": once(lambda: ss.SAOLA(measure="fisher_z", duplicates="keep")),
+    "SAOLA, alpha 0.05": once(lambda: ss.SAOLA(measure="fisher_z", alpha=0.05, duplicates="keep")),
+    "SAOLA-max": once(lambda: ss.SAOLA(measure="fisher_z", bound="max", duplicates="keep")),
+    "group-SAOLA": grouped(lambda: ss.GroupSAOLA(measure="fisher_z", duplicates="keep")),
     "OGFS": grouped(ss.OGFS),
-    "Fast-OSFS": once(lambda: ss.FastOSFS(measure="fisher_z")),
+    "Fast-OSFS": once(lambda: ss.FastOSFS(measure="fisher_z", duplicates="keep")),
     "alpha-investing": once(ss.AlphaInvesting),
     "OFS": first_order,
     "FCBF": once(ss.FCBF),

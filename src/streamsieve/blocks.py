@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
+from .values import ascends, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -52,14 +53,14 @@ class RowBlock:
     names: NamedIds | None = None  # where ids are hashes of names: those of these rows, and maybe of others
 
     def __post_init__(self) -> None:
-        for name in ("indptr", "indices", "values"):
-            frozen = np.ascontiguousarray(getattr(self, name)).view()
-            frozen.flags.writeable = False
-            object.__setattr__(self, name, frozen)
-        if not self.indptr.size or not self.indptr[-1] <= self.indices.size == self.values.size:
-            raise DataError("a block of rows whose indptr, indices and values do not fit one another")
+        refuse_unfit("rows", self.indptr, self.indices, self.values, self.n_features)
+        known = self.indices.dtype in (np.int32, np.int64)
+        kinds = {"indptr": np.int64, "indices": self.indices.dtype if known else np.int64, "values": np.float32}
+        for name, kind in kinds.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), kind))
         if self.y is not None:
-            object.__setattr__(self, "y", np.asarray(self.y))
+            refuse_unusable(self.y, "y", self.origin)
+            object.__setattr__(self, "y", simple_labels(np.asarray(self.y), self.origin))
             if len(self.y) != self.n_rows:
                 raise DataError(f"a block of {self.n_rows} rows with {len(self.y)} labels")
 
@@ -197,16 +198,11 @@ class ColumnBlock:
     origin: str = ""
 
     def __post_init__(self) -> None:
+        refuse_unfit("columns", self.indptr, self.indices, self.values, self.n_rows)
         kinds = {"indptr": np.int64, "indices": np.int32, "values": np.float64, "ids": np.int64}
         for name, kind in kinds.items():
-            frozen = np.ascontiguousarray(getattr(self, name), kind).view()
-            frozen.flags.writeable = False
-            object.__setattr__(self, name, frozen)
-        if not self.indptr.size or not self.indptr[-1] <= self.indices.size == self.values.size:
-            raise DataError("a block of columns whose indptr, indices and values do not fit one another")
-        for what in (self.ids, self.names, self.groups):
-            if what is not None and len(what) != self.n_columns:
-                raise DataError(f"a block of {self.n_columns} columns with {len(what)} ids, names or groups")
+            object.__setattr__(self, name, frozen(getattr(self, name), kind))
+        refuse_other_lengths(self.n_columns, self.ids, self.names, self.groups)
 
     @classmethod
     def trusted(
@@ -337,6 +333,13 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
 
+def refuse_other_lengths(n_columns: int, *known: NDArray[Any] | None) -> None:
+    """Refuse ids, names or groups that are not one for each column."""
+    for what in known:
+        if what is not None and len(what) != n_columns:
+            raise DataError(f"a block of {n_columns} columns with {len(what)} ids, names or groups")
+
+
 def columns_of(
     matrix: Any,
     first_id: int = 0,
@@ -354,19 +357,20 @@ def columns_of(
         indptr, indices, values = nonzeros(matrix.T)
     n_rows, n_columns = matrix.shape
     ids = np.arange(first_id, first_id + n_columns) if ids is None else ids
-    return ColumnBlock(indptr, indices, values, ids, n_rows, names, groups, origin)
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether this is one of SciPy's sparse matrices."""
-    return hasattr(matrix, "tocsr")
+    refuse_other_lengths(n_columns, ids, names, groups)
+    lines = frozen(indptr, np.int64), frozen(indices, np.int32), frozen(values, np.float64)
+    return ColumnBlock.trusted(*lines, frozen(ids, np.int64), n_rows, names, groups, origin)
 
 
 def canonical(matrix: Any) -> Any:
-    """A CSR or CSC matrix with ascending indices, none of them twice, and without zeros; a copy if it was not so."""
-    if matrix.has_canonical_format and matrix.data.all():
+    """A CSR or CSC matrix with ascending indices, none of them twice, and without zeros; a copy if it was not so.
+
+    What the matrix says of itself may be of a time before somebody wrote to its arrays.
+    """
+    if ascends(matrix.indptr, matrix.indices) and matrix.data.all():
         return matrix
     matrix = matrix.copy()
+    matrix.has_sorted_indices = matrix.has_canonical_format = False
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -375,7 +379,7 @@ def canonical(matrix: Any) -> Any:
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
     """A block of the non-zeros of a dense matrix."""
     indptr, indices, values = nonzeros(matrix.astype(np.float32, copy=False))
-    return RowBlock(indptr, indices, values, y, matrix.shape[1], origin, dense=True)
+    return RowBlock.trusted(indptr, indices, values, y, matrix.shape[1], origin, dense=True)
 
 
 def nonzeros(lines: NDArray[Number]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:

@@ -1,18 +1,170 @@
-"""What the machine can give: memory there is, memory used, cores."""
+"""What the machine can give, or a user allows: memory there is, memory used, cores.
+
+All that depends on memory asks here, so that a limit set by ``limited`` is obeyed everywhere: arrays that grow, rows
+and columns that are held (``available_memory``), blocks read ahead (``reading_bytes``, ``reading_threads``). The limit
+is one of the process, as its memory is.
+"""
 
 from __future__ import annotations
 
+import math
+import mmap
 import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakSet
 
-from .errors import UsageError
+from .errors import DataError, RunError, UsageError
 
 THREADS_VARIABLE = "STREAMSIEVE_THREADS"
 CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, kernels, which may have to be compiled
+STILL_TO_LOAD = 280_000_000  # bytes of those that a process which has imported this package has yet to take
+LEAST_FOR_DATA = 60_000_000  # bytes: less is not worth a run
+PARTS_FOR_READING = 4  # one part in so many of what is for data is for blocks on their way
+BLOCKS_WAITING = 4  # beside those that threads work on: read, waiting, made, in use
+BYTES_PER_THREAD = 8_000_000  # that a thread which reads may have in hand, at the least
+
+
+@dataclass(slots=True, eq=False)
+class Limit:
+    """What a user allows this process to hold; of that, what is for blocks on their way and what is not for data."""
+
+    total: int
+    for_reading: int
+    program: int  # 0 as soon as all of it has been loaded, and so is counted
+
+    def available(self) -> int:
+        """What is left for arrays, beside blocks on their way."""
+        _give_pages_back()
+        return self.total - self.for_reading - max(resident_memory(), self.program)
+
+
+_limits: list[Limit] = []  # those in force
+_mapped: WeakSet[mmap.mmap] = WeakSet()  # files in memory whose pages can go at any time
+
+
+@contextmanager
+def limited(memory: int | str | None) -> Iterator[None]:
+    """Hold no more than ``memory`` bytes, "2GB" or the like, in this process; None allows all there is.
+
+    A limit that is too small for any run is refused.
+    """
+    if memory is None:
+        yield
+        return
+    total, program = read_size(memory), max(PROGRAM, resident_memory() + STILL_TO_LOAD)
+    if total < program + LEAST_FOR_DATA:
+        raise UsageError(
+            f"memory {memory}: too little; Python, its libraries and the compiled methods alone take up to "
+            f"{program / 1e6:,.0f} MB; allow {size_text(program + LEAST_FOR_DATA)} or more"
+        )
+    limit = Limit(total, (total - program) // PARTS_FOR_READING, program)
+    _limits.append(limit)
+    try:
+        yield
+    finally:
+        _limits.remove(limit)
+
+
+def read_size(size: int | str) -> int:
+    """A number of bytes, or a text such as 2GB, 500 MB or 1.5GiB."""
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d*)?)\s*([kmgt]?)(i?)b?\s*", str(size), re.IGNORECASE)
+    if not found or float(found[1]) == 0:
+        raise UsageError(f"memory {size!r}: expected a size such as 2GB or 500MB")
+    power = " kmgt".index(found[2].lower() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
+
+
+def size_text(size: float) -> str:
+    """A size as ``read_size`` reads it, rounded up to two digits or three."""
+    unit, name = (1e9, "GB") if size >= 1e9 else (1e6, "MB")
+    digits = 1 if size < 10 * unit else 0
+    return f"{math.ceil(size / unit * 10**digits) / 10**digits:g}{name}"
+
+
+def more_memory(needed: int) -> str:
+    """What to do where there is not enough memory for ``needed`` bytes more, for a message."""
+    if not _limits:
+        return "use a machine with more memory"
+    limit = min(_limits, key=lambda known: known.total)
+    others = max(resident_memory(), limit.program) + needed  # beside blocks on their way
+    total = PROGRAM + max(0, others - PROGRAM) * PARTS_FOR_READING / (PARTS_FOR_READING - 1)
+    return f"allow {size_text(total)} (--memory)"
+
+
+def refuse_beyond_memory(needed: int, what: str, advice: str) -> None:
+    """Refuse what takes more memory than is left; ``what`` it is, in the plural, and ``advice`` are for the message."""
+    available = available_memory()
+    if needed > available:
+        raise DataError(
+            f"{what} take up to {size_text(needed)} of memory, and {size_text(available)} are left; {advice}, or "
+            f"{more_memory(needed)}"
+        )
+
+
+def program_loaded() -> None:
+    """Say that a first block has been learned: what the program needs is in memory, and compiled."""
+    for limit in _limits:
+        limit.program = 0
+
+
+def refuse_beyond_limit() -> None:
+    """Give pages back that can go; refuse to go on if there still is more memory held than allowed."""
+    for limit in _limits:
+        if resident_memory() <= limit.total - limit.for_reading:
+            continue
+        _give_pages_back()
+        held = resident_memory()
+        if held > limit.total:
+            raise RunError(
+                f"the run has come to {held / 1e6:,.0f} MB of memory, and {limit.total / 1e6:,.0f} MB were allowed; "
+                f"allow {size_text(1.5 * held)}, or run with fewer threads ({THREADS_VARIABLE}=1)"
+            )
+
+
+def _give_pages_back() -> None:
+    """Let go of the pages of mapped files, which are only read: they come back when they are needed."""
+    for mapped in list(_mapped):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def map_file(path: Path) -> mmap.mmap:
+    """A file as memory, to be read only; it takes what memory is free, and gives it back where a limit needs it."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _mapped.add(mapped)
+    return mapped
+
+
+def reading_bytes() -> int:
+    """How much memory all blocks may take that are read ahead, waiting or being worked on."""
+    if _limits:
+        return min(limit.for_reading for limit in _limits)
+    return available_memory() // PARTS_FOR_READING
+
+
+def reading_threads() -> int:
+    """How many threads may read: one per core, fewer if memory is short."""
+    return max(1, min(cores(), reading_bytes() // BYTES_PER_THREAD))
+
+
+def is_limited() -> bool:
+    """Whether a limit is in force."""
+    return bool(_limits)
+
+
+def fitting(most: int, bytes_each: int, least: int = 1) -> int:
+    """How many values, of so many bytes each, a block should have that is one of several read ahead."""
+    blocks = reading_threads() + BLOCKS_WAITING
+    return max(min(least, most), min(most, reading_bytes() // (blocks * bytes_each)))
 
 
 def cores() -> int:
@@ -26,8 +178,8 @@ def cores() -> int:
 
 
 def available_memory() -> int:
-    """Bytes to be had without swapping: the least of what the machine, its container and ``ulimit -v`` leave."""
-    bounds = [_physical(), *_container(), *_address_space()]
+    """Bytes to be had without swapping: what limits, the machine, its container and ``ulimit -v`` leave."""
+    bounds = [*(limit.available() for limit in _limits), _physical(), *_container(), *_address_space()]
     return max(0, min(bounds))
 
 
@@ -67,6 +219,15 @@ def _address_space() -> list[int]:
     except OSError:
         return [soft]
     return [soft - pages * os.sysconf("SC_PAGE_SIZE")]
+
+
+def resident_memory() -> int:
+    """The bytes this process holds in memory now; on systems that do not say, the most it has held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return peak_memory()
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def peak_memory() -> int:

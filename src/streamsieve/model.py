@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import re
 import struct
 import zipfile
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, UsageError
 from .files import replacing
+from .json_text import from_json, to_json
 from .version import __version__
 
 FORMAT = 2
@@ -86,9 +86,7 @@ class Model:
     def copy(self) -> Model:
         """The same again, sharing nothing that learning changes."""
         arrays = {name: array.copy() for name, array in self.arrays.items()}
-        return Model(
-            self.method, dict(self.params), json.loads(json.dumps(self.header)), arrays, self.note, self.version
-        )
+        return Model(self.method, dict(self.params), from_json(to_json(self.header)), arrays, self.note, self.version)
 
     def _write(self, file: IO[bytes]) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -100,7 +98,7 @@ class Model:
                 "note": self.note,
                 "learned": self.header,
             }
-            archive.writestr(zipfile.ZipInfo(HEADER), json.dumps(top, indent=1))  # without the time of writing
+            archive.writestr(zipfile.ZipInfo(HEADER), to_json(top, indent=1))  # without the time of writing
             for name, array in self.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
@@ -110,7 +108,7 @@ class Model:
         size = file.seek(0, io.SEEK_END)
         with zipfile.ZipFile(file) as archive:
             members = _members(archive, size)
-            top = json.loads(archive.read(HEADER))
+            top = from_json(archive.read(HEADER))
             number = top["streamsieve_format"]
             if number not in READABLE:
                 raise DataError(
@@ -264,7 +262,8 @@ class Field(NamedTuple):
     """What an array of a model must be.
 
     A ``dtype`` of None may be any. ``shape`` has a number or a name per axis: axes of one name are of one size. ``low``
-    and ``below`` bound every entry; a name for ``below`` is a size. Numbers are finite unless ``finite`` is False.
+    and ``below`` bound every entry; a name for ``below`` is a size, and integers without it leave room to count on from
+    them. Numbers are finite, with room for their products, unless ``finite`` is False.
     """
 
     dtype: Any
@@ -273,6 +272,10 @@ class Field(NamedTuple):
     below: float | str | None = None
     finite: bool = True
 
+
+MOST_COUNTED = 2**62  # of anything
+LARGEST_ID = 2**63 - 2  # of a feature: the width is one more, and an int64
+LARGEST_NUMBER = 1e100  # that learning from float32 comes near: sums of squares of the largest are far below
 
 Schema = Mapping[str, Field]
 
@@ -297,12 +300,37 @@ def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[
 
 
 def _check_range(name: str, array: NDArray[Any], expected: Field, sizes: dict[str, int]) -> None:
-    if not array.size:
+    if not array.size or array.dtype.kind in "US":
         return
-    if expected.finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name!r} has values that are not finite")
+    extremes = float(array.min()), float(array.max())
+    if expected.finite and array.dtype.kind == "f" and not all(abs(one) <= LARGEST_NUMBER for one in extremes):
+        raise ValueError(f"{name!r} has values that are not finite, or far too large")
     below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
+    if below is None and array.dtype.kind == "i":
+        below = MOST_COUNTED
     if expected.low is not None and not array.min() >= expected.low:
         raise ValueError(f"{name!r} has a value below {expected.low}")
     if below is not None and not array.max() < below:
         raise ValueError(f"{name!r} has a value of {below:,} or more")
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Refuse, with a ValueError, classes that are not sorted, or of which one is no label."""
+    if classes.ndim != 1 or (classes.size > 1 and not (classes[1:] > classes[:-1]).all()):
+        raise ValueError("its classes are not sorted")
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("a class is not finite")
+
+
+def check_ids(ids: NDArray[np.int64], width: int) -> None:
+    """Refuse, with a ValueError, ids of features that there are not, or one that appears twice."""
+    if ids.size and not 0 <= ids.min() <= ids.max() < width:
+        raise ValueError(f"it has a feature beyond its {width:,}")
+    if np.unique(ids).size != ids.size:
+        raise ValueError("a feature appears twice")
+
+
+def check_scores(scores: NDArray[np.float64]) -> None:
+    """Refuse, with a ValueError, scores that are not numbers."""
+    if np.isnan(scores).any():
+        raise ValueError("a feature has a score that is not a number")

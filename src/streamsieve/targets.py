@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, prefix, row_prefix
+from .values import refuse_unusable, simple_labels
 
 Kind = Literal["classes", "numbers"]
 TASKS = ("auto", "classification", "regression")
@@ -60,7 +61,8 @@ def read_target(
 
     Numbers are used as they are, those of classes too; text counts as 0, 1, ... in sorted order.
     """
-    y = np.asarray(y)
+    refuse_unusable(y, "y", origin)
+    y = simple_labels(np.asarray(y), origin)
     if y.ndim != 1 or not y.size:
         raise DataError(f"{prefix(origin)}the target must be one value per row, not an array of shape {y.shape}")
     is_number = y.dtype.kind in "biuf"
@@ -120,6 +122,29 @@ def show(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
+def is_text(labels: NDArray[Any]) -> bool:
+    """Whether labels are text, not numbers or truth values."""
+    return labels.dtype.kind in "OUS"
+
+
+def labels_like(classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: str) -> NDArray[Any] | None:
+    """Labels that can be compared with ``classes``, or with numbers if that is None; others are refused."""
+    if y is None or not len(y):
+        return y
+    if classes is None:
+        try:
+            return y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{prefix(origin)}numbers are predicted, and the target here is {show(y[0])}") from None
+    if is_text(y) != is_text(classes):
+        kinds = ("text", "numbers") if is_text(y) else ("numbers", "text")
+        raise DataError(
+            f"{prefix(origin)}the labels are {kinds[0]}, such as {show(y[0])}, but {kinds[1]}, such as "
+            f"{show(classes[0])}, in the training; write them alike"
+        )
+    return y
+
+
 class Labels:
     """The classes, sorted, and what the order of the labels has been so far.
 
@@ -129,7 +154,7 @@ class Labels:
 
     def __init__(self, classes: Any | None = None) -> None:
         self.given = classes is not None
-        self.classes: NDArray[Any] = np.unique(np.asarray(classes)) if self.given else np.empty(0)
+        self.classes: NDArray[Any] = np.unique(as_classes(classes)) if self.given else np.empty(0)
         if self.given and self.classes.size < 2:
             raise DataError(f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}")
         self.counts = np.zeros(max(2, self.classes.size), np.int64)  # rows of each class
@@ -216,6 +241,12 @@ class Labels:
         if at_end and rows >= LEAST_ROWS and changes < FEW_SWITCHES * expected:
             return f"the class changes only {changes:,} times in {rows:,} rows: {ADVICE}"
         return None
+
+
+def as_classes(classes: Any) -> NDArray[Any]:
+    """Classes that somebody has named, as labels."""
+    refuse_unusable(classes, "classes")
+    return simple_labels(np.asarray(classes))
 
 
 def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .blocks import ColumnBlock, RowBlock
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
+from .machine import program_loaded, refuse_beyond_limit
 from .selectors.base import AnyLearner
 from .selectors.diagnosis import Look, Remark
 from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
@@ -202,6 +203,8 @@ def train(
         for part in parts:
             start, before = time.perf_counter(), compile_seconds()
             learner.partial_fit_block(part)
+            program_loaded()
+            refuse_beyond_limit()
             compiled_learning += compile_seconds() - before
             learning += time.perf_counter() - start
             if feed.unit == "rows" and learner.n_learned == next_trace_row(learner.n_learned - 1):

@@ -337,7 +337,7 @@ with ProcessEngine(2) as engine:
         pids = [process.process.pid for process in engine.processes.values()]
         print(*pids, flush=True)
 
-    train_asyos(AsyOSLearner(20, n_scans=100_000), ArraySource(X, X[:, 0]), engine, watch=watch)
+    train_asyos(AsyOSLearner(20, n_scans=10_000), ArraySource(X, X[:, 0]), engine, watch=watch)
 """
 
 

@@ -78,6 +78,20 @@ def test_an_unfinished_run_of_an_earlier_version_is_resumed(tmp_path):
     assert resume(folder).n_rows == 6000
 
 
+def test_a_folder_cannot_choose_a_cluster(tmp_path):
+    """It may come from a stranger, whose cluster would run code here."""
+    folder = tmp_path / "run"
+    with pytest.raises(StopError):
+        ss.select(X1, n_features_to_select=10, output=folder, checkpoint_every=1000, watch=stop_at(3000))
+    with pytest.raises(ss.UsageError, match="does not use Ray; omit the address"):
+        resume(folder, address="127.0.0.1:6379")
+    request = json.loads((folder / "run.json").read_text())
+    strange = {"engine": "ray", "workers": 2, "address": "stranger.example:6379"}
+    (folder / "run.json").write_text(json.dumps(request | strange))
+    with pytest.raises(ss.UsageError, match="if you trust it, say so: --address stranger"):
+        resume(folder)
+
+
 def test_workers_are_as_many_as_cores_if_nothing_is_said(monkeypatch):
     monkeypatch.setenv("STREAMSIEVE_THREADS", "3")
     assert chosen_engine("local", None, None).workers == 3

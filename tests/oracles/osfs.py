@@ -43,7 +43,7 @@ def from_counts(x, target, given, measure):
     return total, freedom
 
 
-def select(columns, target, alpha, most, fast, measure="fisher_z"):
+def select(columns, target, alpha, most, fast, measure="fisher_z", duplicates="drop"):
     """The kept columns in order of arrival, and how close the closest test was to its limit."""
     closest = np.inf
     kept = []
@@ -70,6 +70,8 @@ def select(columns, target, alpha, most, fast, measure="fisher_z"):
 
     for number in range(len(columns)):
         if np.ptp(columns[number]) == 0 or independent(number, []):
+            continue
+        if duplicates == "drop" and any(np.array_equal(columns[number], columns[other]) for other in kept):
             continue
         if fast:
             if separated(number, kept):

@@ -30,7 +30,8 @@ def uncertainty(a, b, weights):
 
 
 def correlation(a, b, weights):
-    """|r|; 0 if one of them is constant."""
+    """|r|; 0 if one of them is constant, that is equal to its first value in every row."""
+    a, b = [x - a[0] for x in a], [y - b[0] for y in b]
     n = sum(weights)
     mean_a = sum(w * x for w, x in zip(weights, a, strict=True)) / n
     mean_b = sum(w * x for w, x in zip(weights, b, strict=True)) / n
@@ -113,6 +114,13 @@ class Judge:
             return "new"
         return "old" if mine > its + EQUAL else None
 
+    def copies(self, number, kept):
+        """Whether a column is equal to a kept one in every row."""
+        mine = self.columns[number]
+        return any(
+            all(x == y or (x != x and y != y) for x, y in zip(mine, self.columns[other], strict=True)) for other in kept
+        )
+
     def least(self, kept):
         """The kept one of least relevance; of equals the last."""
         least = min(self.relevance(number) for number in kept)
@@ -131,12 +139,21 @@ def compare_with_kept(judge, kept, number):
 
 
 def select_and_count(
-    columns, target, measure, alpha=0.01, delta=0.0, bound="min", variant="paper", budget=None, balanced=False
+    columns,
+    target,
+    measure,
+    alpha=0.01,
+    delta=0.0,
+    bound="min",
+    variant="paper",
+    budget=None,
+    balanced=False,
+    duplicates="drop",
 ):
     """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1), and what became of all columns.
 
-    Redundant is what is dropped on arrival, for a kept column or because the selection is full; replaced what is
-    dropped later.
+    Redundant is what is dropped on arrival, as a copy of a kept column, for a kept column or because the selection is
+    full; replaced what is dropped later.
     """
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced)
     kept = []
@@ -144,6 +161,9 @@ def select_and_count(
     for number in range(len(columns)):
         if not judge.relevant(number):
             counts["irrelevant"] += 1
+            continue
+        if duplicates == "drop" and judge.copies(number, kept):
+            counts["redundant"] += 1
             continue
         before = list(kept)
         compare_with_kept(judge, kept, number)
@@ -159,7 +179,18 @@ def select(columns, target, measure, **rule):
     return select_and_count(columns, target, measure, **rule)[0]
 
 
-def select_groups(columns, groups, target, measure, alpha=0.01, delta=0.0, bound="min", variant="paper", budget=None):
+def select_groups(
+    columns,
+    groups,
+    target,
+    measure,
+    alpha=0.01,
+    delta=0.0,
+    bound="min",
+    variant="paper",
+    budget=None,
+    duplicates="drop",
+):
     """The kept columns by group, groups in order of arrival (group-SAOLA, algorithm 2)."""
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced=False)
     selected = {}
@@ -167,7 +198,9 @@ def select_groups(columns, groups, target, measure, alpha=0.01, delta=0.0, bound
         new = []
         for number in range(len(columns)):
             if groups[number] == group and judge.relevant(number):
-                compare_with_kept(judge, new, number)
+                kept = [other for members in selected.values() for other in members]
+                if duplicates == "keep" or not judge.copies(number, [*kept, *new]):
+                    compare_with_kept(judge, new, number)
         for members in selected.values():
             for old in list(members):
                 for number in list(new):

@@ -19,6 +19,8 @@ from streamsieve.kernels.reading.checking import check_rows
 from streamsieve.sources.sparse_lists import frozen
 from streamsieve.sources.writers import write_rows
 
+from ..effort import examples
+
 COLUMNS = {
     "label": [1.0, -1.0, 1.0],
     "indices": pa.array([[0, 2], [], [1]], pa.list_(pa.int32())),
@@ -74,7 +76,7 @@ canonical_row = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(row_of_any) | st.lists(canonical_row.map(sorted)), st.sampled_from([np.int32, np.int64]))
 def test_one_pass_finds_what_a_look_at_every_entry_finds(entries, dtype):
     rows = [([index for index, _ in row], [value for _, value in row]) for row in entries]

@@ -225,7 +225,7 @@ def test_labels_are_text_in_all_files_if_they_are_in_the_first(tmp_path: Path):
     assert labels_in(tmp_path, "y") == ["yes", "07"]
     put(tmp_path / "0.csv", "a,y\n1,7\n")
     message = f"{tmp_path}/1.csv: its labels are text, but numbers in {tmp_path}/0.csv; write them alike"
-    assert refusal(tmp_path, "y") == message
+    assert refusal(tmp_path, "y").startswith(message)
     with pytest.raises(DataError, match="its labels are text, but numbers in"):
         open_source(tmp_path, "y").targets()
 

@@ -27,6 +27,8 @@ from streamsieve.sources.columns import by_columns
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_columns, write_rows
 
+from ..effort import examples
+
 NUMBERS = [2, 3, 5, 8, 100]
 
 
@@ -156,7 +158,7 @@ fields = st.one_of(
 labels = st.sampled_from(["a", "b", '"c"', '"d,e"', '"f""g"', '5" by 6"', '"two\nlines"', '"more\r\n\n"', '"""\n"""'])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.lists(st.tuples(fields, fields, labels, st.sampled_from(["\n", "\r\n", "\n\n"])), min_size=1, max_size=30),
     st.booleans(),

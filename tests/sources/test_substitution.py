@@ -213,7 +213,7 @@ def test_shapes_are_those_of_the_paper(options, rows, features):
         ("rows=0", "0 rows; ask for 1 or more"),
         ("features=0", "0 features; it takes 1 or more"),
         ("rows=2147483648", "ask for 2,147,483,647 at most of each"),
-        ("features=100000000000000000000000000000", "ask for 2,147,483,647 at most of each"),
+        ("features=100000000000000000000000000000", "are the most of both"),
         ("seed=-1", "a seed is from 0 to"),
         ("problem=-1", "a problem is from 0 to"),
         ("problem=9223372036854775808", "a problem is from 0 to"),

@@ -18,9 +18,11 @@ from scipy import sparse
 
 from streamsieve import DataError, RowBlock, UsageError, open_source
 from streamsieve.blocks import dense_block
-from streamsieve.sources import sparse_lists, tables, writers
+from streamsieve.sources import tables, writers
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_rows
+
+from ..effort import examples
 
 COMPRESSIONS = ["", ".gz", ".bz2", ".xz", ".zst"]
 TABLES = [*(f".csv{compression}" for compression in COMPRESSIONS), ".tsv", ".tab", ".parquet", ".arrow"]
@@ -152,7 +154,6 @@ def arrow_table(path: Path) -> pa.Table:
 
 def test_arrow_batches_have_a_good_size(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BATCH_ROWS", 8)
-    monkeypatch.setattr(sparse_lists, "BLOCK_NONZEROS", 20)
     monkeypatch.setattr(writers, "BLOCK_NONZEROS", 20)
     whole = dense_block(np.tril(np.ones((30, 30))), np.arange(30))
     small = [whole.rows(row, row + 1) for row in range(30)]
@@ -177,7 +178,7 @@ bits = st.integers(0, 2**32 - 1).map(lambda number: np.uint32(number).view(np.fl
 values = st.lists(bits.filter(lambda value: np.isfinite(value) and value != 0), min_size=1, max_size=200)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(values)
 def test_float32_survives_svmlight_exactly(folder, numbers):
     column = np.array(numbers)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from ..sources.writers import write_rows
 from ..targets import Kind
 from . import maker
 from .data import BUDGET, FEATURES, ROWS, sparse_stream
+from .other_process import in_other_process
 
 OF_LABELS = ("classes", "label_order")  # what is known of a target that depends on the labels' names, or on blocks
 
@@ -142,7 +140,7 @@ def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
         path, rows = Path(folder) / "model", Path(folder) / "rest.npz"
         make().partial_fit(X[:half], y[:half], **make.classes).save(path)
         write_rows(rows, ArraySource(X[half:], y[half:]).row_blocks(), n_features=FEATURES)
-        continued = in_new_process(
+        continued = learned_elsewhere(
             "import streamsieve as ss; from streamsieve.sources import open_source\n"
             "selector = ss.load(sys.argv[1])\n"
             "for block in open_source(sys.argv[2]).row_blocks():\n"
@@ -158,7 +156,7 @@ def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
 def check_kernels_agree_with_plain_python(make: Maker) -> None:
     X, y = sparse_stream(make.kind, rows=60)
     compiled = learned(make().fit(X, y))
-    interpreted = in_new_process(
+    interpreted = learned_elsewhere(
         "from streamsieve.checks.data import sparse_stream\n"
         "import json; from streamsieve.checks.rows import Maker\n"
         "selector = Maker(sys.argv[1], json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
@@ -276,18 +274,10 @@ def spread_out(block: RowBlock, spread: int) -> RowBlock:
     return RowBlock(block.indptr, ids, block.values, block.y, block.n_features * spread)
 
 
-def in_new_process(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
+def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
     """Run a script that makes ``selector`` in another process; what it learned."""
-    report = "import json; from streamsieve.checks.rows import learned; print(json.dumps(learned(selector)))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{script}{report}", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    report = "from streamsieve.checks.rows import learned; found = learned(selector)"
+    found: dict[str, Any] = in_other_process(f"import sys\n{script}{report}", arguments, **environment)
     return found
 
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
+import signal
 import sys
+import threading
 import warnings
+from types import FrameType
 from typing import Any
 
 import click
 
 from ..errors import DataError, RunError, UsageError, prefix
 from .commands import COMMANDS
+from .terminal import LONGEST_LINE, printable, say
 
 FAILED, MISUSED = 1, 2
+SIGNALLED = 128  # and the number of the signal
+CLOSED = "standard output is closed, and there is something to write to it; redirect it to a file or to /dev/null"
+
+
+class Terminated(KeyboardInterrupt):
+    """The process is asked to end, by another than Ctrl-C: it cleans up in the same way."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
 
 
 class Group(click.Group):
@@ -27,23 +42,24 @@ class Group(click.Group):
         """
         if args is not None:
             return super().main(args, *rest, **extra)
+        _open_what_is_closed()
+        _end_in_order()
         try:
             super().main(*rest, **extra)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-            for stream in (sys.stdout, sys.stderr):
-                try:
-                    if stream is not None:
-                        stream.flush()
-                except (OSError, ValueError):
-                    code = code or FAILED
-            os._exit(code)
+        except OSError as error:  # help, which nobody can read
+            code = _fail(_reason(error))
+        os._exit(code or _flushed())
 
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning
+        logging.getLogger("streamsieve").handlers = [Notes()]
         code = FAILED
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise click.UsageError(printable(error.format_message(), LONGEST_LINE), error.ctx) from None
         except UsageError as error:
             failure, code = str(error), MISUSED
         except FileNotFoundError as error:
@@ -52,18 +68,80 @@ class Group(click.Group):
             failure = str(error)
         except MemoryError as error:
             failure = f"out of memory; hash the features to fewer, or use a machine with more memory ({error})"
+        except OverflowError as error:
+            failure, code = f"a number is too large ({error}); give a smaller one", MISUSED
+        except Terminated as error:
+            failure, code = str(error), SIGNALLED + error.number
         except KeyboardInterrupt:
             failure = "interrupted"
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            failure = f"{prefix(error.filename or '')}{error.strerror or error}"
-        click.echo(f"streamsieve: error: {failure}", err=True)
-        sys.exit(code)
+            failure = _reason(error)
+        sys.exit(_fail(failure, code))
+
+
+def _fail(failure: str, code: int = FAILED) -> int:
+    """Say what went wrong; the exit code."""
+    say(f"streamsieve: error: {failure}", err=True)
+    return code
+
+
+def _end_in_order() -> None:
+    """Have a request to end the process do what Ctrl-C does; one that is ignored, as under nohup, still is."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for asked in (signal.SIGTERM, signal.SIGHUP):  # once is enough: cleaning up must not be interrupted
+            signal.signal(asked, signal.SIG_IGN)
+        raise Terminated(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def _open_what_is_closed() -> None:
+    """Open standard streams that are closed, or the next file that is opened would take their numbers.
+
+    Nothing can be read from them, and what is written to standard output fails.
+    """
+    for name, mode in (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, mode)  # the lowest that is free, and so that of the stream
+            if name != "stdin":
+                setattr(sys, name, os.fdopen(descriptor, "w", encoding="utf-8"))
+
+
+def _flushed() -> int:
+    """Write what waits to be written; the exit code."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError as error:
+        return FAILED if error.errno == errno.EPIPE else _fail(_reason(error))
+    except ValueError:  # closed by now
+        return FAILED
+    return 0
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.EBADF and error.filename is None:
+        return CLOSED
+    full = "standard output" if error.errno == errno.ENOSPC else ""  # files are named
+    return f"{prefix(error.filename or full)}{error.strerror or error}"
+
+
+class Notes(logging.Handler):
+    """Shows what a run says before its end."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"streamsieve: note: {record.getMessage()}", err=True)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"streamsieve: warning: {message}", err=True)
+    say(f"streamsieve: warning: {message}", err=True)
 
 
 @click.group(cls=Group, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

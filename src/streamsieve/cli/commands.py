@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -16,24 +16,25 @@ from click.core import ParameterSource
 from ..distributed.opening import ENGINES
 from ..errors import UsageError
 from ..files import replacing
+from ..json_text import to_json
 from ..sources import formats
+from .predictions import write_labels, write_scores
 from .show import fit_text, quality_text, show_data, show_methods, show_summary
-
-if TYPE_CHECKING:
-    from ..workflow.apply import Predicted, Predictions
+from .terminal import say
 
 TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
 
 
 def read_value(text: str) -> Any:
-    """JSON if it is that (true, null, numbers, lists), text otherwise."""
+    """JSON if it is that (true, null, numbers, lists), text otherwise; what is not a number in JSON, NaN, is text."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):  # of a list in lists, or an integer of thousands of digits, too
         return text
 
 
@@ -41,7 +42,7 @@ def read_param(text: str) -> tuple[str, Any]:
     """NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--param {text}: expected NAME=VALUE, such as gamma=0.5")
+        raise UsageError(f"--param {text[:80]}: expected NAME=VALUE, such as gamma=0.5")
     return name, read_value(value)
 
 
@@ -49,7 +50,11 @@ def read_params(texts: tuple[str, ...], method: str, budget: str | None, workers
     """The parameters of a method, with the budget and the number of workers among them."""
     from ..workflow import refuse_unknown_parameters
 
-    params = dict(read_param(text) for text in texts)
+    params: dict[str, Any] = {}
+    for name, value in map(read_param, texts):
+        if name in params:
+            raise UsageError(f"--param {name}=... is given twice; omit one of them")
+        params[name] = value
     refuse_unknown_parameters(method, params)
     options = {"n_features_to_select": ("-k", None if budget is None else read_value(budget))}
     options |= {"workers": ("--workers", workers)}
@@ -107,6 +112,7 @@ class Select(click.Command):
 @click.option("--engine", type=click.Choice(ENGINES), help="Train in parts, on workers of this machine or of Ray.")
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="How many workers; default: one per core here.")
 @click.option("--address", metavar="HOST:PORT", help="Of a Ray cluster; default: one that runs here, or a new one.")
+@MEMORY
 @TARGET
 @ZERO_BASED
 @AS_JSON
@@ -125,6 +131,7 @@ def select(
     engine: str | None,
     workers: int | None,
     address: str | None,
+    memory: str | None,
     target: str | None,
     zero_based: bool,
     as_json: bool,
@@ -139,7 +146,7 @@ def select(
     folder = resume or output
     with progress_bar() as watch, hint_at_resume(folder):
         if resume is not None:
-            record = workflow.resume(resume, watch)
+            record = workflow.resume(resume, watch, address)
         else:
             record = workflow.select(
                 train,
@@ -154,12 +161,13 @@ def select(
                 checkpoint_every=checkpoint_every,
                 engine=engine,
                 address=address,
+                memory=memory,
                 watch=watch,
                 **read_params(params, method, budget, workers),
             )
     summary = summarize(record)
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(to_json(summary))
     else:
         show_summary(summary, folder)
 
@@ -169,9 +177,10 @@ def refuse_beside_resume(context: click.Context) -> None:
     for option in context.command.params:
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in ("train", "resume", "as_json"):  # an argument counts as given without a value
+        if given and name not in ("train", "resume", "address", "as_json"):  # an argument counts without a value
             raise UsageError(
-                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json"
+                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json "
+                "and, of a Ray cluster, --address"
             )
 
 
@@ -184,18 +193,22 @@ def hint_at_resume(folder: str | Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if folder and RunDirectory(folder).checkpoint:
-            click.echo(f"go on from the last checkpoint with: streamsieve select --resume {folder}", err=True)
+            again = f"streamsieve select --resume {shlex.quote(str(folder))}"
+            say(f"go on from the last checkpoint with: {again}", err=True)
         raise
 
 
 @contextmanager
-def hint_at_going_on(folder: Path) -> Iterator[None]:
+def hint_at_going_on(output: Path) -> Iterator[None]:
     """After an interruption, say that the work so far is kept, if it is."""
+    from ..workflow import work_folder
+
     try:
         yield
     except (KeyboardInterrupt, OSError):
-        if folder.exists():
-            click.echo(f"the same command goes on from here; to give up instead, remove {folder}", err=True)
+        folder = work_folder(output)
+        if folder is not None:
+            say(f"the same command goes on from here; to give up instead, remove {shlex.quote(str(folder))}", err=True)
         raise
 
 
@@ -214,14 +227,17 @@ def progress_bar() -> AbstractContextManager[Any]:
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
 )
+@MEMORY
 @TARGET
 @ZERO_BASED
-def apply(run_dir: str, data: tuple[str, ...], output: Path, target: str | None, zero_based: bool) -> None:
+def apply(
+    run_dir: str, data: tuple[str, ...], output: Path, memory: str | None, target: str | None, zero_based: bool
+) -> None:
     """Write DATA, one or more files, with the selected columns only, renumbered in ascending order of id."""
     from .. import workflow
 
-    rows = workflow.apply(run_dir, data, output, target, zero_based)
-    click.echo(f"{rows:,} rows written to {output}", err=True)
+    rows = workflow.apply(run_dir, data, output, target, zero_based, memory)
+    say(f"{rows:,} rows written to {output}", err=True)
 
 
 @click.command()
@@ -250,33 +266,9 @@ def predict(
     else:
         quality = workflow.measure(write(rows, sys.stdout), rows.classes)
     if isinstance(quality, workflow.Fit):
-        click.echo(f"R2 {fit_text(*quality)}", err=True)
+        say(f"R2 {fit_text(*quality)}", err=True)
     elif quality is not None:
-        click.echo(f"accuracy {quality_text(*quality)}", err=True)
-
-
-def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
-    """Write predicted labels as they pass by."""
-    from ..sources.writers import label_text
-
-    for prediction, y in rows:
-        file.writelines(f"{label_text(label)}\n" for label in prediction.labels.tolist())
-        yield prediction, y
-
-
-def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
-    """Write a table of predicted labels and scores as they pass by; of two classes, the score of the second."""
-    from ..sources.writers import label_text
-
-    writer = csv.writer(file, lineterminator="\n")
-    classes = [] if rows.classes is None else [label_text(label) for label in rows.classes.tolist()]
-    writer.writerow(["prediction", *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes])])
-    for prediction, y in rows:
-        scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
-        writer.writerows(
-            [label_text(label), *some] for label, some in zip(prediction.labels.tolist(), scores, strict=True)
-        )
-        yield prediction, y
+        say(f"accuracy {quality_text(*quality)}", err=True)
 
 
 @click.command(
@@ -291,11 +283,7 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
 @click.option(
     "--columns", is_flag=True, help=f"Write column by column, to {formats.column_files()}, for methods that need that."
 )
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="With --columns: hold this much of the data, such as 2GB; if not given, half of what is free.",
-)
+@MEMORY
 def convert(
     data: tuple[str, ...], output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None
 ) -> None:
@@ -304,14 +292,12 @@ def convert(
     if len(data) > 1 and output.is_file():
         raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
     if columns:
-        with progress_bar() as watch, hint_at_going_on(workflow.work_folder(output)):
+        with progress_bar() as watch, hint_at_going_on(output):
             features = workflow.convert_to_columns(data, output, target, zero_based, memory, watch)
-        click.echo(f"{features:,} columns written to {output}", err=True)
+        say(f"{features:,} columns written to {output}", err=True)
         return
-    if memory is not None:
-        raise UsageError("--memory is for --columns: rows are converted a block at a time")
-    rows = workflow.convert(data, output, target, zero_based)
-    click.echo(f"{rows:,} rows written to {output}", err=True)
+    rows = workflow.convert(data, output, target, zero_based, memory)
+    say(f"{rows:,} rows written to {output}", err=True)
 
 
 @click.command()
@@ -358,7 +344,7 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
                 f"--{name}: {kind} has no such option; it has {', '.join(f'--{other}' for other in known)}"
             )
     written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
-    click.echo(f"{written:,} rows written to {output}", err=True)
+    say(f"{written:,} rows written to {output}", err=True)
 
 
 @click.command()
@@ -374,7 +360,7 @@ def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: b
     source = open_source(data, target, zero_based)
     description = workflow.describe(source)
     if as_json:
-        click.echo(json.dumps(description))
+        click.echo(to_json(description))
     else:
         show_data(data[0] if len(data) == 1 else source.name, description)
 
@@ -387,7 +373,7 @@ def methods(as_json: bool) -> None:
 
     descriptions = [describe_method(name) for name in METHODS]
     if as_json:
-        click.echo(json.dumps(descriptions))
+        click.echo(to_json(descriptions))
     else:
         show_methods(descriptions)
 

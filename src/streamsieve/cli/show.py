@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
+from .terminal import LONGEST_CELL, printable, say
 
 MOST_LABELS = 50  # shown one by one; more may be numbers
 # what the columns of a table of features are called
@@ -22,45 +22,44 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """A run, from its summary; what is to be noted comes first, as warnings do."""
     for remark in summary["details"].get("diagnosis", []):
         if remark["level"] == "note":
-            click.echo(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
-    click.echo(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
-    click.echo(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
+            say(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
+    say(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
+    say(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
-        click.echo(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)})")
+        say(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)})")
     if summary["details"].get("online_r2") is not None:
-        click.echo(f"  online R2       {summary['details']['online_r2']:.4f}")
+        say(f"  online R2       {summary['details']['online_r2']:.4f}")
     if "test_r2" in summary:
-        click.echo(f"  test R2         {fit_text(summary['test_r2'], summary['details']['test_error'])}")
+        say(f"  test R2         {fit_text(summary['test_r2'], summary['details']['test_error'])}")
     if "test_accuracy" in summary:
         details = summary["details"]
         measures = quality_text(
             summary["test_accuracy"], details.get("test_balanced_accuracy"), details.get("test_auc")
         )
-        click.echo(f"  test accuracy   {measures}")
+        say(f"  test accuracy   {measures}")
     if "curve" in summary:
         curve = summary["curve"]
-        values = (
-            [f"{one:.2%}" for one in curve["accuracy"]] if "accuracy" in curve else map("{:.4f}".format, curve["r2"])
-        )
-        click.echo(f"  online {'accuracy' if 'accuracy' in curve else 'R2'} with the best k features")
+        kind, shown = ("accuracy", "{:.2%}") if "accuracy" in curve else ("r2", "{:.4f}")
+        values = ["-" if one is None else shown.format(one) for one in curve[kind]]
+        say(f"  online {'accuracy' if kind == 'accuracy' else 'R2'} with the best k features")
         for k, value in zip(curve["n_features"], values, strict=True):
-            click.echo(f"    {k:>6,}        {value}")
+            say(f"    {k:>6,}        {value}")
     if "measures" in summary and summary["params"].get("measure") == "auto":
         measured = ", ".join(f"{count:,} by {measure}" for measure, count in summary["measures"].items())
-        click.echo(f"  relevant        {measured}")
+        say(f"  relevant        {measured}")
     if "groups" in summary["details"]:
-        click.echo(f"  groups          {len(set(summary['details']['groups'])):,}")
+        say(f"  groups          {len(set(summary['details']['groups'])):,}")
     engine = summary["details"].get("engine")
     if engine:
-        click.echo(f"  workers         {workers_text(engine)}")
-    click.echo(f"  time            {time_taken(summary['seconds'], per_worker=bool(engine))}")
-    click.echo(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
+        say(f"  workers         {workers_text(engine)}")
+    say(f"  time            {time_taken(summary['seconds'], per_worker=bool(engine))}")
+    say(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
     if summary["best"]:
-        click.echo(f"best {len(summary['best'])} by score")
+        say(f"best {len(summary['best'])} by score")
         for line in table_of_features(summary["best"]):
-            click.echo(f"  {line}")
+            say(f"  {line}")
     if saved_to:
-        click.echo(f"saved to {saved_to}")
+        say(f"saved to {saved_to}")
 
 
 def mistake_rates(summary: dict[str, Any]) -> str:
@@ -70,7 +69,7 @@ def mistake_rates(summary: dict[str, Any]) -> str:
         return rate
     from ..sources.writers import label_text
 
-    return f"{rate}; always predicting {label_text(majority['class'])}: {summary['majority_mistake_rate']:.2%}"
+    return f"{rate}; always predicting {cell(label_text(majority['class']))}: {summary['majority_mistake_rate']:.2%}"
 
 
 def quality_text(accuracy: float, balanced_accuracy: float | None, auc: float | None) -> str:
@@ -96,11 +95,16 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
     }
     titles = [title for title in COLUMNS if title in lines[0]]
     rows = [[COLUMNS[title] for title in titles]]
-    rows += [[show.get(title, str)(line[title]) for title in titles] for line in lines]
+    rows += [[cell(show.get(title, str)(line[title])) for title in titles] for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [">" if title in ("score", "weight") else "<" for title in titles]
-    cells = ([f"{cell:{side}{width}}" for cell, side, width in zip(row, aligned, widths, strict=True)] for row in rows)
+    cells = ([f"{text:{side}{width}}" for text, side, width in zip(row, aligned, widths, strict=True)] for row in rows)
     return ["  ".join(row).rstrip() for row in cells]
+
+
+def cell(text: str) -> str:
+    """A name or a label in a table: on one line, and not too long."""
+    return printable(text, LONGEST_CELL)
 
 
 def workers_text(engine: dict[str, Any]) -> str:
@@ -121,26 +125,26 @@ def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
 
 
 def show_data(name: str, description: dict[str, Any]) -> None:
-    click.echo(name)
-    click.echo(f"  rows       {description['rows']:,}")
-    click.echo(f"  features   {description['features']:,}" + (" (named)" if description["named"] else ""))
-    click.echo(
+    say(name)
+    say(f"  rows       {description['rows']:,}")
+    say(f"  features   {description['features']:,}" + (" (named)" if description["named"] else ""))
+    say(
         f"  non-zeros  {description['nonzeros']:,} ({description['nonzeros_per_row']:.1f} per row, "
         f"density {description['density']:.3g})"
     )
     if description["nonzeros"]:
-        click.echo(f"  values     {description['smallest_value']:.6g} to {description['largest_value']:.6g}")
+        say(f"  values     {description['smallest_value']:.6g} to {description['largest_value']:.6g}")
     labels = description["labels"]
     if len(labels) > MOST_LABELS:
-        click.echo(f"  labels     {len(labels):,} different ones")
+        say(f"  labels     {len(labels):,} different ones")
     for label, count in labels.items() if len(labels) <= MOST_LABELS else ():
-        click.echo(f"  label {label:<4} {count:,} rows ({count / description['rows']:.1%})")
+        say(f"  label {cell(label):<4} {count:,} rows ({count / description['rows']:.1%})")
     if 0 < description["label_changes"] < len(labels) < description["rows"]:  # numbers may all be different
-        click.echo("  the rows are sorted by label: shuffle them before learning from a stream")
+        say("  the rows are sorted by label: shuffle them before learning from a stream")
 
 
 def show_methods(descriptions: list[dict[str, Any]]) -> None:
     for method in descriptions:
-        click.echo(f"{method['name']:<22}{method['summary']}")
+        say(f"{method['name']:<22}{method['summary']}")
         for name, default in method["params"].items():
-            click.echo(f"    {name} = {default}")
+            say(f"    {name} = {default}")

@@ -52,9 +52,9 @@ def train_asyos(
             watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
 
     feed = ColumnFeed(source, y, None, report)
-    passes = learner.passes_over(feed.source)
     pieces = feed.columns.column_shards(PIECES * engine.n_workers)
     set_workers(learner, min(engine.n_workers, len(pieces)))
+    passes = learner.passes_over(feed.source)
     learner.start(learner.width_of(feed.source), None, feed.source.feature_names, y=feed.y, origin=source.name)
     run = AsyOSRun(learner, engine, pieces, passes, feed.total)
     while run.left:

@@ -74,7 +74,7 @@ class Saved(NamedTuple):
     def nothing(cls, width: int) -> Saved:
         """What a worker begins with, for data as wide as is known."""
         state = SteppingState(no_slots(), np.zeros(0), np.zeros(1))
-        return cls(Reached(), state, {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width}, {})
+        return cls(Reached(), state, {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width, "noted": {}}, {})
 
     def after(self, handed: Handover) -> Saved:
         """The same with what was handed over."""

@@ -40,9 +40,9 @@ class Cluster:
     def __init__(self, n_workers: int, address: str | None) -> None:
         self.started = self.connected = False  # by us
         self.folder: str | None = None
-        self.signal = signal.getsignal(signal.SIGTERM)  # Ray sets its own
         try:
-            self._open(n_workers, address)
+            with _own_signals():
+                self._open(n_workers, address)
             if self.connected:
                 _silence()
             self.check(n_workers)
@@ -135,8 +135,6 @@ class Cluster:
             ray.shutdown(wait_for_processes=True)
             if "RAY_AUTH_MODE" not in os.environ:  # or Ray might look for a token that is gone, and abort
                 _read_settings()
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, self.signal or signal.SIG_DFL)
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder = None
@@ -215,6 +213,17 @@ def _environment(given: dict[str, str]) -> Iterator[None]:
         for name in os.environ.keys() - before.keys():
             del os.environ[name]
         os.environ.update(before)
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Let SIGTERM do afterwards what it does now: Ray would have it end the process on the spot."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 @contextmanager

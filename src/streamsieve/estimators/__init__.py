@@ -8,9 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..errors import UsageError
 from ..model import Model, refusing_damage
 from ..registry import learner_class
 from ..selectors.base import AnyLearner
+from ..sources.finding import MODEL_FILE
 from .base import Estimator
 from .columns import (
     FCBF,
@@ -100,7 +102,14 @@ def as_estimator(learner: AnyLearner) -> Estimator:
 
 
 def load(path: str | Path) -> Any:
-    """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted."""
+    """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted.
+
+    The folder of a finished run stands for the model in it.
+    """
+    if Path(path).is_dir():
+        folder, path = Path(path), Path(path) / MODEL_FILE
+        if not path.is_file():
+            raise UsageError(f"{folder}: there is no model of a finished run in this folder")
     model = Model.load(path)
     with refusing_damage(path):
         return estimator_class(model.method).from_model(model, str(path))

@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ..blocks import is_sparse
 from ..errors import UsageError
 from ..machine import available_memory
 from ..selection import Selection
 from ..selectors.diagnosis import warn_of
 from ..sources.base import DataSource
 from ..training import Watch, train
+from ..values import is_sparse
+from .validation import check_array, usable, validate_data
 
 if TYPE_CHECKING:
     from ..selectors.base import Learner
@@ -117,7 +118,7 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
         """Learn from a source, from scratch."""
         self.reset()
         done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
-        warn_of(done.remarks, stacklevel=3)
+        warn_of(done.remarks, stacklevel=4)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -133,7 +134,7 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
 
         A dense one of another width is a mistake, and refused as scikit-learn demands.
         """
-        return X.tocsr()[:, : self.n_features_in_] if self._has_unseen(X) else X
+        return usable(X).tocsr()[:, : self.n_features_in_] if self._has_unseen(X) else X
 
     def _has_unseen(self, X: Any) -> bool:
         return is_sparse(X) and X.shape[1] > self.n_features_in_

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from ..blocks import ColumnBlock, columns_of
 from ..errors import UsageError
 from ..selectors.columns import alpha_investing, asyos, blankets, filters, grafting, ogfs, osfs, saola, substitution
-from ..selectors.columns.base import as_groups
+from ..selectors.columns.groups import as_groups
 from ..sources.arrays import ArraySource, as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
 from .base import Estimator
 from .linear import LinearEstimator
+from .validation import validate_data
 
 if TYPE_CHECKING:
     from ..selectors.columns.base import ColumnLearner

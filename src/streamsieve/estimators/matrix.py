@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.utils.validation import validate_data
-
 from ..selectors.matrix import local_learning, projected_gradient, relief
 from ..sources.arrays import ArraySource
 from ..sources.base import DataSource
 from .base import Estimator
 from .linear import LinearEstimator
+from .validation import validate_data
 
 if TYPE_CHECKING:
     from ..selectors.matrix.base import MatrixLearner

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import RowBlock
 from ..selectors.rows import baselines, first_order, ofs_partial, sofs, sofs_regressor
-from ..sources.arrays import ArraySource
 from ..sources.base import BlockSource, DataSource, Source
+from ..sources.label_words import expect_classes
 from ..targets import ONLY_NUMBERS
 from .base import Estimator
+from .exact_rows import row_source
 from .named_rows import NamedRowsEstimator
+from .validation import check_array, check_sample_weight, validate_data
 
 if TYPE_CHECKING:
     from ..selectors.rows.base import RowLearner
@@ -52,8 +54,8 @@ class RowEstimator(Estimator, AnyRowLearner):
     def _source(self, X: Any, y: Any, sample_weight: Any | None) -> Source:
         """The rows to learn from, once it is clear that they can be."""
         X, y = validate_data(self, X, y, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return ArraySource(X, y, self.feature_names, name="", sample_weight=weights)
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+        return row_source(X, y, self.feature_names, centres=self.centres, sample_weight=weights)
 
     def _classes_in(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """The classes among some labels, for methods that learn classes."""
@@ -66,10 +68,11 @@ class RowEstimator(Estimator, AnyRowLearner):
         rows = -1 if first else self.n_rows_
         try:
             X, y = self._validated_chunk(X, y, first)
-            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
             if first:
                 self.start(X.shape[1], self._classes_in(y) if classes is None else classes, self.feature_names)
-            for block in ArraySource(X, y, name="", sample_weight=weights).row_blocks(self.missing_rows):
+            source = row_source(X, y, centres=self.centres, sample_weight=weights)
+            for block in source.row_blocks(self.missing_rows):
                 self.partial_fit_block(block)
         except Exception:
             if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
@@ -103,7 +106,8 @@ class RowEstimator(Estimator, AnyRowLearner):
         else:
             X = validate_data(self, X, **self._accepted(), reset=False)
         score = self.scorer()
-        return np.concatenate([score(block) for block in ArraySource(X, name="").row_blocks(self.missing_rows)])
+        blocks = row_source(X, centres=self.centres).row_blocks(self.missing_rows)
+        return np.concatenate([score(block) for block in blocks])
 
     @property
     def coef_(self) -> Any:
@@ -144,7 +148,9 @@ class ClassifierEstimator(ClassifierMixin, RowEstimator, AnyRowClassifier):
 
         Without ``classes`` they are the first two labels that occur; a third is an error.
         """
-        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), classes=classes)
+        rows = source if isinstance(source, DataSource) else BlockSource(source)
+        expect_classes(rows, classes)
+        return self._refit(rows, classes=classes)
 
     def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
         """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""

@@ -56,6 +56,6 @@ def push(heap_key: F32, heap_slot: I32, member_id: I64, size: int, key: float, s
 @kernel
 def refresh_root(heap_key: F32, heap_slot: I32, member_id: I64, size: int, current: F32) -> None:
     """Replace the root's key by its member's present key, ``current[slot]``, until the root is up to date."""
-    while heap_key[0] != current[heap_slot[0]]:
+    while heap_key[0] < current[heap_slot[0]]:  # what is not a number ends it, too
         heap_key[0] = current[heap_slot[0]]
         sift_down(heap_key, heap_slot, member_id, size, 0)

@@ -2,27 +2,28 @@
 
 ``run.json`` is written before the first row is read, ``checkpoint`` while rows are read, ``model``, ``selection.csv``
 and, last of all, ``result.json`` at the end. Every file is whole or not there, so a run can be killed at any moment
-and resumed.
+and resumed. A folder may come from a stranger: what is not a regular file in it is neither read nor written through.
 """
 
 from __future__ import annotations
 
 import csv
-import fcntl
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UsageError
-from ..files import clear_partial, replacing
+from ..files import clear_partial, is_there, lock, replacing
+from ..json_text import from_json, to_json
 from ..selectors.base import AnyLearner
-from ..sources.finding import RUN_FILE
+from ..sources.finding import MODEL_FILE, RUN_FILE
 from ..sources.writers import label_text
 from .record import RunRecord
 from .request import RunRequest
 
-REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = RUN_FILE, "checkpoint", "model", "selection.csv", "result.json"
+REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = RUN_FILE, "checkpoint", MODEL_FILE, "selection.csv", "result.json"
+FILES = REQUEST, CHECKPOINT, MODEL, TABLE, RESULT
+MOST_JSON = 1 << 30  # bytes
 
 
 class RunDirectory:
@@ -56,15 +57,27 @@ class RunDirectory:
 
     def lock(self) -> None:
         """Keep other processes off this run, until ``release`` or the end of this one; clear what a killed one left."""
-        self._lock = os.open(self.path, os.O_RDONLY)
+        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if lock(self._lock) == "taken" or not self._is_here():
+                raise UsageError(f"{self.path}: another process is at work on this run; wait until it has ended")
+            self.refuse_strange_files()
+            self._clear_partial()
+        except BaseException:
             self.release()
-            raise UsageError(f"{self.path}: another process is at work on this run; wait until it has ended") from None
-        except OSError:  # a file system without locks
-            pass
-        self._clear_partial()
+            raise
+
+    def _is_here(self) -> bool:
+        """Whether the folder that is open is the one at the path, and not one that another process has removed."""
+        try:
+            return self._lock is not None and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def refuse_strange_files(self) -> None:
+        """Refuse a folder in which a file of a run is not a regular file."""
+        for name in FILES:
+            is_there(self / name)
 
     def release(self) -> None:
         if self._lock is not None:
@@ -74,6 +87,7 @@ class RunDirectory:
     def request(self) -> RunRequest:
         """What was asked."""
         path = self / REQUEST
+        self.refuse_strange_files()
         try:
             content = _read_json(path, "put it back from a copy, or start a new run")
         except FileNotFoundError:
@@ -81,17 +95,18 @@ class RunDirectory:
         return RunRequest.from_dict(content, str(path))
 
     def _clear_partial(self) -> None:
-        for name in (REQUEST, CHECKPOINT, MODEL, TABLE, RESULT):
+        for name in FILES:
             clear_partial(self / name)
 
     @property
     def checkpoint(self) -> Path | None:
         """The last checkpoint, if one was written."""
         path = self / CHECKPOINT
-        return path if path.exists() else None
+        return path if is_there(path) else None
 
     def finish(self, record: RunRecord, learner: AnyLearner) -> None:
         """Keep the model and the result; the run is finished when the result is there."""
+        self.refuse_strange_files()
         learner.save(self / MODEL)
         _write_table(self / TABLE, record)
         _write_json(self / RESULT, record.to_dict())
@@ -103,7 +118,7 @@ class RunDirectory:
 
     def result(self) -> RunRecord | None:
         """The record of a finished run; None while it is not finished."""
-        if not (self / RESULT).exists():
+        if not is_there(self / RESULT):
             return None
         cure = "remove it to finish the run again"
         content = _read_json(self / RESULT, cure)
@@ -114,7 +129,7 @@ class RunDirectory:
 
     def model(self) -> Path:
         """The model of a finished run."""
-        if not (self / MODEL).exists():
+        if not is_there(self / MODEL):
             self.request()
             raise UsageError(f"{self.path}: the run is not finished; go on with it: select --resume {self.path}")
         return self / MODEL
@@ -134,9 +149,11 @@ class RunDirectory:
 
 
 def _read_json(path: Path, cure: str) -> dict[str, Any]:
+    if path.stat().st_size > MOST_JSON:
+        raise DataError(f"{path}: damaged (it is larger than {MOST_JSON >> 30} GiB); {cure}")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: damaged ({error}); {cure}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path}: damaged (no JSON object); {cure}")
@@ -144,8 +161,8 @@ def _read_json(path: Path, cure: str) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
-    with replacing(path) as partial:
-        partial.write_text(json.dumps(content, indent=1) + "\n")
+    with replacing(path, follow=False) as partial:
+        partial.write_text(to_json(content, indent=1) + "\n")
 
 
 def _write_table(path: Path, record: RunRecord) -> None:
@@ -155,7 +172,7 @@ def _write_table(path: Path, record: RunRecord) -> None:
         if "class" in line:
             line["class"] = "" if line["class"] is None else label_text(line["class"])
     titles = list(ranked[0]) if ranked else ["feature", "score"]
-    with replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path, follow=False) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, titles)
         writer.writeheader()
         writer.writerows(ranked)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..selection import Selection
+from .shapes import MORE_OF_RECORD, RECORD, wrong_fields
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
@@ -92,10 +93,14 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
+        """The record in a file; a ValueError if it is not what ``to_dict`` gives."""
+        wrong = wrong_fields(record, RECORD, MORE_OF_RECORD)
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is {str(record.get(wrong[0], 'not there'))[:40]}")
         names, groups = record.get("names"), record.get("details", {}).get("groups")
         selection = Selection(
             np.array(record["selected"], np.int64),
-            np.array(record["scores"], np.float64),
+            np.array(record["scores"], np.float64),  # nan for None, as JSON has it
             None if names is None else np.array(names, dtype=object),
             None if groups is None else np.array(groups, np.int64),
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from ..errors import DataError
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
+from .shapes import Shape, fields, is_count, is_label, is_object, is_text, list_of, or_none
 
 HEAD_BYTES = 1 << 20
 
@@ -34,6 +35,7 @@ class RunRequest:
     engine: str | None = None  # what runs its workers, if it is trained in parts
     workers: int | None = None
     address: str | None = None  # of a cluster
+    memory: str | int | None = None  # that the process may take
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,12 +44,13 @@ class RunRequest:
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
         """The request in a file; what is missing or of another kind is named."""
         content = dict.fromkeys(LATER) | content
-        for known in fields(cls):
+        for known in dataclasses.fields(cls):
             if known.name not in content:
                 raise DataError(f"{origin}: damaged, or of another version (no {known.name!r}); start a new run")
-            if not isinstance(content[known.name], KINDS[known.name]):
-                raise DataError(f"{origin}: damaged ({known.name!r} is {content[known.name]!r}); start a new run")
-        return cls(**{known.name: content[known.name] for known in fields(cls)})
+            value = content[known.name]
+            if not KINDS[known.name](value):
+                raise DataError(f"{origin}: damaged ({known.name!r} is {str(value)[:60]!r}); start a new run")
+        return cls(**{known.name: content[known.name] for known in dataclasses.fields(cls)})
 
     def with_fingerprint(self) -> RunRequest:
         """The same, with what its data looks like now."""
@@ -63,23 +66,27 @@ class RunRequest:
         return known | {"bytes": sum(file["bytes"] for file in files)}
 
 
-KINDS: dict[str, tuple[type, ...]] = {
-    "method": (str,),
-    "params": (dict,),
-    "data": (str, list, NoneType),
-    "test": (str, list, NoneType),
-    "classes": (list, NoneType),
-    "target": (str, NoneType),
-    "zero_based": (bool,),
-    "groups": (str, NoneType),
-    "seed": (int, NoneType),
-    "checkpoint_every": (int, NoneType),
-    "fingerprint": (dict, NoneType),
-    "engine": (str, NoneType),
-    "workers": (int, NoneType),
-    "address": (str, NoneType),
+is_location = or_none(lambda value: is_text(value) or (list_of(is_text)(value) and bool(value)))
+is_file = fields({"path": is_text, "bytes": is_count}, {})
+
+KINDS: dict[str, Shape] = {
+    "method": is_text,
+    "params": is_object,
+    "data": is_location,
+    "test": is_location,
+    "classes": or_none(list_of(is_label)),
+    "target": or_none(is_text),
+    "zero_based": lambda value: isinstance(value, bool),
+    "groups": or_none(is_text),
+    "seed": or_none(is_count),
+    "checkpoint_every": or_none(lambda value: is_count(value) and value > 0),
+    "fingerprint": or_none(fields({}, {"path": is_text, "bytes": is_count, "files": list_of(is_file)})),
+    "engine": or_none(is_text),
+    "workers": or_none(lambda value: is_count(value) and value > 0),
+    "address": or_none(is_text),
+    "memory": or_none(lambda value: is_text(value) or is_count(value)),
 }
-LATER = "engine", "workers", "address"  # that earlier versions did not have
+LATER = "engine", "workers", "address", "memory"  # that earlier versions did not have
 
 
 def location(data: Any) -> Location | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -23,6 +22,8 @@ from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
 from ..targets import ONLY_CLASSES, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
+from .prediction import Predictor
+from .serial import serialize
 
 Reads = Literal["rows", "columns", "matrix"]
 ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
@@ -30,6 +31,7 @@ Seed = int | np.random.Generator | None
 
 
 LARGEST_COUNT = 2**63 - 1  # an int64
+LARGEST_FLOAT = int(np.finfo(np.float64).max)
 MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 
@@ -47,29 +49,11 @@ class Findings(NamedTuple):
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
 
 
-class Prediction(NamedTuple):
-    """What is predicted of some rows."""
-
-    labels: NDArray[Any]  # classes, or numbers
-    scores: NDArray[np.float64]  # per row; for more than two classes, per row and class
-    probabilities: NDArray[np.float64] | None  # per row and class; None of numbers
-
-
-@dataclass(frozen=True, slots=True)
-class Predictor(Generic[B]):
-    """Predicts the rows of a block, made once for as many blocks as there are."""
-
-    classes: NDArray[Any] | None  # sorted; None if it predicts numbers
-    predict: Callable[[B], Prediction]
-
-    def __call__(self, block: B) -> Prediction:
-        return self.predict(block)
-
-
 class Learner(ABC, Generic[B, M]):
     """The base of all algorithms.
 
-    A class declares how it touches the data and what it can learn; nobody asks for its type.
+    A class declares how it touches the data and what it can learn; nobody asks for its type. Threads may share a
+    learner: one call waits for the other.
     """
 
     method: ClassVar[str]  # its name in the registry
@@ -85,10 +69,17 @@ class Learner(ABC, Generic[B, M]):
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
+    # Parameters that came later, with what models had that were saved before.
+    earlier_parameters: ClassVar[dict[str, Any]] = {}
+
     _memory: M | None = None  # nothing has been learned yet
     _listener: Report | None = None  # who wants to know how far the work inside a block is
     n_features_in_: int
     feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        serialize(cls)
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -282,7 +273,7 @@ class Learner(ABC, Generic[B, M]):
         """Take up what ``_header`` and ``_arrays`` gave, once it is clear that it fits together."""
 
     def model(self, note: dict[str, Any] | None = None) -> Model:
-        """All that was learned; its arrays are those learning goes on with, so copy it to keep it."""
+        """All that was learned; its arrays are those learning goes on with, so copy it before more is learned."""
         params = {name: _as_json(value) for name, value in self.parameters().items()}
         header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
         names = self.feature_names
@@ -294,7 +285,8 @@ class Learner(ABC, Generic[B, M]):
     def from_model(cls, model: Model, origin: str = "a model in memory") -> Self:
         """A learner that goes on where the model was made."""
         with refusing_damage(origin):
-            learner = cls(**{name: _from_json(value) for name, value in model.params.items()})
+            params = {**cls.earlier_parameters, **model.params}
+            learner = cls(**{name: _from_json(value) for name, value in params.items()})
             learner.check_parameters()
             learner.take_up(model)
         return learner
@@ -304,7 +296,10 @@ class Learner(ABC, Generic[B, M]):
         header, arrays = dict(model.header), dict(model.arrays)
         self.n_features_in_ = count_of(header, "n_features")
         if "named_ids" not in arrays:
-            self._set_names(texts_of_arrays(NAMES, arrays))
+            names = texts_of_arrays(NAMES, arrays)
+            if names is not None and names.size != self.n_features_in_:
+                raise ValueError(f"it has {names.size:,} names for {self.n_features_in_:,} features")
+            self._set_names(names)
             arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
         self._restore(header, arrays)
 
@@ -389,5 +384,7 @@ def is_integer(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and not a truth value."""
-    return is_integer(value) or (isinstance(value, float | np.floating) and bool(np.isfinite(value)))
+    """Whether a value is a finite number, no larger than a float64 can be, and not a truth value."""
+    if is_integer(value):
+        return abs(int(value)) <= LARGEST_FLOAT
+    return isinstance(value, float | np.floating) and bool(np.isfinite(value))

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, canonical, dense_block, is_sparse
-from ..errors import DataError
+from ..blocks import ColumnBlock, RowBlock, canonical, dense_block
+from ..errors import DataError, prefix
+from ..values import is_sparse, refuse_unusable, simple_labels, sound_sparse
 from .base import ColumnSource, Missing, NoRowsError, Source, refuse_not_finite
 from .columns import MatrixColumns, blocks_of_columns
 
@@ -37,8 +38,10 @@ class ArraySource(Source, ColumnSource):
         self.y = None if y is None else as_labels(y, name)
         self.has_labels = y is not None
         self.n_rows, self.n_features = (int(size) for size in self.matrix.shape)
+        if not self.n_features:
+            raise DataError(f"{prefix(name)}there are no columns")
         if self.y is not None and len(self.y) != self.n_rows:
-            raise DataError(f"{name}: {self.n_rows} rows but {len(self.y)} labels")
+            raise DataError(f"{prefix(name)}{self.n_rows} rows but {len(self.y)} labels")
         self.feature_names = names if feature_names is None else feature_names
         self.block_rows = block_rows
         self.sample_weight = sample_weight
@@ -48,7 +51,7 @@ class ArraySource(Source, ColumnSource):
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows, matrix = self.n_rows or 0, self._by_rows()
         if not n_rows:
-            raise NoRowsError(f"{self.name}: holds no rows")
+            raise NoRowsError(f"{prefix(self.name)}holds no rows")
         starts = self._starts(matrix)
         block_of = sparse_block if is_sparse(matrix) else dense_block
         for start, stop in zip(starts, [*starts[1:], n_rows], strict=True):
@@ -107,7 +110,8 @@ class ArraySource(Source, ColumnSource):
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     """A NumPy array, or a CSR or CSC matrix, and the column names if there are any."""
     if is_sparse(X):
-        return X if X.format == "csc" else X.tocsr(), None
+        return sound_sparse(X, "X", origin), None
+    refuse_unusable(X, "X", origin)
     names = table_names(X)
     if type(X).__module__.startswith("pyarrow"):
         matrix = np.column_stack([column.to_numpy(zero_copy_only=False) for column in X.columns])
@@ -116,7 +120,7 @@ def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     else:
         matrix = np.asarray(X)
     if matrix.ndim != 2:
-        raise DataError(f"{origin}: expected rows and columns, got an array of {matrix.ndim} dimension(s)")
+        raise DataError(f"{prefix(origin)}expected rows and columns, got an array of {matrix.ndim} dimension(s)")
     if matrix.dtype.kind not in "biuf":
         matrix = numbers_of(matrix, names, origin)
     return matrix, names
@@ -130,9 +134,9 @@ def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) ->
             if any(isinstance(value, str | bytes) for value in matrix[:, position]):
                 raise ValueError
             numbers[:, position] = matrix[:, position]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             column = f"column {names[position]!r}" if names is not None else f"feature {position}"
-            raise DataError(f"{origin}: {column} does not hold numbers; encode it or omit it") from None
+            raise DataError(f"{prefix(origin)}{column} does not hold numbers; encode it or omit it") from None
     return numbers
 
 
@@ -144,18 +148,20 @@ def table_names(X: Any) -> NDArray[Any] | None:
 
 def as_labels(y: Any, origin: str) -> NDArray[Any]:
     """Labels as a flat array, from a list, an array or a column of a table."""
+    refuse_unusable(y, "y", origin)
     labels: NDArray[Any] = np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise DataError(f"{origin}: expected one label per row, got an array of {labels.ndim} dimension(s)")
+        raise DataError(f"{prefix(origin)}expected one label per row, got an array of {labels.ndim} dimension(s)")
+    labels = simple_labels(labels, origin)
     if labels.dtype.kind in "fO":
         missing = labels != labels
         if labels.dtype == object:
             missing = np.array([label is None or label != label for label in labels.tolist()], bool)
         if missing.any():
-            at = f"{origin}: " if origin else ""
-            raise DataError(f"{at}row {int(np.argmax(missing)) + 1}: has no label; fill it in or drop the row")
+            row = int(np.argmax(missing)) + 1
+            raise DataError(f"{prefix(origin)}row {row}: has no label; fill it in or drop the row")
     return labels
 
 

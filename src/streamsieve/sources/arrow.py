@@ -1,7 +1,8 @@
 """Arrow IPC files, mapped into memory: tables of named columns, sparse rows as lists of ids and values, or columns.
 
 What is not compressed in the file is not copied: ids and values of a block are views of the file. So a file must not be
-cut short while it is read; one that is written anew beside it and moved over it, as here, may be.
+cut short while it is read; one that is written anew beside it and moved over it, as here, may be. Its size is looked at
+before every batch; where it is cut short between that and the use of the batch, the system ends the process (SIGBUS).
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import DataError
-from .base import ColumnSource, Report, Source, file_size
+from ..machine import map_file
+from .base import ColumnSource, NoRowsError, Report, Source, file_size
+from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
 from .sparse_lists import VALUES, SparseSource, is_sparse, write_sparse
-from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, as_array, damage_named, rows_at_once, write_table
+from .tables import BatchSource, ColumnTableSource, as_array, batch_values, damage_named, rows_at_once, write_table
 from .writers import LABEL, write_batches
 
 if TYPE_CHECKING:
@@ -56,7 +59,8 @@ def arrow_file(path: Path, columns: list[str] | None = None) -> Iterator[pa.Reco
             raise DataError(f"{path}: this is {kind}")
     if start != MAGIC:
         raise DataError(f"{path}: not an Arrow file, or cut short; write it again")
-    with damage_named(path, "an Arrow file"), pa.memory_map(str(path)) as mapped:
+    with damage_named(path, "an Arrow file"):
+        mapped = pa.py_buffer(map_file(path))
         file = pa.ipc.open_file(mapped)
         if columns is not None:
             fields = [file.schema.get_field_index(column) for column in columns]
@@ -74,32 +78,34 @@ class RecordBatches(BatchSource):
         with arrow_file(self.path, [column]) as file:
             self._batch_rows = [file.get_batch(number).num_rows for number in range(file.num_record_batches)]
         self.n_rows = sum(self._batch_rows)
-        self.n_bytes = self._file_bytes = file_size(self.path)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
 
     def _shards(self, n: int) -> list[Source]:
         n_rows = self.n_rows or 0
         return self._row_ranges(n_rows * part // n for part in range(n))
 
     def _batches_of(self, target: str | None, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        """The rows of this source, of a file that has not changed its size, with all columns or these.
+        """The rows of this source, of a file that has not changed, with all columns or these.
 
         Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
         all columns, and of the ``target``, which may be text, every entry.
         """
-        if file_size(self.path) != self._file_bytes:
-            raise DataError(f"{self.path}: has changed since it was opened; open it again")
+        known = self._file.begin(self.name, self.path)
         first, at = self._first_row, 0
         last = first + (self.n_rows or 0)
         with arrow_file(self.path, columns) as file:
             for number, rows in enumerate(self._batch_rows):
                 begin, end = max(first, at), min(last, at + rows)
                 if begin < end:
+                    known.refuse_changed(self.name, self.path)
                     batch = file.get_batch(number)
                     batch.validate()
                     if target is not None:
                         batch.column(target).validate(full=True)
                     yield batch.slice(begin - at, end - begin)
                 at += rows
+        known.refuse_changed(self.name, self.path)
 
 
 class ArrowSource(RecordBatches, ColumnTableSource):
@@ -117,7 +123,7 @@ class ArrowSource(RecordBatches, ColumnTableSource):
         return names
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        rows = rows_at_once(len(self.used), BATCH_VALUES)
+        rows = rows_at_once(len(self.used), batch_values())
         wanted = self.used if len(self.used) < self._n_columns else None
         for batch in self._batches_of(str(self.target) if self.has_labels else None, wanted):
             for start in range(0, batch.num_rows, rows):
@@ -126,7 +132,10 @@ class ArrowSource(RecordBatches, ColumnTableSource):
     def _read(self, columns: list[str]) -> pa.Table:
         import pyarrow as pa
 
-        return pa.Table.from_batches(list(self._batches_of(None, columns)))
+        batches = list(self._batches_of(str(self.target) if self.target in columns else None, columns))
+        if not batches:
+            raise NoRowsError(f"{self.name}: holds no rows")
+        return pa.Table.from_batches(batches)
 
 
 class SparseArrowSource(RecordBatches, SparseSource):
@@ -147,20 +156,22 @@ class ColumnArrowSource(ColumnListSource):
     def __init__(self, path: str | Path) -> None:
         with arrow_file(Path(path)) as file:
             super().__init__(Path(path), file.schema)
-        self.n_bytes = file_size(self.path)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
 
     def _schema(self) -> pa.Schema:
         with arrow_file(self.path) as file:
             return file.schema
 
     def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        if file_size(self.path) != self.n_bytes:
-            raise DataError(f"{self.path}: has changed since it was opened; open it again")
+        known = self._file.begin(self.name, self.path)
         with arrow_file(self.path) as file:
             for number in range(file.num_record_batches) if sections is None else sections:
+                known.refuse_changed(self.name, self.path)
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
+        known.refuse_changed(self.name, self.path)
 
     def _survey(self) -> Iterator[Section]:
         column = 0

@@ -73,6 +73,9 @@ class Source(DataSource):
         """The rows of a table with every value written out, for who would fill in the zeros; None of other rows."""
         return None
 
+    def labels_as_written(self) -> None:
+        """Read labels as text where the data does not say what they are: in text with columns ``007`` is not ``7``."""
+
     def targets(self) -> NDArray[Any]:
         labels = [block.y for block in self.row_blocks("keep")]
         if any(part is None for part in labels):
@@ -207,9 +210,11 @@ def refuse_less_than_one(n: int, name: str) -> None:
 
 
 def file_size(path: Path) -> int:
-    """The size of a regular file; a clear message for a folder."""
+    """The size of a regular file; a clear message for a folder, and for what can be read only once."""
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: is a pipe or a device, not a file; feed svmlight rows to standard input instead (-)")
     return path.stat().st_size
 
 

@@ -8,73 +8,68 @@ come is noted on the way: what was interrupted goes on there.
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
-import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
-from ..files import replacing
-from ..kernels.columns.transpose import COLUMN, count_ranges, scatter_entries, sort_entries
+from ..kernels.columns.transpose import COLUMN, ROW, count_ranges, scatter_entries, sort_entries
+from ..machine import available_memory
 from .base import ColumnSource, Report, Source
 from .columns import cut_columns, with_empty_columns
 from .transpose import FRACTION_OF_MEMORY, ROWS_READ, TransposedSource, labels_of_blocks
+from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
-RANGES = 1 << 20
 WIDEST_BUCKET = 1 << 32  # ids
-ENTRY_BYTES = 12  # in the file of buckets
 BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
 NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
-SURVEY, BUCKETS, NOTE = "survey.npz", "buckets", "note.json"  # in the work folder
-
-
-class Survey(NamedTuple):
-    """What the first pass finds of rows that do not fit."""
-
-    y: NDArray[Any]
-    n_features: int
-    memory: int  # bytes for the work
-    shift: int  # of ids, for their range
-    counts: NDArray[np.int64]  # entries by range
+CHANGED = "has changed while it was read; begin again"
 
 
 @contextmanager
 def transposed(
-    source: Source, memory: int, folder: Path, stamp: dict[str, Any], report: Report
+    source: Source, memory: int, output: Path, stamp: dict[str, Any], report: Report
 ) -> Iterator[ColumnSource]:
     """The columns of rows, within a budget of ``memory`` bytes for the work.
 
-    Rows that do not fit go through a file in ``folder``, which is removed in the end and also if the data is bad;
-    whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
+    Rows that do not fit go through a file in a folder beside ``output``, which is removed in the end and also if the
+    data is bad; whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
     """
-    work = WorkFolder(folder, stamp)
-    survey = work.survey()
-    resumed = survey is not None
-    if survey is None:
-        found = survey_rows(source, memory, report)
-        if isinstance(found, TransposedSource):
-            yield found
-            return
-        survey = found
-    if not source.rewindable:
-        raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
-    with work.at_work():
-        plan = plan_buckets(survey)
-        if not resumed:
+    with WorkFolder(output, stamp) as work:
+        survey = work.survey()
+        most = available_memory() if stamp.get("memory") is None else memory
+        if survey is not None and not can_go_on(survey, source, most):
+            work.remove()
+            survey = None
+        if survey is None:
+            found = survey_rows(source, memory, report)
+            if isinstance(found, TransposedSource):
+                yield found
+                return
+            survey = found
+            if not source.rewindable:
+                raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
+            plan = plan_buckets(survey)
             work.keep(survey)
-        with work.buckets() as file:
-            scatter(source, survey, plan, work, file, report)
-            yield BucketSource(source, survey, plan, file)
+        else:
+            plan = plan_buckets(survey)
+        with work.buckets(plan.sizes, survey.y.size) as (file, before):
+            filled = scatter(source, survey, plan, work, file, before, report)
+            yield BucketSource(source, survey, plan, file, filled)
+
+
+def can_go_on(survey: Survey, source: Source, most: int) -> bool:
+    """Whether the rows of a survey can be those of a source, and transposed in ``most`` bytes."""
+    as_long = source.n_rows in (None, survey.y.size)
+    as_wide = (source.n_features or 0) <= survey.n_features
+    return as_long and as_wide and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
 
 
 def survey_rows(source: Source, memory: int, report: Report) -> Survey | TransposedSource:
@@ -147,13 +142,26 @@ def plan_buckets(survey: Survey) -> Plan:
     return Plan(np.array(starts), bucket_of, np.array(sizes))
 
 
-def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, report: Report) -> None:
-    """Write every entry to its bucket, from where a run before this one was interrupted."""
-    done, filled = work.note(plan)
-    offsets = np.concatenate([[0], np.cumsum(plan.sizes)])[:-1]
+def scatter(
+    source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, before: Filled, report: Report
+) -> Filled:
+    """Write every entry to its bucket, from where a run ``before`` this one was interrupted.
+
+    The rows must be those of the survey: as many, as wide, with the same labels, and as many entries in every bucket.
+    """
+    done, filled, sums = before
+    if done == survey.y.size:
+        return before
+    offsets = np.cumsum(plan.sizes) - plan.sizes
     entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
     row = since = 0
-    for block in source.row_blocks("keep") if done < survey.y.size else ():
+    width, kinds = source.n_features or 0, set()
+    for block in source.row_blocks("keep"):
+        labels = labels_of_blocks(source, [block.y])
+        kinds.add(labels.dtype)
+        if not np.array_equal(labels, survey.y[row : row + block.n_rows]):
+            raise DataError(f"{source.name}: {CHANGED}")
+        width = max(width, block.n_features)
         if row + block.n_rows > done:
             part = block.rows(max(0, done - row), block.n_rows)
             if entries.shape[0] < part.n_nonzero:
@@ -163,20 +171,24 @@ def scatter(source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: 
             scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
             more = np.diff(ends, prepend=0)
             if (filled + more > plan.sizes).any():
-                raise DataError(f"{source.name}: has changed while it was read; begin again")
+                raise DataError(f"{source.name}: {CHANGED}")
             for bucket in np.flatnonzero(more).tolist():
                 chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
                 write_all(file, chunk, ENTRY_BYTES * int(offsets[bucket] + filled[bucket]))
+                sums[bucket] = zlib.crc32(chunk.data, int(sums[bucket]))
             filled += more
             since += part.n_nonzero
         row += block.n_rows
         if since >= NOTE_EVERY:
-            work.take_note(file, row, filled)
+            work.take_note(file, Filled(row, filled, sums))
             since = 0
         report("rows sorted", row, survey.y.size)
-    if (filled != plan.sizes).any():
-        raise DataError(f"{source.name}: has changed while it was read; begin again")
-    work.take_note(file, survey.y.size, filled)
+    same = (row, width, np.result_type(*kinds)) == (survey.y.size, survey.n_features, survey.y.dtype)
+    if not same or (filled != plan.sizes).any():
+        raise DataError(f"{source.name}: {CHANGED}")
+    complete = Filled(row, filled, sums)
+    work.take_note(file, complete)
+    return complete
 
 
 def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
@@ -191,11 +203,11 @@ class BucketSource(ColumnSource):
 
     value_type = np.float32
 
-    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int) -> None:
+    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int, filled: Filled) -> None:
         super().__init__(source.name)
         self.feature_names = source.feature_names
         self.n_rows, self.n_features = survey.y.size, survey.n_features
-        self.y, self.plan, self.file = survey.y, plan, file
+        self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -207,11 +219,16 @@ class BucketSource(ColumnSource):
             yield block.derived(names=names)
 
     def _columns(self) -> Iterator[ColumnBlock]:
-        offset = 0
-        for start, size in zip(self.plan.starts.tolist(), self.plan.sizes.tolist(), strict=True):
-            columns = sorted_columns(read_entries(self.file, size, offset), start)
+        offset, starts = 0, self.plan.starts.tolist()
+        stops = [*starts[1:], self.n_features or 0]
+        for start, stop, size, check_sum in zip(starts, stops, self.plan.sizes.tolist(), self.sums, strict=True):
+            entries = read_entries(self.file, size, offset)
+            rows, columns = (int(entries[:, part].max(initial=0)) for part in (ROW, COLUMN))
+            if zlib.crc32(entries.data) != check_sum or (size and (rows >= self.y.size or start + columns >= stop)):
+                raise DataError(f"{self.name}: the file of buckets is not as it was written; begin again")
+            columns_of_bucket = sorted_columns(entries, start)
             offset += ENTRY_BYTES * size
-            yield from cut_columns(*columns, self.y.size, None, self.name)
+            yield from cut_columns(*columns_of_bucket, self.y.size, None, self.name)
 
 
 def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
@@ -241,80 +258,3 @@ def sorted_columns(
     sort_entries(entries, columns, indptr, rows, bits)
     used = np.flatnonzero(np.diff(indptr))
     return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
-
-
-class WorkFolder:
-    """Where rows are transposed that do not fit in memory, and what is needed to go on there."""
-
-    def __init__(self, path: Path, stamp: dict[str, Any]) -> None:
-        self.path = path
-        self.stamp = json.dumps(stamp, sort_keys=True)
-
-    def survey(self) -> Survey | None:
-        """What was found out before, if there is work to go on with, of the same rows in the same memory."""
-        try:
-            with np.load(self.path / SURVEY, allow_pickle=False) as arrays:
-                width, memory, shift = (int(arrays[name]) for name in ("n_features", "memory", "shift"))
-                same = str(arrays["stamp"]) == self.stamp
-                return Survey(arrays["y"], width, memory, shift, arrays["counts"]) if same else None
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
-            return None
-
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Keep other processes off; clear up in the end, unless there is something to go on with."""
-        self.path.mkdir(exist_ok=True)
-        lock = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise UsageError(f"{self.path}: another process is at work here; wait until it has ended") from None
-        except OSError:  # a file system without locks
-            pass
-        try:
-            yield
-        except (DataError, UsageError):
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
-        finally:
-            os.close(lock)
-
-    def keep(self, survey: Survey) -> None:
-        """Note the survey, and make sure that there is room for the buckets."""
-        for old in self.path.iterdir():
-            old.unlink()
-        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.path).free
-        if needed > free:
-            raise UsageError(
-                f"{self.path}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
-                "are free; make room, or name an output on another disk"
-            )
-        with replacing(self.path / SURVEY) as partial, partial.open("wb") as file:
-            np.savez_compressed(file, stamp=np.array(self.stamp), **survey._asdict())
-
-    @contextmanager
-    def buckets(self) -> Iterator[int]:
-        file = os.open(self.path / BUCKETS, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            yield file
-        finally:
-            os.close(file)
-
-    def note(self, plan: Plan) -> tuple[int, NDArray[np.int64]]:
-        """How many rows have been scattered, and how many entries each bucket has of them."""
-        try:
-            note = json.loads((self.path / NOTE).read_text())
-            filled = np.array(note["filled"], np.int64)
-            if filled.size == plan.sizes.size:
-                return int(note["rows"]), filled
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        return 0, np.zeros(plan.sizes.size, np.int64)
-
-    def take_note(self, file: int, rows: int, filled: NDArray[np.int64]) -> None:
-        os.fsync(file)
-        with replacing(self.path / NOTE) as partial:
-            partial.write_text(json.dumps({"rows": rows, "filled": filled.tolist()}))

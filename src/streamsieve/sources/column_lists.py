@@ -8,7 +8,6 @@ target of every row as a JSON list. NaN is a value that is missing.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -20,14 +19,16 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
+from ..json_text import from_json, to_json
 from ..machine import available_memory
 from .arrays import ArraySource
 from .base import ColumnSource, Missing, Report, Source
 from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, is_number
+from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, count_in, is_number
 from .tables import BATCHES_AHEAD, as_array
 from .transpose import FRACTION_OF_MEMORY
+from .writers import block_nonzeros
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
 FEATURE, NAME, GROUP = "feature", "name", "group"
 FEATURES_WRITTEN = "features written"  # what is being counted
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
-MOST_COLUMNS, MOST_VALUES = 1 << 20, 1 << 20  # of a batch in a file
+MOST_COLUMNS = 1 << 20  # of a batch in a file
 
 
 def is_columns(schema: pa.Schema) -> bool:
     """Whether records are columns."""
-    return FEATURE in schema.names and ROWS_KEY in (schema.metadata or {})
+    there = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
+    return there and ROWS_KEY in (schema.metadata or {})
 
 
 class Section(NamedTuple):
@@ -69,7 +71,7 @@ class ColumnListSource(ListSource, RangedColumns):
         self.has_groups = GROUP in schema.names
         metadata = schema.metadata
         try:
-            self.n_rows, self.n_features = int(metadata[ROWS_KEY]), int(metadata[WIDTH_KEY])
+            self.n_rows, self.n_features = count_in(metadata, ROWS_KEY), count_in(metadata, WIDTH_KEY)
             self.y = target_of(schema)
         except (KeyError, ValueError, TypeError) as error:
             raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
@@ -227,7 +229,10 @@ class ColumnListSource(ListSource, RangedColumns):
 
 def target_of(schema: pa.Schema) -> NDArray[Any]:
     """The target of every row, as the metadata has it."""
-    return np.array(json.loads(schema.metadata[TARGET_KEY]))
+    y = np.array(from_json(schema.metadata[TARGET_KEY]))
+    if y.dtype.kind not in "biufU":
+        raise ValueError("the target is neither numbers nor text")
+    return y
 
 
 def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:
@@ -241,7 +246,7 @@ def batches_of_columns(source: ColumnSource, report: Report | None = None) -> It
     metadata = {
         ROWS_KEY: str(y.size).encode(),
         WIDTH_KEY: str(source.n_features).encode(),
-        TARGET_KEY: json.dumps(y.tolist()).encode(),
+        TARGET_KEY: to_json(y.tolist()).encode(),
     }
     for block in joined(source.column_blocks()):
         offsets = pa.array(block.indptr.astype(np.int32))
@@ -263,9 +268,10 @@ def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
     """The columns worth a record, small blocks joined."""
     waiting: list[ColumnBlock] = []
     columns = values = 0
+    most_values = block_nonzeros()
     for whole in blocks:
         block = whole if whole.names is not None or whole.groups is not None else whole.without_empty()
-        if waiting and (columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > MOST_VALUES):
+        if waiting and (columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > most_values):
             yield ColumnBlock.joined(waiting)
             waiting, columns, values = [], 0, 0
         if block.n_columns or not waiting:

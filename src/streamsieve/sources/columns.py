@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, columns_of, is_sparse, next_cut
+from ..blocks import ColumnBlock, columns_of, next_cut
 from ..errors import DataError
+from ..machine import fitting
+from ..values import is_sparse
 from .base import ColumnSource, DataSource, Report, by_rows
 
-BLOCK_VALUES = 1 << 20
-WIDEST_FILLED = 1 << 32  # features: in data that is wider, columns without a value are not offered
+BLOCK_VALUES = 1 << 20  # and columns, of a block at most
+BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods note of each
+WIDEST_FILLED = 1 << 26  # features: in wider data columns without a value are not offered, or they would take all time
 
 
 def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource:
@@ -169,6 +172,11 @@ def some_columns(matrix: Any, start: int, stop: int) -> Any:
     return part
 
 
+def block_columns() -> int:
+    """How many columns make a block of a good size, if they are as good as empty."""
+    return fitting(BLOCK_VALUES, BYTES_PER_COLUMN)
+
+
 def blocks_of_columns(
     matrix: Any, names: NDArray[Any] | None, origin: str, ids: NDArray[np.int64] | None = None
 ) -> Iterator[ColumnBlock]:
@@ -193,9 +201,9 @@ def cut_columns(
     origin: str,
 ) -> Iterator[ColumnBlock]:
     """CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
-    start, n_columns = 0, indptr.size - 1
+    start, n_columns, most = 0, indptr.size - 1, block_columns()
     while start < n_columns:
-        stop = next_cut(indptr, start, BLOCK_VALUES, BLOCK_VALUES)
+        stop = next_cut(indptr, start, most, BLOCK_VALUES)
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
             indptr[start : stop + 1] - begin,
@@ -236,8 +244,9 @@ def with_empty_columns(
 
 def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
     """The columns of a block and empty ones, for all ids from ``first`` to before ``end``."""
-    for start in range(first, end, BLOCK_VALUES):
-        ids = np.arange(start, min(end, start + BLOCK_VALUES))
+    at_once = block_columns()
+    for start in range(first, end, at_once):
+        ids = np.arange(start, min(end, start + at_once))
         lines = np.searchsorted(block.ids, np.append(ids, ids[-1] + 1))
         begin, stop = block.indptr[lines[0]], block.indptr[lines[-1]]
         yield block.derived(

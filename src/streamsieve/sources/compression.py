@@ -32,10 +32,24 @@ def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     return raw
 
 
+class NamelessGzip(gzip.GzipFile):
+    """A new gzip file that does not say how it was called: that is a name for a while, and another every time."""
+
+    def __init__(self, path: Path) -> None:
+        self.raw = path.open("wb")
+        super().__init__("", "wb", compresslevel=6, fileobj=self.raw, mtime=0)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self.raw.close()
+
+
 def create_compressed(path: Path, compression: str) -> IO[bytes]:
     """A new file that compresses what is written to it."""
     if compression == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(path, "wb", compresslevel=6, mtime=0))
+        return cast(IO[bytes], NamelessGzip(path))
     if compression == ".bz2":
         return cast(IO[bytes], bz2.open(path, "wb"))
     if compression == ".xz":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from codecs import BOM_UTF8
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
@@ -17,19 +19,22 @@ from numpy.typing import NDArray
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.reading.delimited import LABEL, OMITTED, end_of_records, parse_table
-from ..machine import cores
-from .base import Missing, NoRowsError, Source, file_size
+from ..machine import fitting, reading_threads
+from .base import Missing, NoRowsError, Source
+from .changes import FileState
 from .compression import create_compressed, damage_named, open_compressed
-from .formats import Layout, Options, split_suffix
+from .formats import Layout, Options, kind_of, split_suffix
+from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .prefetch import ordered_map, read_ahead
-from .tables import TableSource, labels, write_table
-from .text import count_lines, refuse_endless_line, starts_of_parts
+from .tables import BYTES_PER_VALUE, TableSource, labels, write_table
+from .text import count_lines, is_missing, is_number, is_utf8, refuse_endless_line, starts_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 4 << 20  # at most
+LEAST_CHUNK = 64 << 10
 WIDE = 2048  # columns: of a wider table, an array of Arrow's for every column costs too much time
 MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
 
@@ -38,6 +43,11 @@ Part = TypeVar("Part", RowBlock, DenseRows)
 
 def open_rows(path: Path, options: Options) -> DelimitedSource:
     return DelimitedSource(path, options.target, options.columns)
+
+
+def chunk_bytes(letters_per_value: float) -> int:
+    """How much text makes a chunk of a good size."""
+    return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), LEAST_CHUNK)
 
 
 def delimiter_of(path: Path) -> str:
@@ -64,8 +74,9 @@ class DelimitedSource(TableSource):
         self.compression = split_suffix(self.path)[1]
         self.splittable = not self.compression
         self.delimiter = delimiter_of(self.path)
-        self.n_bytes = file_size(self.path)
-        self._label_type: pa.DataType | None = None  # of a part of more: that of the first labels of all
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
+        self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
         self._base = 0  # what bytes are counted from
         self._stop: int | None = None  # where the records end, if not with the file
         super().__init__(str(path), target, columns)
@@ -90,10 +101,15 @@ class DelimitedSource(TableSource):
                 if self._start:
                     break
                 refuse_endless_line(len(text), self.name)
+        known = kind_of(text.removeprefix(BOM_UTF8))
+        if known is not None:
+            raise DataError(f"{self.path}: this is {known}")
         if not text:
             raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
         self._start = self._start or len(text)
         self._header = next(self._records(io.BytesIO(text[: self._start]), 0), (0, list[str]()))[1]
+        values = len(self._header) * max(1, text.count(b"\n", self._start))
+        self._letters_per_value = max(2.0, (len(text) - self._start) / max(1, values))
         return self._header
 
     def _records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
@@ -105,6 +121,8 @@ class DelimitedSource(TableSource):
                     line = lines + reader.line_num
                     if not all(value.isascii() or is_utf8(value) for value in record):
                         raise DataError(f"{self.path}:{line}: not text in UTF-8; save the file in that encoding")
+                    if any("\0" in value for value in record):
+                        raise DataError(f"{self.path}:{line}: holds a NUL byte; save the file as text in UTF-8")
                     yield line, record
             except csv.Error as error:
                 line = lines + reader.line_num + 1
@@ -112,25 +130,41 @@ class DelimitedSource(TableSource):
 
     def _chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
         """The text after the header, or that of the shard, in chunks of complete records."""
+        known = self._file.begin(self.name, raw.fileno())
         with damage_named(self.name, self.compression):
             if self.compression:
                 stream.read(self._start)
             else:
                 stream.seek(self._start)
-            at, rest, size = self._start, b"", max(FIRST_BYTES, CHUNK_BYTES)
+            at, rest, size = self._start, b"", FIRST_BYTES
+            usual = chunk_bytes(self._letters_per_value)
             while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
                 text, at = rest + data, at + len(data)
                 end = self._end_of_records(text)
                 chunk, rest = text[:end], text[end:]
-                size = CHUNK_BYTES if end else 2 * size  # so that a long record is not searched again and again
+                size = usual if end else 2 * size  # so that a long record is not searched again and again
                 refuse_endless_line(len(rest), self.name)
                 if chunk.strip(b"\r\n"):  # records, not empty lines alone
                     yield Chunk(chunk, (raw.tell() if self.compression else at) - self._base)
+            known.refuse_changed(self.name, raw.fileno())
         last = rest + b"\n"
         if rest and (self._stop is not None or self._end_of_records(last) < len(last)):
             raise self._unclosed(at - len(rest))
         if rest.strip(b"\r\n"):
             yield Chunk(last, self.n_bytes or 0)
+
+    def _cut(self, chunk: Chunk) -> Iterator[Chunk]:
+        """The first chunk, which is long so that it shows what labels are, in chunks of the usual size."""
+        start, size = 0, chunk_bytes(self._letters_per_value)
+        while len(chunk.text) - start > size:
+            end = start + self._end_of_records(chunk.text[start : start + size])
+            if end == start:
+                break
+            if chunk.text[start:end].strip(b"\r\n"):
+                yield Chunk(chunk.text[start:end], chunk.end - (len(chunk.text) - end))
+            start = end
+        if chunk.text[start:].strip(b"\r\n"):
+            yield Chunk(chunk.text[start:], chunk.end)
 
     def _unclosed(self, start: int) -> DataError:
         """What to say of a record that begins at ``start`` and ends inside quotes."""
@@ -161,9 +195,9 @@ class DelimitedSource(TableSource):
         rows = self.bytes_read = 0
         with self._opened() as (raw, stream):
             chunks = self._chunks(raw, stream)
-            kind = self._label_type
+            kind = self._label_kind
             if kind is None and (first := next(chunks, None)) is not None:
-                kind, chunks = self._first_label_type(first.text), chain([first], chunks)
+                kind, chunks = self._first_label_kind(first.text), chain(self._cut(first), chunks)
 
             def parse(chunk: Chunk) -> tuple[Chunk, Part | None]:
                 try:
@@ -171,7 +205,7 @@ class DelimitedSource(TableSource):
                 except ValueError:  # raised below, where the number of its first row is known
                     return chunk, None
 
-            threads = cores()
+            threads = reading_threads()
             with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
                 for chunk, part in parts:
                     if part is None:
@@ -184,43 +218,47 @@ class DelimitedSource(TableSource):
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
 
-    def _rows_or_fault(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+    def _rows_or_fault(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
         """The rows of some records; what is wrong with them is found again with its line."""
         try:
             return self._rows(text, kind, first_row, missing)
-        except DataError:
-            raise
         except ValueError as error:
-            raise self._located(error) from error
+            self._file.refuse_changed(self.name, self.path)
+            if isinstance(error, DataError):
+                raise
+            raise self._located(error, kind) from error
 
-    def _rows(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+    def _rows(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
         """The rows of some records, with labels of a known kind."""
+        if b"\0" in text:
+            raise ValueError("a NUL byte")
         if len(self._header) >= WIDE and b'"' not in text:
             return self._wide_rows(text, kind, first_row, missing)
-        return self._dense(self._batch(text, self._header, self._types(kind)), first_row, missing)
+        batch = self._batch(text, self._header, self._types())
+        if self.has_labels:
+            at = batch.schema.get_field_index(str(self.target))
+            batch = batch.set_column(at, str(self.target), labels_of_kind(batch.column(at), kind or "text"))
+        return self._dense(batch, first_row, missing)
 
-    def _types(self, kind: pa.DataType | None) -> dict[str, pa.DataType | None]:
-        """What the columns in use hold."""
+    def _types(self) -> dict[str, pa.DataType]:
+        """What the columns in use are read as."""
         import pyarrow as pa
 
-        return {name: kind if name == self.target else pa.float64() for name in self.used}
+        return {name: pa.string() if name == self.target else pa.float64() for name in self.used}
 
-    def _first_label_type(self, text: bytes) -> pa.DataType | None:
+    def _first_label_kind(self, text: bytes) -> LabelKind | None:
         """The kind of the labels, as the first of them show it."""
         import pyarrow as pa
 
         if not self.has_labels:
             return None
         try:
-            kind = self._batch(text, self._header, {str(self.target): None}).schema.field(0).type
-            if pa.types.is_binary(kind):
-                raise ValueError("labels that are not text")
+            return kind_of_labels(self._batch(text, self._header, {str(self.target): pa.string()}).column(0))
         except ValueError as error:
             raise self._located(error) from error
-        return kind
 
-    def _batch(self, text: bytes, header: list[str], types: dict[str, pa.DataType | None]) -> pa.RecordBatch:
-        """The columns of records that have types here, None for one to be found out, as Arrow reads them."""
+    def _batch(self, text: bytes, header: list[str], types: dict[str, pa.DataType]) -> pa.RecordBatch:
+        """The columns of records that have types here, as Arrow reads them."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -229,7 +267,7 @@ class DelimitedSource(TableSource):
             read_options=arrow_csv.ReadOptions(column_names=header, block_size=len(text) + 1, use_threads=False),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
             convert_options=arrow_csv.ConvertOptions(
-                column_types={name: known for name, known in types.items() if known is not None},
+                column_types=types,
                 include_columns=list(types),
                 strings_can_be_null=True,
             ),
@@ -238,8 +276,10 @@ class DelimitedSource(TableSource):
             return pa.RecordBatch.from_pylist([], schema=table.schema)
         return table.combine_chunks().to_batches()[0]
 
-    def _wide_rows(self, text: bytes, kind: pa.DataType | None, first_row: int, missing: Missing) -> DenseRows:
+    def _wide_rows(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
         """The rows of some records without quotes."""
+        import pyarrow as pa
+
         lines, most_inexact = text.count(b"\n"), len(text) // 2
         matrix, spans = np.empty((lines, len(self.columns)), np.float32), np.zeros((lines, 2), np.int64)
         inexact = np.empty((min(most_inexact, MOST_INEXACT), 4), np.int64)
@@ -260,8 +300,8 @@ class DelimitedSource(TableSource):
         if self.has_labels:
             words = [text[start:end] or b'""' for start, end in spans[:rows].tolist()]
             target = str(self.target)
-            column = self._batch(b"\n".join([*words, b""]), [target], {target: kind}).column(0)
-            y = labels(column, target, self.name, first_row)
+            column = self._batch(b"\n".join([*words, b""]), [target], {target: pa.string()}).column(0)
+            y = labels(labels_of_kind(column, kind or "text"), target, self.name, first_row)
         self._refuse_not_finite(matrix[:rows], first_row, missing)
         return DenseRows(matrix[:rows], y)
 
@@ -273,7 +313,7 @@ class DelimitedSource(TableSource):
             found[self._header.index(str(self.target))] = LABEL
         return found
 
-    def _located(self, error: ValueError) -> DataError:
+    def _located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
         """What could not be read, found again with its line."""
         wanted = set(self.columns) - {self.target}
         with self._opened() as (_, stream):
@@ -288,39 +328,40 @@ class DelimitedSource(TableSource):
                         return DataError(
                             f"{self.name}:{line}: column {column!r} is {value!r}, not a number; encode it or omit it"
                         )
-        return DataError(
-            f"{self.name}: {error}; the target must hold numbers only or text in quotes from its first row"
-        )
+                    if column == self.target and kind is not None and not is_missing(value):
+                        wrong = misfit(value, kind, f"{self.name}:{line}")
+                        if wrong is not None:
+                            return wrong
+        return DataError(f"{self.name}: {error}")
 
     # ---- parts
 
     def _shards(self, n: int) -> list[Source]:
         if not self.splittable:
             raise UsageError(f"{self.name}: a compressed file cannot be split into parts; decompress it first")
-        end = file_size(self.path) if self._stop is None else self._stop
+        end = self._file.size if self._stop is None else self._stop
         starts = starts_of_parts(self.path, self._start, end, n, blank=b"\r\n")
         if len(starts) < 2:
             return [self]
-        kind = self.label_type()
+        kind = self.label_kind()
         return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], self._stop], strict=True)]
 
-    def label_type(self) -> pa.DataType | None:
+    def label_kind(self) -> LabelKind | None:
         """The kind of the labels, as the first of them show it; None if there are none."""
-        if self._label_type is None:
+        if self._label_kind is None:
             with self._opened() as (raw, stream):
                 first = next(self._chunks(raw, stream), None)
-                return None if first is None else self._first_label_type(first.text)
-        return self._label_type
+                return None if first is None else self._first_label_kind(first.text)
+        return self._label_kind
 
-    def labels_of_type(self, kind: pa.DataType | None) -> None:
-        """Read labels as of this kind, for rows that go on after others."""
-        self._label_type = kind
+    def labels_as_written(self) -> None:
+        self._label_kind = "text"
 
-    def _part(self, start: int, stop: int | None, kind: pa.DataType | None) -> DelimitedSource:
+    def _part(self, start: int, stop: int | None, kind: LabelKind | None) -> DelimitedSource:
         part = copy(self)
         part._start = part._base = start
-        part._stop, part._label_type = stop, kind
-        part.n_bytes, part.bytes_read = (file_size(self.path) if stop is None else stop) - start, 0
+        part._stop, part._label_kind = stop, kind
+        part.n_bytes, part.bytes_read = (self._file.size if stop is None else stop) - start, 0
         return part
 
     def _rows_before(self) -> int:
@@ -333,27 +374,6 @@ class DelimitedSource(TableSource):
         with self._opened() as (raw, stream):
             chunks = self._part(self._body, self._start, None)._chunks(raw, stream)
             return sum(self._batch(chunk.text, self._header, first).num_rows for chunk in chunks)
-
-
-def is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text.replace("_", "?"))
-    except ValueError:
-        return is_missing(text)
-    return True
-
-
-def is_missing(text: str) -> bool:
-    """Whether a field says that there is no value."""
-    return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:

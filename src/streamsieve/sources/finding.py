@@ -13,6 +13,7 @@ from ..errors import DataError, UsageError
 
 STANDARD_INPUT, SYNTHETIC = "-", "synthetic:"  # a name, and how names begin, that stand for no file
 RUN_FILE = "run.json"  # what makes a folder that of a run
+MODEL_FILE = "model"  # what it has learned, once it is finished
 MAGIC = re.compile(r"[*?[]")
 OMITTED = ".", "_"  # how names begin in a folder that are not data: .crc, _SUCCESS, _metadata
 

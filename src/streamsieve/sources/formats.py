@@ -119,6 +119,9 @@ FORMATS = (
     ),
 )
 FOREIGN = {  # how other files begin
+    b"\xef\xbb\xbf": "text with a byte order mark before it: save it without one",
+    b"\xff\xfe": "text in UTF-16: save it in UTF-8",
+    b"\xfe\xff": "text in UTF-16: save it in UTF-8",
     b"PK\x03\x04": "a zip archive: an .npz file needs that suffix, any other must be decompressed first",
     b"\x89HDF": "an HDF5 file, which cannot be read: export it to Parquet or svmlight first",
 }

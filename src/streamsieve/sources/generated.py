@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
-from ..machine import cores
-from .base import Missing, Source
+from ..machine import reading_threads
+from .base import LARGEST_INDEX, Missing, Source
 from .finding import SYNTHETIC
 from .prefetch import ordered_map
 
@@ -32,6 +32,8 @@ class GeneratedSource(Source):
             raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
         if features < least_features:
             raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
+        if max(rows, features) > LARGEST_INDEX:
+            raise UsageError(f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most of both")
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
         self.n_rows, self.n_features, self.seed = rows, features, seed
@@ -49,7 +51,7 @@ class GeneratedSource(Source):
 
     def _generated(self, make: Callable[[int, int], Part]) -> Iterator[Part]:
         """What ``make`` gives for ranges of rows that are all of them."""
-        at_once, threads = max(1, BLOCK_NONZEROS // self._values_per_row), cores()
+        at_once, threads = max(1, BLOCK_NONZEROS // self._values_per_row), reading_threads()
         stop = self._first_row + (self.n_rows or 0)
 
         def generate(start: int) -> Part:

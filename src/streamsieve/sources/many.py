@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError
-from ..machine import cores
+from ..machine import cores, is_limited, reading_bytes
 from .base import DataSource, Missing, NoRowsError, Source, by_rows
 from .column_lists import ColumnListSource
 from .delimited import DelimitedSource
@@ -66,9 +66,9 @@ class ManySource(Source):
     def _in_order(self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]) -> Iterator[Part]:
         """The rows of all files, a few of which are read at once, the next ones ahead."""
         self.bytes_read = done = 0
-        labels = LabelKind()
-        at_once = min(cores(), MOST_AT_ONCE, len(self.parts))
-        room = Room(1 if all(part.splittable for part in self.parts) else BYTES_AHEAD)
+        labels = LabelsAlike()
+        at_once = 1 if is_limited() else min(cores(), MOST_AT_ONCE, len(self.parts))  # each has blocks of its own
+        room = Room(1 if all(part.splittable for part in self.parts) else min(BYTES_AHEAD, reading_bytes()))
         files = zip(self.parts, blocks, strict=True)
         begun: deque[tuple[Source, Generator[_Read[Part]] | Reader[_Read[Part]]]] = deque()
         try:
@@ -93,7 +93,7 @@ class ManySource(Source):
             raise self._without_rows()
 
     def targets(self) -> NDArray[Any]:
-        labels, found = LabelKind(), []
+        labels, found = LabelsAlike(), []
         for part in self.parts:
             try:
                 found.append(part.targets())
@@ -104,6 +104,10 @@ class ManySource(Source):
         if labels.first is None:
             raise self._without_rows()
         return np.concatenate([some for some in found if some.size])
+
+    def labels_as_written(self) -> None:
+        for part in self.parts:
+            part.labels_as_written()
 
     def _without_rows(self) -> NoRowsError:
         return NoRowsError(f"{self.name}: none of the {len(self.parts):,} files holds a row")
@@ -133,7 +137,7 @@ def read(part: Source, blocks: Iterator[Part], size: Callable[[Part], int]) -> G
         return
 
 
-class LabelKind:
+class LabelsAlike:
     """Whether labels are text or numbers, which must be the same in all files."""
 
     first: Source | None = None  # with rows
@@ -146,7 +150,8 @@ class LabelKind:
         elif text != self.text:
             kinds = ("text", "numbers") if text else ("numbers", "text")
             raise DataError(
-                f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {self.first.name}; write them alike"
+                f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {self.first.name}; write them alike, or "
+                "name all classes to read labels of tables as text (--classes A,B or classes=[...])"
             )
 
 
@@ -274,9 +279,6 @@ def read_labels_alike(parts: Sequence[Source]) -> None:
     tables = [part for part in parts if isinstance(part, DelimitedSource) and part.has_labels]
     if not tables:
         return
-    import pyarrow.types as kinds
-
-    found = next((kind for table in tables if (kind := table.label_type()) is not None), None)
-    if found is not None and (kinds.is_string(found) or kinds.is_large_string(found)):
+    if next((kind for table in tables if (kind := table.label_kind()) is not None), None) == "text":
         for table in tables:
-            table.labels_of_type(found)
+            table.labels_as_written()

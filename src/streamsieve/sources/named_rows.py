@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..blocks import NamedIds, RowBlock
 from ..errors import DataError
 from ..kernels.reading.names import LARGEST_ID, add_up, hash_names
+from ..values import refuse_unusable
 from .arrays import as_labels
 from .base import Missing, Source, not_finite
 
@@ -33,6 +34,7 @@ class NamedRowSource(Source):
         self.y = None if y is None else as_labels(y, self.name)
         self.n_rows = None if self.y is None else len(self.y)
         self.has_labels = y is not None
+        refuse_unusable(sample_weight, "sample_weight")
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_rows,):
             raise DataError(f"sample_weight has the shape {self.sample_weight.shape}; give a number per row")

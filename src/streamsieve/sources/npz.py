@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import DataError
+from ..machine import available_memory, refuse_beyond_memory
 from .arrays import ArraySource
+from .base import file_size
 from .formats import Layout, Options
 from .writers import labels_of
+
+COPIES = 3  # of all rows: in blocks, joined, and compressed
+ZIP = b"PK\x03\x04"  # how such a file begins
+DAMAGE = (
+    *(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError),
+    *(TypeError, AttributeError, IndexError, OverflowError, RuntimeError),
+)
 
 
 def open_rows(path: Path, options: Options) -> ArraySource:
     """The whole file, in memory."""
     from scipy.sparse import load_npz
 
+    file_size(path)
     try:
         with path.open("rb") as file:
+            if file.read(len(ZIP)) != ZIP:
+                raise ValueError("it is not a zip archive")
+            refuse_too_large(path, file)
             loaded: Any = load_npz(file)
             matrix = loaded.tocsr()
             matrix.check_format(full_check=True)
@@ -31,8 +45,9 @@ def open_rows(path: Path, options: Options) -> ArraySource:
             with np.load(file, allow_pickle=False) as arrays:
                 y = arrays.get("y")
                 names = arrays.get("feature_names")
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-        if isinstance(error, FileNotFoundError):
+    except DAMAGE as error:
+        in_file = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)  # a seek to where none can be
+        if isinstance(error, DataError) or in_file:
             raise
         raise DataError(
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
@@ -40,9 +55,24 @@ def open_rows(path: Path, options: Options) -> ArraySource:
     return ArraySource(matrix, y, names, str(path))
 
 
+def refuse_too_large(path: Path, file: IO[bytes]) -> None:
+    """Refuse a matrix that does not fit in memory: it is read as a whole, and may have to be brought into order."""
+    with ZipFile(file) as archive:
+        needed = 2 * sum(member.file_size for member in archive.infolist())
+    refuse_beyond_memory(needed, f"{path}: its arrays, which are read as a whole,", "write the rows as Parquet")
+    file.seek(0)
+
+
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """The keys of ``scipy.sparse.save_npz`` plus ``y`` (and ``feature_names``); the rows must fit in memory."""
-    parts = list(blocks)
+    parts, room = [], available_memory() // COPIES
+    for block in blocks:
+        parts.append(block)
+        room -= block.n_bytes
+        if room < 0:
+            raise DataError(
+                f"{layout.name}: the rows do not fit in memory, and .npz is written as a whole; write .parquet or .svm"
+            )
     rows = RowBlock.joined([part.derived(y=labels_of(part)) for part in parts])
     width = max(layout.n_features or 0, rows.n_features)
     arrays = {

@@ -11,18 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
+from ..machine import refuse_beyond_memory
 from .base import ColumnSource, Report, Source, file_size
+from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
+from .columns import block_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
 from .sparse_lists import INDICES, VALUES, SparseSource, is_sparse, write_sparse
-from .tables import BATCH_VALUES, BatchSource, ColumnTableSource, as_array, damage_named, rows_at_once, write_table
-from .writers import BLOCK_NONZEROS, write_batches
+from .tables import (
+    BATCH_ROWS,
+    BatchSource,
+    ColumnTableSource,
+    as_array,
+    batch_values,
+    damage_named,
+    rows_at_once,
+    write_table,
+)
+from .writers import block_nonzeros, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+BUFFER = 1 << 16  # bytes of a column that are read together
+PAGE = 1 << 21  # bytes of a column that are decoded together, and its dictionary: most writers make both smaller
 MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
 
 
@@ -37,12 +51,15 @@ def open_file(path: Path, options: Options) -> Source:
 
 @contextmanager
 def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
-    """An open file, read as it is decoded: Arrow's own buffering would hold all of a file that has been read."""
+    """An open file, read as it is decoded: Arrow's own ways would hold all of a row group, or of a file."""
     import pyarrow.parquet as pq
 
     file_size(path)
     limits = {"thrift_string_size_limit": MOST_METADATA, "thrift_container_size_limit": MOST_METADATA}
-    with damage_named(path, "a Parquet file"), pq.ParquetFile(path, pre_buffer=False, **limits) as file:
+    with (
+        damage_named(path, "a Parquet file"),
+        pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER, **limits) as file,
+    ):
         yield file
 
 
@@ -50,6 +67,7 @@ class RowGroups(BatchSource):
     """Rows of a file, in groups; a shard begins and ends with a group, if there are enough of them."""
 
     path: Path
+    _file: FileState
 
     def _group_starts(self) -> list[int]:
         """The first row of every group, and the number of rows."""
@@ -67,16 +85,19 @@ class RowGroups(BatchSource):
 
     def _batches_of(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of this source in batches of so many."""
+        known = self._file.begin(self.name, self.path)
         starts, first = self._group_starts(), self._first_row
         last = first + (self.n_rows or 0)
         with parquet_file(self.path) as file:
             inside = [number for number, start in enumerate(starts[:-1]) if start < last and starts[number + 1] > first]
             at = starts[inside[0]] if inside else 0
+            refuse_large_groups(self.path, file, inside, columns)
             for batch in file.iter_batches(rows, row_groups=inside, columns=columns):
                 begin, end = max(first, at), min(last, at + batch.num_rows)
                 if begin < end:
                     yield batch.slice(begin - at, end - begin)
                 at += batch.num_rows
+        known.refuse_changed(self.name, self.path)
 
 
 class ParquetSource(RowGroups, ColumnTableSource):
@@ -84,7 +105,8 @@ class ParquetSource(RowGroups, ColumnTableSource):
 
     def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
         self.path = Path(path)
-        self.n_bytes = file_size(self.path)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
         super().__init__(str(path), target, columns)
 
     def _column_names(self) -> list[str]:
@@ -94,7 +116,7 @@ class ParquetSource(RowGroups, ColumnTableSource):
             return names
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return self._batches_of(self.used, rows_at_once(len(self.used), BATCH_VALUES))
+        return self._batches_of(self.used, rows_at_once(len(self.used), batch_values()))
 
     def _read(self, columns: list[str]) -> pa.Table:
         with parquet_file(self.path) as file:
@@ -102,7 +124,7 @@ class ParquetSource(RowGroups, ColumnTableSource):
                 return file.read(columns=columns)
         import pyarrow as pa
 
-        return pa.Table.from_batches(list(self._batches_of(columns, BATCH_VALUES)))
+        return pa.Table.from_batches(list(self._batches_of(columns, BATCH_ROWS)))
 
 
 class SparseParquetSource(RowGroups, SparseSource):
@@ -112,11 +134,12 @@ class SparseParquetSource(RowGroups, SparseSource):
         with parquet_file(Path(path)) as file:
             super().__init__(Path(path), file.schema_arrow)
             self.n_rows = file.metadata.num_rows
-            self._rows_at_once = rows_at_once(entries_per_row(file.metadata), BLOCK_NONZEROS)
-        self.n_bytes = file_size(self.path)
+            self._entries_per_row = entries_per_row(file.metadata)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return self._batches_of(self.used, self._rows_at_once)
+        return self._batches_of(self.used, rows_at_once(self._entries_per_row, block_nonzeros()))
 
 
 class ColumnParquetSource(ColumnListSource):
@@ -125,18 +148,23 @@ class ColumnParquetSource(ColumnListSource):
     def __init__(self, path: str | Path) -> None:
         with parquet_file(Path(path)) as file:
             super().__init__(Path(path), file.schema_arrow)
-        self.n_bytes = file_size(self.path)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
 
     def _schema(self) -> pa.Schema:
         with parquet_file(self.path) as file:
             return file.schema_arrow
 
     def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        known = self._file.begin(self.name, self.path)
         with parquet_file(self.path) as file:
             for number in range(file.num_row_groups) if sections is None else sections:
                 group = file.metadata.row_group(number)  # each by itself: some columns are a thousand times longer
-                columns = max(1, int(BLOCK_NONZEROS * group.num_rows / max(1, entries_of(group))))
-                yield from file.iter_batches(columns, row_groups=[number], columns=self.used)
+                columns = int(block_nonzeros() * group.num_rows / max(1, entries_of(group)))
+                yield from file.iter_batches(
+                    max(1, min(columns, block_columns())), row_groups=[number], columns=self.used
+                )
+        known.refuse_changed(self.name, self.path)
 
     def _survey(self) -> Iterator[Section]:
         with parquet_file(self.path) as file:
@@ -163,6 +191,17 @@ class ColumnParquetSource(ColumnListSource):
         if starts.size < n - 1:  # some groups are read for two shards
             return cuts
         return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
+
+
+def refuse_large_groups(path: Path, file: pq.ParquetFile, groups: list[int], columns: list[str]) -> None:
+    """Refuse row groups that take more memory to read than there is: their columns are decoded side by side."""
+    used = set(columns)
+    for number in groups:
+        leaves = leaves_of(file.metadata.row_group(number))
+        sizes = [leaf.total_uncompressed_size for leaf in leaves if leaf.path_in_schema.split(".")[0] in used]
+        needed = sum(min(size, BUFFER) + 2 * min(size, PAGE) for size in sizes)
+        what = f"{path}: the {len(sizes):,} columns of row group {number + 1}, which are read together,"
+        refuse_beyond_memory(needed, what, "write the file with smaller row groups")
 
 
 def entries_per_row(metadata: pq.FileMetaData) -> float:

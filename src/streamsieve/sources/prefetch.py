@@ -9,6 +9,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
+from ..machine import refuse_beyond_limit
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -29,6 +31,7 @@ def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ah
                 failure = error
                 break
             pending.append(pool.submit(function, item))
+            refuse_beyond_limit()
             if len(pending) > ahead:
                 yield pending.popleft().result()
         while pending:
@@ -95,6 +98,7 @@ class Reader(Generic[T]):
                 self.waiting -= 1
                 self.room.left += self.size(item)
                 self.room.changed.notify_all()
+            refuse_beyond_limit()
             yield item
 
     def close(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,13 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock, next_cut
 from ..errors import DataError
+from ..json_text import from_json, to_json
 from ..kernels.reading.checking import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
 from .canonical import canonical_rows
 from .formats import Layout
 from .tables import BatchSource, as_array, labels, rows_at_once
-from .writers import BLOCK_NONZEROS, LABEL, Create, labels_of, regrouped, write_batches
+from .writers import LABEL, Create, block_nonzeros, labels_of, regrouped, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,8 +41,25 @@ def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[byte
     """Width and names as the schema of sparse rows keeps them."""
     metadata = {} if n_features is None else {WIDTH_KEY: str(n_features).encode()}
     if names is not None:
-        metadata[NAMES_KEY] = json.dumps([str(name) for name in names]).encode()
+        metadata[NAMES_KEY] = to_json([str(name) for name in names]).encode()
     return metadata
+
+
+def names_in(metadata: Mapping[bytes, bytes]) -> NDArray[Any]:
+    """The names of all features in a schema's metadata; a ValueError if they are not."""
+    names = from_json(metadata[NAMES_KEY])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of features are not a list of texts")
+    return np.array(names, dtype=object)
+
+
+def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
+    """A number of rows or features in a schema's metadata; a ValueError if it cannot be one."""
+    digits = metadata[key].strip()
+    if not digits.isdigit() or len(digits) > len(str(LARGEST_INDEX)) or int(digits) > LARGEST_INDEX + 1:
+        shown = digits[:40].decode(errors="backslashreplace")
+        raise ValueError(f"{key.decode()} is {shown!r}; it is an integer from 0 to {LARGEST_INDEX + 1:,}")
+    return int(digits)
 
 
 class ListSource(BatchSource):
@@ -101,10 +118,10 @@ class SparseSource(ListSource):
         metadata = schema.metadata or {}
         try:
             if NAMES_KEY in metadata:
-                self.feature_names = np.array(json.loads(metadata[NAMES_KEY]), dtype=object)
+                self.feature_names = names_in(metadata)
                 self.n_features = len(self.feature_names)
             if WIDTH_KEY in metadata:
-                self.n_features = int(metadata[WIDTH_KEY])
+                self.n_features = count_in(metadata, WIDTH_KEY)
         except (ValueError, TypeError) as error:
             raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
@@ -118,11 +135,12 @@ class SparseSource(ListSource):
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Batches of a good size, each with the number of its first row."""
+        most = block_nonzeros()
         for batch, row in super()._numbered():
             indptr = self._shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
-                stop = next_cut(indptr, start, rows_at_once(1, BLOCK_NONZEROS), BLOCK_NONZEROS)
+                stop = next_cut(indptr, start, rows_at_once(1, most), most)
                 yield batch.slice(start, stop - start), row + start
                 start = stop
 
@@ -189,4 +207,4 @@ def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> 
         }
         return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
 
-    return write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, BLOCK_NONZEROS))), create)
+    return write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, block_nonzeros()))), create)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, DenseRows
 from ..errors import UsageError
 from ..kernels.reading.synthetic import generate_columns, generate_dense_rows, generate_scores
-from ..machine import cores
+from ..machine import reading_threads
 from .columns import BLOCK_VALUES, RangedColumns
 from .generated import LARGEST_SEED, DenseGeneratedSource
 from .prefetch import ordered_map
@@ -108,7 +108,7 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
 
     def _generated_columns(self, first: int, stop: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Ids and values of a range of columns, a line each."""
-        n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, cores()
+        n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, reading_threads()
 
         def generate(start: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             ids = np.arange(start, min(start + at_once, stop))

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.reading import svmlight as text_kernel
-from ..machine import cores
-from .base import Missing, NoRowsError, Source, file_size
+from ..machine import reading_threads
+from .base import Missing, NoRowsError, Source
+from .changes import FileState
 from .compression import create_compressed, damage_named, open_compressed
 from .formats import Layout, Options, split_suffix
 from .prefetch import ordered_map, read_ahead
@@ -53,7 +54,8 @@ class SvmlightSource(Source):
         self.splittable = self.rewindable and not self.compression
         self._start = 0  # of the lines in the file
         if self.rewindable:
-            self.n_bytes = file_size(self.path)
+            self._file = FileState.of(self.path)
+            self.n_bytes = self._file.size
         else:
             self.name = "standard input"
 
@@ -67,20 +69,28 @@ class SvmlightSource(Source):
         """Spans of the file, read and parsed on several threads at once."""
         with self.path.open("rb") as file:
             descriptor, end = file.fileno(), self._start + (self.n_bytes or 0)
+            known = self._file.begin(self.name, descriptor)
 
             def parse(start: int) -> _Parsed:
                 stop = min(start + self.chunk_bytes, end)
-                return self._parse(lines_of_span(descriptor, start, stop, self.name), stop - self._start)
+                return self._parse(lines_of_span(descriptor, start, stop, known, self.name), stop - self._start)
 
-            threads = cores()
+            threads = reading_threads()
             yield from ordered_map(parse, range(self._start, end, self.chunk_bytes), threads, threads + 1)
+            known.refuse_changed(self.name, descriptor)
 
     def _stream(self) -> Generator[_Parsed]:
         """One stream of bytes, decompressed on one thread and parsed on others."""
         with self.path.open("rb") if self.rewindable else standard_input() as raw:
+            known = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
             with damage_named(self.name, self.compression):
                 stream = open_compressed(raw, self.compression)
-            read = stream.read  # a pipe, unbuffered, hands over what it has
+
+            def read(size: int) -> bytes:
+                data = stream.read(size)  # a pipe, unbuffered, hands over what it has
+                if not data and known is not None:
+                    known.refuse_changed(self.name, raw.fileno())
+                return data
 
             def chunks() -> Iterator[tuple[bytes, int]]:
                 with damage_named(self.name, self.compression):
@@ -90,7 +100,7 @@ class SvmlightSource(Source):
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
-            threads = cores()
+            threads = reading_threads()
             yield from ordered_map(parse, read_ahead(chunks(), threads + 1), threads, threads + 1)
 
     def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
@@ -100,6 +110,8 @@ class SvmlightSource(Source):
         with closing(parts):
             for part in parts:
                 if isinstance(part.result, Fault):
+                    if self.rewindable:
+                        self._file.refuse_changed(self.name, self.path)
                     line = self._lines_before() + lines + part.lines + 1
                     raise DataError(f"{self.name}:{line}: {part.result.message}")
                 lines += part.lines
@@ -152,8 +164,10 @@ class _Parsed(NamedTuple):
     end: int  # where the part ends, from the start of the source
 
 
-def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
+def lines_of_span(descriptor: int, start: int, stop: int, file: FileState, name: str) -> Bytes:
     """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one.
+
+    A file that ends elsewhere than it did when it was opened, as ``file`` has it, is refused.
 
     They are in the thread's scratch until its next call, as far from a page's start as in the file: the system copies
     between addresses that are aligned alike several times faster.
@@ -166,6 +180,8 @@ def lines_of_span(descriptor: int, start: int, stop: int, name: str) -> Bytes:
         refuse_endless_line(limit - base, name)
         text = Scratch.get(limit + 1).text
         got = read_at(descriptor, text, first, limit, start - (base - first))
+        if got < limit and start + got - base != file.size:
+            raise file.changed(name, os.fstat(descriptor).st_size)
         begin = text.find(b"\n", first, last) + 1 if start else base
         if begin in (0, last):
             return np.empty(0, np.uint8)
@@ -194,7 +210,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
     def formatted(block: RowBlock) -> tuple[NDArray[np.uint8], int]:
         return text_of(block, first_index), block.n_rows
 
-    n_rows, threads = 0, cores()
+    n_rows, threads = 0, reading_threads()
     with (
         create_compressed(path, layout.compression) as file,
         closing(ordered_map(formatted, blocks, threads, threads + 1)) as texts,

@@ -147,6 +147,9 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
     if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
         return describe_binary(text)
+    line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
+    if b"\r" in line.rstrip(b"\r"):
+        return "lines end with a return alone, as on old Macs; replace the returns by newlines: tr '\\r' '\\n'"
     index, _, value = shown.partition(":")
     return _MESSAGES[fault](shown, index, value)
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
-from ..errors import DataError
-from ..machine import cores
+from ..errors import DataError, RunError
+from ..machine import fitting, reading_threads
+from ..values import loss_of, unusable
 from .base import Missing, NoRowsError, Source, not_finite
 from .columns import RangedColumns
 from .formats import Layout
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
 
 BATCHES_AHEAD = 2
 BATCH_ROWS = 4096
-BATCH_VALUES = 1 << 22  # of a table
+BATCH_VALUES = 1 << 22  # of a table, at most
+BYTES_PER_VALUE = 24  # of a table: as Arrow has it, in a matrix and in a block
 
 Part = TypeVar("Part", RowBlock, DenseRows)
+
+
+def batch_values() -> int:
+    """How many values of a table make a batch of a good size."""
+    return fitting(BATCH_VALUES, BYTES_PER_VALUE)
 
 
 def rows_at_once(values_per_row: float, most_values: int) -> int:
@@ -43,8 +50,8 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        if isinstance(error, DataError) or getattr(error, "errno", None):
+    except (pa.ArrowException, UnicodeDecodeError, OSError, RuntimeError) as error:  # the last from inside Parquet
+        if isinstance(error, DataError | RunError) or getattr(error, "errno", None):
             raise
         reason = str(error).splitlines()[0]
         raise DataError(f"{path}: not {what}, or cut short or damaged ({reason}); write it again") from error
@@ -66,7 +73,7 @@ class BatchSource(Source):
     def _decoded(self, decode: Callable[[pa.RecordBatch, int], Part]) -> Iterator[Part]:
         """What ``decode`` makes of every batch and the number of its first row."""
         rows = self.bytes_read = 0
-        threads = cores()
+        threads = reading_threads()
         batches = read_ahead(self._numbered(), 1)  # batches are large: one read ahead, one for every thread
         with closing(ordered_map(lambda item: decode(*item), batches, threads, threads)) as parts:
             for part in parts:
@@ -190,7 +197,7 @@ class ColumnTableSource(BatchSource, TableSource, RangedColumns):
         return read_ahead(self._dense_columns(0, len(self.columns)), BATCHES_AHEAD)
 
     def _dense_columns(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
-        at_once = max(1, BATCH_VALUES // max(1, self.n_rows or 1))
+        at_once = max(1, batch_values() // max(1, self.n_rows or 1))
         for start in range(first, stop, at_once):
             names = self.columns[start : min(start + at_once, stop)]
             table = self._read(names)
@@ -230,6 +237,9 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
     if column.null_count:
         row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
         raise DataError(f"{origin}: row {row}: column {name!r} has no value; fill it in or drop the row")
+    loss = loss_of(column.type)
+    if loss:
+        raise unusable(f"column {name!r}", loss, origin)
     if not (
         kind.is_integer(column.type)
         or kind.is_floating(column.type)
@@ -244,6 +254,7 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
 
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
     """The target column: numbers as they are, text as text."""
+    import pyarrow as pa
     import pyarrow.types as kind
 
     if column.null_count:
@@ -251,10 +262,20 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
         raise DataError(f"{origin}: row {row}: the target {name!r} has no value; fill it in or drop the row")
     if kind.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if kind.is_nested(column.type):
-        raise DataError(f"{origin}: the target {name!r} holds {column.type} values; a label is a number or a text")
+    loss = loss_of(column.type)
+    if loss:
+        raise unusable(f"the target {name!r}", loss, origin)
+    if kind.is_decimal(column.type):
+        column = column.cast(pa.float64())
     if kind.is_integer(column.type) or kind.is_floating(column.type):
         return as_array(column)
+    if not kind.is_boolean(column.type):
+        try:
+            column = column.cast(pa.string())
+        except pa.ArrowException as error:  # bytes that are no text
+            raise DataError(
+                f"{origin}: the target {name!r} holds {column.type} values; a label is a number or a text"
+            ) from error
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
 
@@ -262,7 +283,7 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
 def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """Write rows as named columns, zeros filled in, the labels last; the number of rows."""
     titles, target = titles_of(layout), layout.target or LABEL
-    pieces = regrouped(blocks, rows_at_once(len(titles), BATCH_VALUES))
+    pieces = regrouped(blocks, rows_at_once(len(titles), batch_values()))
     return write_batches((_table_batch(block, titles, target) for block in pieces), create)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..errors import DataError
+from ..machine import available_memory, more_memory, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LONGEST_LINE = 1 << 30
+LONG_LINE = 16 << 20
+BYTES_PER_LETTER = 12  # of a line: itself, twice while it grows, and what is made of it
 PIECE = 1 << 16  # bytes of a line looked at together
 
 
@@ -30,6 +33,12 @@ def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> It
 
 
 def refuse_endless_line(length: int, name: str) -> None:
+    """Refuse a line, or a record, that is endless, or too long for the memory there is."""
+    if length > LONG_LINE and length * BYTES_PER_LETTER > available_memory():
+        raise DataError(
+            f"{name}: a line is longer than {length / 1e6:,.0f} MB, too long for {size_text(available_memory())} of "
+            f"memory; write the rows as Parquet, or {more_memory(length * BYTES_PER_LETTER)}"
+        )
     if length > LONGEST_LINE:
         raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not text with lines")
 
@@ -81,3 +90,24 @@ def count_lines(stream: IO[bytes], size: int, returns: bool = False) -> int:
             lines += piece.count(b"\r") - (last + piece).count(b"\r\n")
             last = piece[-1:]
     return lines
+
+
+def is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text.replace("_", "?"))
+    except ValueError:
+        return is_missing(text)
+    return True
+
+
+def is_missing(text: str) -> bool:
+    """Whether a field says that there is no value."""
+    return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")

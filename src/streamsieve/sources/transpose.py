@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError
-from ..machine import available_memory
+from ..machine import available_memory, more_memory, size_text
 from .base import ColumnSource, DataSource, Report, Source, by_rows
 from .columns import MatrixColumns, by_columns
 
@@ -19,6 +19,11 @@ FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much aga
 DENSE = 0.5  # of the values not 0: what has more is kept dense
 MOST_ROWS = 2**31 - 1
 WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
+TRANSPOSE_ONCE = (
+    "and this method needs its rows column by column; transpose them once: streamsieve convert {} columns.parquet "
+    "--columns"
+)
+NEEDS_ALL = "and this method needs all of it; take fewer rows or features, or a method that reads rows or columns"
 ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 
 
@@ -64,11 +69,11 @@ def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> N
 
 def transposed_in_memory(source: Source, report: Report | None = None) -> TransposedSource:
     """The columns of rows that fit in the memory there is."""
+    room = Room(source, report, ROWS_READ, TRANSPOSE_ONCE.format(source.name))
     table = source.dense_rows("keep")
-    dense = None if table is None else gathered(source, table, report)
+    dense = None if table is None else gathered(source, table, room)
     if dense is not None:
         return TransposedSource(source, *dense, dense[0].shape[1])
-    room = Room(source, report)
     blocks = []
     for block in source.row_blocks("keep"):
         room.take(block.n_rows, block.n_bytes)
@@ -77,35 +82,37 @@ def transposed_in_memory(source: Source, report: Report | None = None) -> Transp
 
 
 class Room:
-    """The memory that rows may take; what does not fit is refused."""
+    """The memory that data may take; what does not fit is refused, with ``advice``. ``unit`` is what is counted."""
 
-    def __init__(self, source: Source, report: Report | None) -> None:
-        self.source, self.report = source, report
+    def __init__(self, source: DataSource, report: Report | None, unit: str, advice: str) -> None:
+        self.source, self.report, self.unit, self.advice = source, report, unit, advice
         self.limit = FRACTION_OF_MEMORY * available_memory()
-        self.n_rows = self.n_bytes = 0
+        self.count = self.n_bytes = 0
+        self.total = source.n_rows if unit == ROWS_READ else source.n_features
 
-    def take(self, n_rows: int, n_bytes: int) -> None:
-        """Some more rows have been read."""
-        self.n_rows, self.n_bytes = self.n_rows + n_rows, self.n_bytes + n_bytes
-        if self.n_bytes > self.limit:
-            raise DataError(
-                f"{self.source.name}: its rows do not fit in {self.limit / 1e9:.1f} GB, and this method needs them "
-                f"column by column; transpose them once: streamsieve convert {self.source.name} columns.parquet "
-                "--columns"
-            )
+    def take(self, count: int, n_bytes: int) -> None:
+        """Some more rows, or columns, have been read."""
+        self.count, self.n_bytes = self.count + count, self.n_bytes + n_bytes
+        self.expect(self.n_bytes)
         if self.report:
-            self.report(ROWS_READ, self.n_rows, self.source.n_rows)
+            self.report(self.unit, self.count, self.total)
+
+    def expect(self, n_bytes: int) -> None:
+        """Refuse what will take so many bytes in all."""
+        if n_bytes > self.limit:
+            raise DataError(
+                f"{self.source.name}: does not fit in {size_text(self.limit)} of memory, {self.advice}, or "
+                f"{more_memory(int(n_bytes / FRACTION_OF_MEMORY))}"
+            )
 
 
-def gathered(
-    source: Source, parts: Iterator[DenseRows], report: Report | None
-) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+def gathered(source: Source, parts: Iterator[DenseRows], room: Room) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
     """All rows of a table as one matrix, and their labels; None if the first of them are mostly zeros."""
     first = next(parts, None)
     if first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
         return None
-    room = Room(source, report)
     matrices, labels, row = [], [], 0
+    room.expect(first.values[:1].nbytes * (source.n_rows or 0))
     for part in chain([first], parts):
         room.take(part.n_rows, part.values.nbytes)
         labels.append(part.y)
@@ -133,13 +140,14 @@ def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
     if source.matrix is None and not isinstance(source, ColumnSource):
         rows = by_rows(source)
         parts = dense_parts(rows)
-        dense = None if parts is None else gathered(rows, parts, report)
+        dense = None if parts is None else gathered(rows, parts, Room(rows, report, ROWS_READ, NEEDS_ALL))
         if dense is not None:
             return Whole(*dense, None, dense[0].shape[1])
     columns = by_columns(source, report)
     if columns.matrix is not None:
         return Whole(columns.matrix, columns.targets(), columns.ids, columns.n_features or columns.matrix.shape[1])
-    return dense_table(columns, report) or whole_columns(columns, report)
+    room = Room(columns, report, FEATURES_READ, NEEDS_ALL)
+    return dense_table(columns, room) or whole_columns(columns, room)
 
 
 def dense_parts(source: Source) -> Iterator[DenseRows] | None:
@@ -154,24 +162,24 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
     return (DenseRows(block.derived(n_features=width).to_dense(np.float32), block.y) for block in blocks)
 
 
-def dense_table(source: ColumnSource, report: Report | None) -> Whole | None:
+def dense_table(source: ColumnSource, room: Room) -> Whole | None:
     """All columns of a table, a line each; None if the first are mostly zeros, or if it is not a table."""
     parts, y = source.dense_columns(), source.targets()
     first = None if parts is None else next(parts, None)
     if parts is None or first is None or np.count_nonzero(first) <= DENSE * first.size:
         return None
+    room.expect(4 * (source.n_features or 0) * y.size)
     lines = np.empty((source.n_features or 0, y.size), np.float32)
     at = 0
     for part in chain([first], parts):
         with np.errstate(over="ignore"):
             lines[at : at + part.shape[1]] = part.T
         at += part.shape[1]
-        if report:
-            report(FEATURES_READ, at, source.n_features)
+        room.take(part.shape[1], 4 * part.size)
     return Whole(lines.T, y, None, len(lines))
 
 
-def whole_columns(source: ColumnSource, report: Report | None) -> Whole:
+def whole_columns(source: ColumnSource, room: Room) -> Whole:
     """All columns that have values."""
     from scipy.sparse import csc_array, hstack
 
@@ -185,7 +193,6 @@ def whole_columns(source: ColumnSource, report: Report | None) -> Whole:
         dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
         parts.append(csc.T.toarray() if dense else csc)
         ids.append(block.ids)
-        if report and whole.n_columns:
-            report(FEATURES_READ, int(whole.ids[-1]) + 1, source.n_features)
+        room.take(whole.n_columns, parts[-1].nbytes if dense else 8 * block.n_nonzero + 8 * block.n_columns)
     together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
     return Whole(together, y, np.concatenate(ids), source.n_features or together.shape[1])

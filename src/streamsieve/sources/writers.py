@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, next_cut
 from ..errors import DataError, UsageError
 from ..files import replacing
+from ..machine import fitting
 from .base import ColumnSource, Report
 from .formats import Layout, column_files, format_of, function, writable
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABEL = "label"  # what a file calls its labels if no other name is given
-BLOCK_NONZEROS = 1 << 20  # of a block in a file
+LARGEST_EXACT = 2.0**53  # integers beyond are not all floats
+BLOCK_NONZEROS = 1 << 20  # of a block in a file, at most
+BYTES_PER_NONZERO = 24  # an id and a value, as Arrow has them and in a block
 
 Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
 
@@ -67,7 +70,7 @@ def needs_width(path: Path) -> bool:
 
 def label_text(label: Any) -> str:
     """A label as a file shows it: integers without a point."""
-    if isinstance(label, float | np.floating) and float(label).is_integer():
+    if isinstance(label, float | np.floating) and float(label).is_integer() and abs(float(label)) < LARGEST_EXACT:
         return str(int(label))
     return str(label)
 
@@ -93,12 +96,18 @@ def titles_of(layout: Layout) -> list[str]:
     return titles
 
 
+def block_nonzeros() -> int:
+    """How many entries of sparse rows, or of columns, make a block of a good size."""
+    return fitting(BLOCK_NONZEROS, BYTES_PER_NONZERO)
+
+
 def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     """The same rows in blocks of a good size for a file: small ones joined, large ones cut."""
     waiting: list[RowBlock] = []
     rows = nonzeros = 0
-    for piece in _pieces(blocks, most_rows):
-        if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > BLOCK_NONZEROS):
+    most_nonzeros = block_nonzeros()
+    for piece in _pieces(blocks, most_rows, most_nonzeros):
+        if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
             yield RowBlock.joined(waiting)
             waiting, rows, nonzeros = [], 0, 0
         waiting.append(piece)
@@ -107,13 +116,23 @@ def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
         yield RowBlock.joined(waiting)
 
 
-def _pieces(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
+def _pieces(blocks: Iterable[RowBlock], most_rows: int, most_nonzeros: int) -> Iterator[RowBlock]:
     for block in blocks:
         start = 0
         while start < block.n_rows:
-            stop = next_cut(block.indptr, start, most_rows, BLOCK_NONZEROS)
+            stop = next_cut(block.indptr, start, most_rows, most_nonzeros)
             yield block.rows(start, stop)
             start = stop
+
+
+def as_before(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch with the types of the first one, if that loses nothing."""
+    import pyarrow as pa
+
+    try:
+        return batch.cast(schema)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the first rows hold other types than later ones ({error}); write the data alike") from error
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
@@ -125,7 +144,7 @@ def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
             if writer is None:
                 writer = create(batch.schema)
                 schema = batch.schema
-            writer.write(batch.cast(schema) if batch.schema != schema else batch)
+            writer.write(batch if batch.schema == schema else as_before(batch, schema))
             n_rows += batch.num_rows
     finally:
         if writer is not None:

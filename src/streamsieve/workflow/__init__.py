@@ -1,7 +1,7 @@
 """The verbs that the command line and a notebook share: select, resume, apply, predict, convert, describe."""
 
 from .apply import apply, predict, predictions
-from .convert import convert, convert_to_columns, read_size, work_folder
+from .convert import convert, convert_to_columns, work_folder
 from .describe import describe
 from .quality import Fit, measure
 from .select import refuse_unknown_parameters, resume, select
@@ -15,7 +15,6 @@ __all__ = [
     "measure",
     "predict",
     "predictions",
-    "read_size",
     "refuse_unknown_parameters",
     "resume",
     "select",

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.rows.scores import keep_selected
+from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory
-from ..selectors.base import AnyLearner, Prediction
+from ..selectors.base import AnyLearner
+from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import open_like, refuse_target
 from ..sources.base import Source, by_rows
 from ..sources.writers import write_rows
+from ..targets import is_text, labels_like
 
 Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some rows, and their own labels
 
@@ -36,17 +39,28 @@ class Predictions:
 
 
 def apply(
-    run_dir: str | Path, data: Any, output: str | Path, target: str | None = None, zero_based: bool = False
+    run_dir: str | Path,
+    data: Any,
+    output: str | Path,
+    target: str | None = None,
+    zero_based: bool = False,
+    memory: int | str | None = None,
 ) -> int:
-    """Write ``data`` with the selected columns only, numbered in ascending order of id; the number of rows."""
+    """Write ``data`` with the selected columns only, numbered in ascending order of id; the number of rows.
+
+    The process takes no more than ``memory`` bytes, "2GB" or the like.
+    """
+    with limited(memory):
+        return _apply(run_dir, data, Path(output), target, zero_based)
+
+
+def _apply(run_dir: str | Path, data: Any, output: Path, target: str | None, zero_based: bool) -> int:
     learner, source = trained(run_dir, data, target, zero_based)
     selection = learner.selection()
     lookup = table_addresses(selection.indices)
     blocks = (reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
     names = np.array([f"x{feature}" for feature in selection.indices]) if selection.names is None else selection.names
-    return write_rows(
-        Path(output), blocks, names, n_features=len(selection), zero_based=zero_based, target=source.target
-    )
+    return write_rows(output, blocks, names, n_features=len(selection), zero_based=zero_based, target=source.target)
 
 
 def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
@@ -60,7 +74,12 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
 def predictions(learner: AnyLearner, source: Source) -> Predictions:
     """What is predicted of rows, and their own labels, block by block."""
     predictor = learner.predictor()
-    blocks = ((predictor(block), block.y) for block in source.row_blocks(learner.missing_rows))
+    if predictor.classes is not None and is_text(predictor.classes):
+        source.labels_as_written()
+    blocks = (
+        (predictor(block), labels_like(predictor.classes, block.y, block.origin))
+        for block in source.row_blocks(learner.missing_rows)
+    )
     return Predictions(predictor.classes, blocks)
 
 

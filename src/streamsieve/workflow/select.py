@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..distributed.driving import chosen_engine, refuse_on_engine, train_on
 from ..errors import DataError, UsageError
-from ..machine import peak_memory
+from ..machine import available_memory, is_limited, limited, peak_memory
 from ..registry import learner_class, load_learner
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
+from ..runs.request import Location
+from ..runs.shapes import is_trace, is_trace_by_rows
 from ..selectors.base import AnyLearner, to_builtin
 from ..selectors.diagnosis import Remark, warn_of
 from ..sources import open_source
-from ..sources.base import DataSource, Source
-from ..training import Checkpoint, Trace, Watch, train
+from ..sources.base import ColumnSource, DataSource, Source, by_rows
+from ..sources.buckets import transposed
+from ..sources.label_words import expect_classes
+from ..training import Checkpoint, Progress, Trace, Training, Watch, train
 from .apply import open_like_training, predictions
 from .quality import Fit, measure
 
@@ -43,6 +51,7 @@ def select(
     engine: str | None = None,
     workers: int | None = None,
     address: str | None = None,
+    memory: int | str | None = None,
     watch: Watch | None = None,
     **params: Any,
 ) -> RunRecord:
@@ -75,6 +84,9 @@ def select(
         How many there are; as many as this machine has cores, if nothing is said.
     address : str, optional
         Of a Ray cluster. Without it one that runs on this machine is used, else one is started for the run.
+    memory : int or str, optional
+        The most bytes that this process may take, such as "2GB". What cannot keep to it is refused, before the work
+        begins where that can be known.
     watch : callable, optional
         Called with how far the run is, after every block.
     **params
@@ -96,31 +108,43 @@ def select(
         groups=None if groups is None else str(Path(groups).absolute()),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
+        memory=to_builtin(memory),
         **({} if choice is None else choice._asdict()),
     )
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
     if checkpoint_every is not None and request.data is None:
         raise UsageError("checkpoints are for data that can be read again: a file, not memory or a pipe")
+    with limited(memory):
+        record = begin(request, data, test, output, watch)
+    return announced(record)
+
+
+def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None) -> RunRecord:
+    """Do what is asked for, from the start."""
     learner = new_learner(request)
     refuse_options(learner, request, test)
-    source = open_source(data, target, zero_based)
+    source = open_source(data, request.target, request.zero_based)
     test_source = open_test(test, request, source)
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
     if folder is None:
-        return announced(run(request, learner, source, test_source, None, {}, watch))
+        return run(request, learner, source, test_source, None, {}, watch)
     folder.begin(request)
     try:
-        return announced(run(request, learner, source, test_source, folder, {}, watch))
+        return run(request, learner, source, test_source, folder, {}, watch)
     finally:
         folder.release()
 
 
-def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
-    """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again."""
+def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None = None) -> RunRecord:
+    """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again.
+
+    The ``address`` of a Ray cluster must be named once more, or another one: the folder may come from a stranger, and
+    who runs a cluster can run code here.
+    """
     folder = RunDirectory(run_dir)
-    request = folder.request()
+    request = at_address(folder.request(), run_dir, address)
     record = folder.result()
     if record is not None:
         if folder.checkpoint is not None:
@@ -133,12 +157,33 @@ def resume(run_dir: str | Path, watch: Watch | None = None) -> RunRecord:
     refuse_changed(request)
     folder.lock()
     try:
-        learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
-        source = open_source(request.data, request.target, request.zero_based)
-        test = open_test(request.test, request, source)
-        return announced(run(request, learner, source, test, folder, note, watch))
+        record = folder.result()
+        if record is None:  # and not finished by another process meanwhile
+            with limited(request.memory):
+                record = go_on(request, request.data, folder, watch)
     finally:
         folder.release()
+    return announced(record)
+
+
+def at_address(request: RunRequest, run_dir: str | Path, address: str | None) -> RunRequest:
+    """What was asked, on the Ray cluster that the user names now."""
+    if request.address is not None and address is None:
+        raise UsageError(
+            f"{run_dir}: the run asks for the Ray cluster at {request.address}, which can run code on this machine; if "
+            f"you trust it, say so: --address {request.address}"
+        )
+    if address is not None and request.engine != "ray":
+        raise UsageError(f"{run_dir}: the run does not use Ray; omit the address")
+    return request if address is None else replace(request, address=address)
+
+
+def go_on(request: RunRequest, data: Location, folder: RunDirectory, watch: Watch | None) -> RunRecord:
+    """Do what is left of what was asked for."""
+    learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
+    source = open_source(data, request.target, request.zero_based)
+    test = open_test(request.test, request, source)
+    return run(request, learner, source, test, folder, note, watch)
 
 
 def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
@@ -147,7 +192,11 @@ def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
         learner, model = load_learner(path)
     except DataError as error:
         raise DataError(f"{error}; remove it to go on from the start") from error
-    return learner, model.note or {}
+    note = model.note or {}
+    trace = note.get("trace", [])
+    if not is_trace(trace) or not is_trace_by_rows(trace):
+        raise DataError(f"{path}: its trace is damaged; remove it to go on from the start")
+    return learner, note
 
 
 def run(
@@ -165,13 +214,14 @@ def run(
     """
     every = request.checkpoint_every
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
+    expect_classes(source, request.classes)
     try:
         groups = None if request.groups is None else read_groups(Path(request.groups))
         known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
         known |= {"checkpoint": checkpoint, "trace": note.get("trace", [])}
         choice = chosen_engine(request.engine, request.workers, request.address)
         if choice is None:
-            training = train(learner, source, **known)
+            training = train_within_limit(learner, source, known)
         else:
             training = train_on(choice, learner, source, note=note, **known)
         record = record_of(request, learner, training.seconds, training.trace)
@@ -188,6 +238,28 @@ def run(
             folder.discard(hopeless=isinstance(error, DataError))
         raise
     return record
+
+
+def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str, Any]) -> Training:
+    """Train a learner; rows that it takes by columns go through a file if memory is limited and they do not fit."""
+    rows = isinstance(source, Source) and not isinstance(source, ColumnSource) and source.rewindable
+    if not (is_limited() and rows and learner.reads == "columns"):
+        return train(learner, source, **known)
+    began, stamp = time.perf_counter(), {"run": uuid4().hex}
+
+    def report(unit: str, done: int, total: int | None) -> None:
+        if known["watch"]:
+            known["watch"](Progress(done, total, unit, source.bytes_read, source.n_bytes))
+
+    with (
+        TemporaryDirectory(prefix="streamsieve-") as folder,
+        transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
+    ):
+        transposing = time.perf_counter() - began
+        training = train(learner, columns, **known)
+    for name in ("total", "read"):
+        training.seconds[name] += transposing
+    return training
 
 
 def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
@@ -281,6 +353,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     if request.classes is not None and learner.reads != "rows":
         raise UsageError(f"{method} takes the classes from the target; omit --classes")
     choice = chosen_engine(request.engine, request.workers, request.address)
+    if choice is not None and request.memory is not None:
+        raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
     if choice is not None:
         refuse_on_engine(learner, choice, request.checkpoint_every is not None)
     if request.groups is not None and not learner.knows_groups:
@@ -301,6 +375,9 @@ def read_groups(path: Path) -> NDArray[np.int64]:
     """The group of every feature, one integer per line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
-        if not line.strip().isascii() or not line.strip().isdigit():
-            raise DataError(f"{path}:{number}: {line[:40]!r} is not a group; groups are integers of 0 or more")
+        group = line.strip()
+        if not group.isascii() or not group.isdigit() or len(group) > 18:
+            raise DataError(
+                f"{path}:{number}: {line[:40]!r} is not a group; groups are integers of 0 or more, up to 18 digits"
+            )
     return np.array(lines, np.int64)

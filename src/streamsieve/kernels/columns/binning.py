@@ -74,11 +74,13 @@ def bin_columns(
 def cut_by_frequency(counts: F64, bins: int, bin_of: I64) -> None:
     """The bin of every level: where the middle of its rows falls when all rows are divided evenly."""
     total = counts.sum()
+    if not total > 0.0:  # all values are missing
+        return
     before = 0.0
     last, used = -1, -1
     for level in range(counts.shape[0]):
         here = max(0.0, counts[level].sum())
-        evenly = min(bins - 1, int(bins * (before + 0.5 * here) / total))
+        evenly = int(min(bins - 1.0, bins * (before + 0.5 * here) / total))
         if evenly != last:
             used += 1
             last = evenly

@@ -95,7 +95,7 @@ def standardize(columns: Columns, column: int, weights: F64, out: F64) -> None:
 
 @kernel
 def is_stronger(one: float, other: float) -> bool:
-    return bool(one > other + AS_STRONG * other)
+    return bool(one - other > AS_STRONG * other)
 
 
 # ---- IAMB

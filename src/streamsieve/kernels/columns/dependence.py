@@ -13,7 +13,8 @@ from ..types import F64, I32, I64, unsigned
 from .contents import MISSING
 
 EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
-CONSTANT = 1e-12  # of a column's sum of squares: what varies less does not vary
+CONSTANT = 1e-12  # of the sum of squares of a column near 0: what varies less does not vary
+ROUNDING = 1e-15  # of a value, and of a sum of as many as there are rows for each row
 CELLS_PER_ROW = 8  # of a table of pairs
 
 
@@ -31,8 +32,8 @@ def correlate_with_target(
 ) -> None:
     """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
 
-    Given    target: centred, of length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0
-             for constant ones.
+    Given    values: as ``centre_columns`` gives them, here and wherever columns are multiplied; target: centred, of
+             length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0 for constant ones.
     """
     n_rows = weights.size
     for column in range(start, stop):
@@ -216,7 +217,7 @@ def uncertainties_of_target(
     largest = 1
     for column in range(start, stop):
         largest = max(largest, n_levels[column])
-    joint = np.empty(largest * class_counts.size)
+    joint = np.empty(scratch_cells(largest, class_counts.size, weights.size))
     margin = np.empty(max(largest, class_counts.size))
     for column in range(start, stop):
         relevance[column] = 0.0
@@ -244,8 +245,10 @@ def correlate_present(one: F64, other: F64, weights: F64) -> float:
     Given    one, other: a value for every row, times its weight; NaN is missing.
     """
     total = first = second = 0.0
+    rows = 1
     for row in range(weights.size):
         if one[row] == one[row] and other[row] == other[row]:
+            rows += 1
             total += weights[row]
             first += one[row]
             second += other[row]
@@ -262,7 +265,8 @@ def correlate_present(one: F64, other: F64, weights: F64) -> float:
             squares += weights[row] * (a - first) ** 2
             other_squares += weights[row] * (b - second) ** 2
             product += weights[row] * (a - first) * (b - second)
-    if squares <= CONSTANT * size or other_squares <= CONSTANT * other_size:
+    nothing = (ROUNDING * rows) ** 2  # of these rows alone a column may be far from 0
+    if squares <= nothing * size or other_squares <= nothing * other_size:
         return 0.0
     return float(product / np.sqrt(squares * other_squares))
 

@@ -38,6 +38,7 @@ def invest_in_columns(
                  p = exp((sse_new - sse) / (2 sse / n));  if p < alpha_i it is kept and earns ``payout``
              and alpha_i is spent in any case. sse is that of the least-squares fit with the constant and the kept
              features, sse_new with this one more.
+    Given    values: as ``centre_columns`` gives them.
     Back     ``state``, changed in place. It stops early when there is no free slot.
 
     With an orthonormal basis of the kept columns, what is new in a column x needs x'Q and x'r alone: O(non-zeros x
@@ -51,20 +52,24 @@ def invest_in_columns(
             return column
         counts[SEEN] += 1
         alpha = state.wealth[0] / (2.0 * counts[SEEN])
-        total = squares = gain = 0.0
+        begin, end = indptr[column], indptr[column + 1]
+        total = gain = 0.0
         inside[:] = 0.0
-        for i in range(indptr[column], indptr[column + 1]):
+        for i in range(begin, end):
             total += values[i]
-            squares += values[i] * values[i]
             gain += values[i] * residual[indices[i]]
+        mean = total / n_rows
+        spread = (n_rows - (end - begin)) * mean * mean
+        for i in range(begin, end):
+            spread += (values[i] - mean) ** 2
         for slot in range(counts[KEPT]):
-            for i in range(indptr[column], indptr[column + 1]):
+            for i in range(begin, end):
                 inside[slot] += values[i] * basis[slot, indices[i]]
-        new = squares - total * total / n_rows
+        new = spread
         for slot in range(counts[KEPT]):
             new -= inside[slot] * inside[slot]
         sse = state.error[0]
-        better = gain * gain / new if new > CONSTANT * squares else 0.0
+        better = gain * gain / new if new > CONSTANT * spread else 0.0
         worth = min(better, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0
         if np.exp(-worth) < alpha:
             add_to_basis(state, indptr, indices, values, column)

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool, unsigned
+from .copies import NO_COPY, are_equal, fingerprint
 from .dependence import spread_codes, standardize_column
 from .independence import Tests, count_statistic, is_independent, next_set, statistic_given
 
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
 TARGET = 0  # its slot, and its position in the order
 NO_SLOT = -1
+MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 
 
 class IndependenceState(NamedTuple):
@@ -26,6 +28,7 @@ class IndependenceState(NamedTuple):
     codes: I32  # slots x rows, of discrete variables; no rows where all tests are by correlation
     n_levels: I64  # per slot; 0 for a variable that is not discrete
     counts: I64  # kept; not relevant, redundant, replaced so far
+    prints: F64  # per slot: what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):
@@ -33,12 +36,14 @@ class NewColumns(NamedTuple):
 
     indptr: I64
     indices: I32
-    values: F64
+    values: F64  # as ``centre_columns`` gives them
+    given: F64  # as they came
     ids: I64
     codes: I32  # per non-zero, where some columns are discrete
     n_levels: I64  # 0 for a column that is not discrete
     relevance: F64
     norms: F64  # lengths of the centred columns
+    copies: I64  # the kept feature that a column is a copy of, if it was dropped for that; otherwise ``NO_COPY``
 
 
 @kernel
@@ -59,7 +64,7 @@ def relate_by_counts(
     most = 1
     for column in range(start, stop):
         most = max(most, n_levels[column])
-    table = np.empty(most * n_classes)
+    table = np.empty(min(most * n_classes, MOST_CELLS))
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
@@ -101,10 +106,32 @@ def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, 
 
 
 @kernel
+def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, weights: F64) -> int:
+    """The first kept feature that a column is a copy of; ``NO_COPY`` if there is none. A free slot is written to.
+
+    Copies correlate equally with the target to the last bit, so that few columns are looked at any closer.
+    """
+    mine, is_written = 0.0, False
+    for at in range(1, state.counts[KEPT] + 1):
+        slot = state.order[at]
+        if state.correlations[slot, TARGET] != new.relevance[column]:
+            continue
+        if not is_written:
+            mine = fingerprint(new.indptr, new.indices, new.given, column)
+            columns = new.indptr, new.indices, new.values
+            standardize_column(*columns, weights, column, new.norms[column], state.columns[free])
+            is_written = True
+        if state.prints[slot] == mine and are_equal(state.columns[slot], state.columns[free]):
+            return int(state.ids[slot])
+    return NO_COPY
+
+
+@kernel
 def update_blanket(
     state: IndependenceState,
     tests: Tests,
     fast: bool,
+    drops_copies: bool,
     most: int,
     new: NewColumns,
     weights: F64,
@@ -113,9 +140,10 @@ def update_blanket(
 ) -> int:
     """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
 
-    A newcomer joins. Then every kept column, in order of arrival and the newcomer last, goes if some of the others make
-    it independent of the target. ``fast`` asks the newcomer first, and drops it at once; the others are then asked
-    with sets alone that the newcomer is in. Stops early when there is no free slot.
+    A newcomer joins, unless it is a copy of a kept column and ``drops_copies``. Then every kept column, in order of
+    arrival and the newcomer last, goes if some of the others make it independent of the target. ``fast`` asks the
+    newcomer first, and drops it at once; the others are then asked with sets alone that the newcomer is in. Stops early
+    when there is no free slot.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
@@ -124,7 +152,13 @@ def update_blanket(
             return number
         column = candidates[number]
         slot = order[counts[KEPT] + 1]
+        if drops_copies:
+            new.copies[column] = copy_of(state, slot, new, column, weights)
+            if new.copies[column] != NO_COPY:
+                counts[REDUNDANT] += 1
+                continue
         state.ids[slot] = new.ids[column]
+        state.prints[slot] = fingerprint(indptr, indices, new.given, column)
         state.correlations[slot, TARGET] = state.correlations[TARGET, slot] = new.relevance[column]
         state.n_levels[slot] = new.n_levels[column]
         if new.n_levels[column] > 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F64, I8, I32, I64, Bool
+from .copies import NO_COPY, are_equal, fingerprint
 from .dependence import (
     EQUAL,
     correlate_present,
@@ -41,6 +42,7 @@ class SaolaState(NamedTuple):
     counts: I64  # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
     current: I64  # the group that is open, if there are groups
     measured: I64  # relevant features so far, by measure
+    prints: F64  # per slot: what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):
@@ -48,7 +50,8 @@ class NewColumns(NamedTuple):
 
     indptr: I64
     indices: I32
-    values: F64
+    values: F64  # as ``centre_columns`` gives them
+    given: F64  # as they came
     ids: I64
     codes: I32  # per non-zero; none where nothing is measured by uncertainty
     n_levels: I64
@@ -56,15 +59,17 @@ class NewColumns(NamedTuple):
     relevance: F64  # columns x 2: by both measures, where they were taken
     norms: F64  # lengths of the centred columns
     has_missing: Bool
+    copies: I64  # the kept feature that a column is a copy of, if it was dropped for that; otherwise ``NO_COPY``
 
 
 class Rule(NamedTuple):
-    """In which way the paper and the reference library differ."""
+    """In which way the paper and the reference library differ, and whether copies are dropped."""
 
     ties_lose: bool  # whether a newcomer no more relevant than a kept one can be redundant
     strict: bool  # whether a pair must depend more than the bound, not just as much
     larger_bound: bool  # whether the bound is the larger relevance of the two (SAOLA-max), not the loser's
     least: tuple[float, float]  # pairs that depend less, by each measure, say nothing
+    drops_copies: bool  # whether a newcomer that is equal to a kept one is dropped before anything else
 
 
 @kernel
@@ -94,6 +99,11 @@ def compare_with_kept(
         if counts[KEPT] == order.size:
             return number
         column = candidates[number]
+        if rule.drops_copies:
+            new.copies[column] = copy_of(state, new, column, weights)
+            if new.copies[column] != NO_COPY:
+                counts[REDUNDANT] += 1
+                continue
         free = order[counts[KEPT]]
         copied = False  # whether this column is in the free slot already
         doomed = relevance[column, measure[column]] <= entry
@@ -165,23 +175,59 @@ def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> t
 
 @kernel
 def keep(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
-    """Write a column to a free slot; which."""
+    """Write a column to the next free slot, which counts from now on; which it is."""
     slot = int(state.order[state.counts[KEPT]])
     state.counts[KEPT] += 1
     state.ids[slot] = new.ids[column]
     state.group[slot] = state.current[0]
+    state.prints[slot] = fingerprint(new.indptr, new.indices, new.given, column)
+    write(state, slot, new, column, weights)
+    return slot
+
+
+@kernel
+def write(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
+    """Write a column and its relevance to a slot."""
     state.measure[slot] = new.measure[column]
     state.relevance[slot, CORRELATION] = new.relevance[column, CORRELATION]
     state.relevance[slot, UNCERTAINTY] = new.relevance[column, UNCERTAINTY]
     state.has_missing[slot] = new.has_missing[column]
     if new.has_missing[column]:
         keep_as_it_is(state, slot, new, column, weights)
-        return slot
+        return
     if state.columns.shape[1]:
         standardize_column(new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[slot])
     if new.measure[column] == UNCERTAINTY:
         keep_codes(state, slot, new, column, weights)
-    return slot
+
+
+@kernel
+def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
+    """The first kept feature, of any group, that a column is a copy of; ``NO_COPY`` if there is none.
+
+    Copies are equally relevant to the last bit, so that few columns are looked at any closer.
+    """
+    free, mine, is_written = state.order[state.counts[KEPT]], 0.0, False
+    for at in range(state.counts[KEPT]):
+        slot = state.order[at]
+        if (
+            state.relevance[slot, CORRELATION] != new.relevance[column, CORRELATION]
+            or state.relevance[slot, UNCERTAINTY] != new.relevance[column, UNCERTAINTY]
+            or state.measure[slot] != new.measure[column]
+            or state.has_missing[slot] != new.has_missing[column]
+        ):
+            continue
+        if not is_written:
+            mine = fingerprint(new.indptr, new.indices, new.given, column)
+            write(state, free, new, column, weights)
+            is_written = True
+        if state.prints[slot] == mine and (
+            are_equal(state.columns[slot], state.columns[free])
+            if state.columns.shape[1]
+            else are_equal(state.codes[slot], state.codes[free])
+        ):
+            return int(state.ids[slot])
+    return NO_COPY
 
 
 @kernel

@@ -18,7 +18,7 @@ USED, TOP = 0, 1  # entries of ``ends``: slots in use, and the end of their valu
 CHUNK = 512  # rows whose values stay in the cache
 TOGETHER = 4  # columns that are multiplied at once
 DENSE = 0.5  # of the rows: from this fraction on a column is held in full
-CONSTANT = 1e-12  # of the mean square of a column: what varies less does not vary
+FLAT = 1e-290  # a standard deviation whose inverse is hardly a number any more: what varies less does not vary
 SMALLEST, LARGEST = 1e-200, 1e200  # variances between which squares are exact enough
 ALIKE = 1.0 - 1e-6  # the correlation from which on two columns are the same
 
@@ -40,28 +40,29 @@ class Slots(NamedTuple):
 @summing
 def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[float, float]:
     """The mean and the standard deviation of a column; 0 for the second where it does not vary."""
-    mean, spread = moments(n_rows, values, begin, end, 1.0)
+    first = values[begin] if end - begin == n_rows else 0.0  # so that only equal values are constant
+    mean, spread = moments(n_rows, values, begin, end, first, 1.0)
     if spread < SMALLEST or not spread < LARGEST:  # squares may have lost digits: once more in another unit
         unit = 0.0
         for i in range(begin, end):
-            unit = max(unit, abs(values[i]))
+            unit = max(unit, abs(values[i] - first))
         if unit > 0.0:
-            mean, spread = moments(n_rows, values, begin, end, unit)
-            spread *= spread > CONSTANT * CONSTANT * mean * mean
-            return mean * unit, np.sqrt(spread) * unit
-    return mean, np.sqrt(spread) if spread > CONSTANT * CONSTANT * mean * mean else 0.0
+            mean, spread = moments(n_rows, values, begin, end, first, unit)
+            scale = np.sqrt(spread) * unit
+            return first + mean * unit, scale if scale > FLAT else 0.0
+    return first + mean, np.sqrt(spread)
 
 
 @inlined_summing
-def moments(n_rows: int, values: F64, begin: int, end: int, unit: float) -> tuple[float, float]:
-    """The mean and the variance of a column, measured in some unit."""
+def moments(n_rows: int, values: F64, begin: int, end: int, first: float, unit: float) -> tuple[float, float]:
+    """The mean and the variance of a column less its first value, measured in some unit."""
     total = 0.0
     for i in range(begin, end):
-        total += values[i] / unit
+        total += (values[i] - first) / unit
     mean = total / n_rows
     spread = (n_rows - (end - begin)) * mean * mean
     for i in range(begin, end):
-        spread += (values[i] / unit - mean) ** 2
+        spread += ((values[i] - first) / unit - mean) ** 2
     return mean, spread / n_rows
 
 

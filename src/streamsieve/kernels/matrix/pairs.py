@@ -15,6 +15,9 @@ from ..types import F32, F64, I64, Floats, Ints, unsigned
 LANE = 32  # rows in step
 TILE = 8  # features whose distances are added up in registers
 PARTIAL = 64  # features whose distances are added up in float32
+LARGEST = 1e300  # in size: differences of such values are still numbers
+LARGEST_UNSCALED = 1e30  # of a feature that is not scaled: sums of such differences fit in a float32
+FLAT = 1e-300  # a difference that has no inverse: what varies less does not vary
 MIN_MAX, STANDARD, NONE = 0, 1, 2  # what is done to a feature: to [0, 1], to mean 0 and deviation 1, nothing
 
 
@@ -49,28 +52,36 @@ def gather_sparse(indptr: Ints, indices: Ints, values: Floats, features: I64, bl
 def measure_block(block: F64, n_lines: int, n_rows: int, kind: int, shift: F64, factor: F64) -> tuple[int, int]:
     """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
 
-    Back     the first line with a number that is not finite, or -1; how many numbers are not 0.
+    Without a scale lines begin at 0 too, so that float32 holds their differences: nothing else is ever looked at.
+
+    Back     the first line with a number that cannot be used, or -1; how many numbers are not 0.
     """
     present = 0
     for k in range(n_lines):
         low, high, total = np.inf, -np.inf, 0.0
         for row in range(n_rows):
             x = block[k, row]
-            if not np.isfinite(x):
+            if not abs(x) <= LARGEST:
                 return k, present
             low, high = min(low, x), max(high, x)
-            total += x
             present += x != 0.0
+        for row in range(n_rows):
+            total += block[k, row] - low
+        span = high - low
         shift[k], factor[k] = low, 0.0
-        if low < high and kind == MIN_MAX:
-            factor[k] = 1.0 / (high - low)
-        elif low < high and kind == STANDARD:
-            mean, squares = total / n_rows, 0.0
+        if span <= FLAT:
+            continue
+        if kind == NONE:
+            factor[k] = 1.0
+            if span > LARGEST_UNSCALED:
+                return k, present
+        elif kind == MIN_MAX:
+            factor[k] = 1.0 / span
+        else:
+            mean, squares = low + total / n_rows, 0.0
             for row in range(n_rows):
-                squares += (block[k, row] - mean) ** 2
-            shift[k], factor[k] = mean, np.sqrt(n_rows / squares)
-        elif low < high:
-            shift[k], factor[k] = 0.0, 1.0
+                squares += ((block[k, row] - mean) / span) ** 2
+            shift[k], factor[k] = mean, np.sqrt(n_rows / squares) / span
     return -1, present
 
 

@@ -14,6 +14,7 @@ from ..types import F64, I64
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .first_order import ON_LOSS, sign_of, triggered
 from .members import MISTAKES, UPDATES
+from .storing import bounded, limited
 
 
 class GradientState(NamedTuple):
@@ -120,9 +121,9 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
                 spread += square * covariance[i - begin, c] * x * x
         row_gamma = gamma / rows.weights[row]
         for c in range(n_classes):
-            step = loss * directions[c] / (spread + row_gamma)
+            step = limited(loss * directions[c] / (spread + row_gamma))
             growth = directions[c] * directions[c] / row_gamma
-            bias[c, 0] += step * constant / (1.0 + bias[c, 1])
+            bias[c, 0] = bounded(bias[c, 0] + step * constant / (1.0 + bias[c, 1]))
             bias[c, 1] += constant * constant * growth
             for i in range(begin, end):
                 x = rows.values[i] * factor

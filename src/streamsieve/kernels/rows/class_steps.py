@@ -11,8 +11,8 @@ import numpy as np
 
 from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
-from .confidence import bounded, storable
 from .sketch import cell_of, give_back
+from .storing import bounded, rounded, storable
 
 BOUND = 0  # column of ``cells``; the classes come after it
 ROUNDING = 1.0 + 2.0**-22  # more than what rounding to float32 takes away
@@ -182,6 +182,7 @@ def learn_outsiders(
     count: int,
     scale: float,
     growth: float,
+    noise: int,
     step: float,
     shadows: bool,
     s: int,
@@ -190,9 +191,9 @@ def learn_outsiders(
     for i in range(count):
         mu = np.float64(weight[s, i]) if shadows else 0.0
         before = part_of_key(mu, excess[s, i], scale, shadows)
-        excess[s, i] = storable(excess[s, i] + x[i] * x[i] * growth)
+        excess[s, i] = rounded(storable(excess[s, i] + x[i] * x[i] * growth), noise)
         if shadows:
-            weight[s, i] = bounded(mu + loss[i] * step * pull[s, i])
+            weight[s, i] = rounded(bounded(mu + loss[i] * step * pull[s, i]), noise)
             mu = np.float64(weight[s, i])
         bound[i] = rounded_up(bound[i] + part_of_key(mu, excess[s, i], scale, shadows), before)
 
@@ -209,6 +210,7 @@ def learn_cells(
     loss: float,
     scale: float,
     gamma: float,
+    noise: int,
     spread: float,
     bound: F64,
 ) -> None:
@@ -227,8 +229,9 @@ def learn_cells(
             excess, mu = cells[cell, column], np.float64(cells[cell, column + unsigned(1)])
             before = part_of_key(mu, excess, scale, True)
             mu += own * direction[s] / spread * (x[i] / (1.0 + excess * scale))
-            cells[cell, column] = storable(excess + x[i] * x[i] * (direction[s] * direction[s] / (gamma * scale)))
-            cells[cell, column + unsigned(1)] = bounded(mu)
+            growth = direction[s] * direction[s] / (gamma * scale)
+            cells[cell, column] = rounded(storable(excess + x[i] * x[i] * growth), noise)
+            cells[cell, column + unsigned(1)] = rounded(bounded(mu), noise)
             after = part_of_key(np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True)
             total = rounded_up(total + after, before)
         cells[cell, BOUND] = total

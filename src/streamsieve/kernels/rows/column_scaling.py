@@ -7,7 +7,7 @@ import numpy as np
 from ..jit import inlined, kernel, summing
 from ..table import probe
 from ..types import F64, I32, I64, Floats, Ints, unsigned
-from .confidence import bounded
+from .storing import bounded
 
 NO_VALUE = -1
 AT_MEAN = 1e-9  # standard deviations from it: a rounding, which the length of a row would make large
@@ -41,7 +41,7 @@ def scale_columns(
              the usual case, ``scaled_indices`` is not filled in, and those of before hold.
     """
     n_dense, factor = dense.size, 1.0 / typical
-    x, z = np.empty(n_dense, np.float32), np.empty(n_dense, np.float32)
+    x, z = np.empty(n_dense), np.empty(n_dense, np.float32)
     at = np.full(n_dense, NO_VALUE)  # where in a row its dense columns are: in most data where they were in the last
     filled, changed = 0, False
     scaled_indptr[0] = 0
@@ -196,7 +196,7 @@ def standardize(
             means[rank] += off * share
             deviations[rank] += off * (value - means[rank])
         variance = deviations[rank] * share
-        scaled = np.float32((value - means[rank]) / np.sqrt(variance) if variance > 0.0 else 0.0)
+        scaled = np.float32(bounded((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0)
         if abs(scaled) < AT_MEAN:
             scaled = np.float32(0.0)
         z[unsigned(to + rank)] = scaled

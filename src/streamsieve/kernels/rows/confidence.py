@@ -7,22 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ..heap import push, refresh_root, sift_down
-from ..jit import inlined, kernel, summing
+from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, Floats, unsigned
 from .batch import Rows, longest_row
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, UPDATES
+from .storing import bounded, limited, noise_of, rounded, storable
 
 SMALLEST_SCALE = 1e-12
-LARGEST_CELL = float(np.finfo(np.float32).max)
 
 
 class ConfidenceState(NamedTuple):
     """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
 
     A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) / scale``, of a feature
-    that is not kept. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature never
-    seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
+    that is not kept, made by ``storable``. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature
+    never seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
     """
 
     cells: I32  # per feature position
@@ -101,9 +101,10 @@ def confidence_update(
         growth = 1.0 / (row_gamma * scale)
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = bias_variance * constant * constant
-        spread += learn_precisions(before, scale, growth, values, factor, begin, end - begin, pull, grown)
-        step = (1.0 - margin) * sign / (spread + row_gamma)
-        bias_weight += step * bias_variance * constant
+        noise = noise_of(counts[UPDATES])
+        spread += learn_precisions(before, scale, growth, noise, values, factor, begin, end - begin, pull, grown)
+        step = limited((1.0 - margin) * sign / (spread + row_gamma))
+        bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
         threshold = np.float32(-1.0) if counts[KEPT] < weight.size else state.heap_key[0]
         best = threshold
@@ -130,6 +131,7 @@ def learn_precisions(
     excess: F32,
     scale: float,
     growth: float,
+    noise: int,
     values: Floats,
     factor: float,
     begin: int,
@@ -140,7 +142,7 @@ def learn_precisions(
     """What a row does to the precisions of its features; apart, so that it can be vectorised.
 
     Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on, to be
-             multiplied by ``factor``.
+             multiplied by ``factor``; noise: see ``rounded``.
     Back     pull: S x, with S as it was before the row; grown: excess + x^2 growth; and the row's x'Sx.
     """
     spread = 0.0
@@ -148,25 +150,9 @@ def learn_precisions(
         x = values[begin + i] * factor
         variance = 1.0 / (1.0 + excess[i] * scale)
         pull[i] = variance * x
-        grown[i] = storable(excess[i] + x * x * growth)
+        grown[i] = rounded(storable(excess[i] + x * x * growth), noise)
         spread += variance * x * x
     return spread
-
-
-@inlined
-def storable(excess: float) -> float:
-    """A precision above its start as a cell can hold it: never infinite, no NaN, its sign bit never set.
-
-    The sign bit of a cell says that it names a slot, so it must not come out of arithmetic. A sum of squares has none,
-    nor has 0 as such a sum.
-    """
-    return excess if excess <= LARGEST_CELL else LARGEST_CELL
-
-
-@inlined
-def bounded(weight: float) -> float:
-    """A weight as a cell can hold it: never infinite."""
-    return min(max(weight, -LARGEST_CELL), LARGEST_CELL)
 
 
 @kernel
@@ -175,9 +161,9 @@ def rescale(state: ConfidenceState, scale: float) -> None:
     outside = state.cells.view(np.float32)
     for position in range(outside.size):
         if state.cells[position] > 0:
-            outside[position] = outside[position] * scale
+            outside[position] = storable(outside[position] * scale)
     for slot in range(state.excess.size):
-        state.excess[slot] = state.excess[slot] * scale
+        state.excess[slot] = storable(state.excess[slot] * scale)
         state.heap_key[slot] = state.heap_key[slot] * scale
     kept = state.counts[KEPT]
     for position in range(kept // 2 - 1, -1, -1):  # keys too small for float32 have become equal
@@ -203,7 +189,7 @@ def insert_if_larger(state: ConfidenceState, ids: I64, curve: Curve | None, posi
         if not key > state.heap_key[0]:
             return
         slot = state.heap_slot[0]
-        cells.view(np.float32)[state.member[slot]] = excess[slot]
+        cells.view(np.float32)[state.member[slot]] = storable(excess[slot])
         state.member_id[slot] = feature
         state.heap_key[0] = key
         sift_down(state.heap_key, state.heap_slot, state.member_id, kept, 0)

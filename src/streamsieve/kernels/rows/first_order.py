@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Weights: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
-SMALLEST_SCALE = 1e-100
+SMALLEST_SCALE = 1e-30  # so that squares of weights over it are numbers, whatever the step and the values
 SUM_ANEW_EVERY = 256  # updates
 NO_REACH = -1.0  # of a feature that is kept already
 

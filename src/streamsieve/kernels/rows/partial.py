@@ -15,6 +15,7 @@ from .batch import Rows, is_mistake, longest_row
 from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
 from .members import KEPT, MISTAKES, UPDATES
 from .scaling import NORMS, ROWS
+from .storing import bounded
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
 NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, standardised, divided by its spread
@@ -161,8 +162,8 @@ def scaled(state: PartialState, position: int, scaling: int) -> float:
     state.deviation[position] += off * (x - state.mean[position])
     spread = np.sqrt(state.deviation[position] / state.seen[position])
     if scaling == CENTRED:
-        return float((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
-    return float(x / spread) if spread > 0.0 else float(x)
+        return bounded((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
+    return bounded(x / spread) if spread > 0.0 else float(x)
 
 
 class RandomState(NamedTuple):

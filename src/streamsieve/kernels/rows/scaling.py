@@ -6,7 +6,9 @@ import numpy as np
 
 from ..jit import inlined, kernel, summing
 from ..types import F64, I64, Floats, Ints, unsigned
+from .storing import bounded
 
+ROUNDING = 1e-12  # of a mean square: a variance below it is what rounding has left of none
 NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3  # ``totals``: of row norms, rows; of squared norms, rows that have values
 
 
@@ -88,8 +90,10 @@ def scale_by_spread(
                 squares[indices[i]] += x * x
         for i in range(indptr[row], indptr[row + 1]):
             mean = sums[indices[i]] / seen[0]
-            variance = squares[indices[i]] / seen[0] - mean * mean
-            scaled[i] = values[i] / np.sqrt(variance) if variance > 0.0 else values[i]
+            mean_square = squares[indices[i]] / seen[0]
+            variance = mean_square - mean * mean
+            varies = variance > ROUNDING * mean_square
+            scaled[i] = bounded(values[i] / np.sqrt(variance)) if varies else values[i]
 
 
 @kernel
@@ -109,4 +113,4 @@ def standardize(matrix: F64, seen: F64, means: F64, deviations: F64, learn: bool
                 means[j] += off / seen[0]
                 deviations[j] += off * (x - means[j])
             spread = np.sqrt(deviations[j] / seen[0])
-            matrix[row, j] = (x - means[j]) / spread if spread > 0.0 else 0.0
+            matrix[row, j] = bounded((x - means[j]) / spread) if spread > 0.0 else 0.0

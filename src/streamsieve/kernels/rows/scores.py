@@ -20,8 +20,9 @@ def score_rows(
     """
     for row in range(scores.shape[0]):
         factor = 1.0
-        if unit_length and indptr[row] < indptr[row + 1]:
-            factor = 1.0 / np.sqrt(squares_of(values, indptr[row], indptr[row + 1]))
+        if unit_length:
+            squares = squares_of(values, indptr[row], indptr[row + 1])
+            factor = 1.0 / np.sqrt(squares) if squares > 0.0 else 1.0  # values that were scaled may all be 0
         for i in range(indptr[row], indptr[row + 1]):
             position = table[probe(table, ids, int(indices[i]))] - 1
             if position >= 0:

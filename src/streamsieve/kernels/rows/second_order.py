@@ -34,10 +34,11 @@ from .class_steps import (
     spread_of,
     sum_of_key,
 )
-from .confidence import SMALLEST_SCALE, storable
+from .confidence import SMALLEST_SCALE
 from .curve import Curve, count_mistakes
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
+from .storing import bounded, limited, noise_of, rounded, storable
 
 
 class SecondOrderState(NamedTuple):
@@ -166,25 +167,27 @@ def second_order_update(
             spread += squared * constant * constant / (1.0 + bias[c, 1] * scale)
             spread += squared * spread_of(kept.x, kept.pull, n_kept, s)
             spread += squared * spread_of(out.x, out.pull, n_out, s)
-        loss = 1.0 - margin
+        loss, noise = 1.0 - margin, noise_of(counts[UPDATES])
         if table is None:
             find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
         else:
             how = steps.of, steps.direction, n_steps
-            learn_cells(cells, out.at, out.x, n_out, *how, loss, scale, gamma, spread, out.bound)
+            learn_cells(cells, out.at, out.x, n_out, *how, loss, scale, gamma, noise, spread, out.bound)
         for s in range(n_steps):
             c, direction = unsigned(steps.of[s]), steps.direction[s]
             step, growth = direction / spread, direction * direction / (gamma * scale)
             steps.step[s] = step
-            bias[c, 0] += loss * step * constant / (1.0 + bias[c, 1] * scale)
+            taken = limited(loss * step)
+            bias[c, 0] = bounded(bias[c, 0] + taken * constant / (1.0 + bias[c, 1] * scale))
             bias[c, 1] = storable(bias[c, 1] + constant * constant * growth)
             for i in range(n_kept):
                 slot = unsigned(kept.at[i])
-                weight[slot, c] += loss * step * kept.pull[s, i]
-                excess[slot, c] = storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth)
+                weight[slot, c] += taken * kept.pull[s, i]
+                excess[slot, c] = rounded(storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth), noise)
             if table is None:
                 learn_outsiders(
-                    out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out, scale, growth, step, shadows, s
+                    *(out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out),
+                    *(scale, growth, noise, step, shadows, s),
                 )
                 scatter_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
         if shadows or decays:
@@ -301,7 +304,7 @@ def compare_outsiders(
                 fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
             if not shadows:
                 for s in range(n_steps):
-                    new_weight[0, steps.of[s]] = out.loss[i] * steps.step[s] * out.pull[s, i]
+                    new_weight[0, steps.of[s]] = bounded(out.loss[i] * steps.step[s] * out.pull[s, i])
             for c in range(n_classes):
                 weight[slot, c] = new_weight[0, c]
                 excess[slot, c] = new_excess[0, c]
@@ -333,7 +336,7 @@ def freshen_root(
         root = heap[0]
         if not shadows:
             fresh[root] = key_of(weight, excess, unsigned(root), scale, shadows)
-        if fresh[root] == key[root]:
+        if not (fresh[root] < key[root] or fresh[root] > key[root]):  # what is not a number ends it, too
             break
         key[root] = fresh[root]
         update_heap(heap, heap_position, key, member_id, kept, root)
@@ -347,10 +350,10 @@ def rescale(state: SecondOrderState, scale: float, shadows: bool) -> None:
         if flags[position, BOUND] > 0:
             for c in range(state.weight.shape[1]):
                 column = column_of(unsigned(c), shadows)
-                state.cells[position, column] = state.cells[position, column] * scale
+                state.cells[position, column] = storable(state.cells[position, column] * scale)
     for slot in range(state.counts[KEPT]):
         for c in range(state.weight.shape[1]):
-            state.excess[slot, c] = state.excess[slot, c] * scale
+            state.excess[slot, c] = storable(state.excess[slot, c] * scale)
         if shadows:
             state.key[slot] *= np.sqrt(scale)
             state.fresh[slot] *= np.sqrt(scale)

@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inlined_summing, kernel, summing
+from ..jit import kernel
 from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
-from .confidence import SMALLEST_SCALE, bounded, storable
+from .confidence import SMALLEST_SCALE
 from .curve import Curve, count_mistakes, count_squares
 from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
 from .scaling import kept_length
+from .signal_steps import EXCESS, WEIGHT, key_of, learn_cells, learn_kept, learn_shadows
 from .sketch import cell_of, give_back
+from .storing import bounded, limited, noise_of, storable
 
-EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 SIZE, SEEN = 0, 1  # entries of ``usual``
 QUANTILE = 0.9  # of the sizes of errors: the usual size
 ALLOWED = 3.0  # times as large as usual: larger errors are clipped
@@ -27,9 +28,10 @@ FARTHEST = 1e308  # an error that is not clipped
 class SignalState(NamedTuple):
     """What SOFS remembers. ``cells`` has a row per feature, everything else an entry per kept feature.
 
-    A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, and the shadow weight of a feature that
-    is not kept. A first entry with its sign bit set names the slot of a kept one instead, ``-1 - bits``. All zeros is
-    a feature never seen. In fixed memory, where features that are not kept share cells, none names a slot.
+    A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, made by ``storable``, and the shadow
+    weight of a feature that is not kept. A first entry with its sign bit set names the slot of a kept one instead,
+    ``-1 - bits``. All zeros is a feature never seen. In fixed memory, where features that are not kept share cells,
+    none names a slot.
     """
 
     cells: F32  # per feature position, or per cell: excess, weight
@@ -169,13 +171,14 @@ def signal_update(
             move_usual(state.usual, abs(error))
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = gamma + bias_variance * constant * constant
-        spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, kept.step)
+        noise = noise_of(counts[UPDATES])
+        spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, noise, kept.step)
         if table is None:
-            learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, spread, error, low, high, out.key)
+            learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, noise, spread, error, low, high, out.key)
         else:
-            learn_cells(out.at, out.x, cells, n_out, scale, growth, spread, error, low, high, out.key)
-        step = clipped / spread
-        bias_weight += step * bias_variance * constant
+            learn_cells(out.at, out.x, cells, n_out, scale, growth, noise, spread, error, low, high, out.key)
+        step = limited(clipped / spread)
+        bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
         for i in range(n_kept):
             slot = unsigned(kept.at[i])
@@ -226,90 +229,6 @@ def start_part(longest: int) -> Part:
     )
 
 
-@summing
-def learn_kept(x: F64, excess: F32, count: int, scale: float, growth: float, step: F64) -> float:
-    """What a row does to the precisions of its kept features; their part of D, and S x in ``step``."""
-    spread = 0.0
-    for i in range(count):
-        variance = 1.0 / (1.0 + excess[i] * scale)
-        excess[i] = storable(excess[i] + x[i] * x[i] * growth)
-        step[i] = variance * x[i]
-        spread += variance * x[i] * x[i]
-    return spread
-
-
-@summing
-def learn_shadows(
-    x: F64,
-    excess: F32,
-    weight: F32,
-    count: int,
-    scale: float,
-    growth: float,
-    spread: float,
-    error: float,
-    low: float,
-    high: float,
-    key: F64,
-) -> None:
-    """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have."""
-    for i in range(count):
-        excess[i], weight[i] = learned_shadow(x[i], excess[i], weight[i], scale, growth, spread, error, low, high)
-        key[i] = key_of(excess[i], weight[i], 1.0 / scale)
-
-
-@kernel
-def learn_cells(
-    features: I64,
-    x: F64,
-    cells: F32,
-    count: int,
-    scale: float,
-    growth: float,
-    spread: float,
-    error: float,
-    low: float,
-    high: float,
-    key: F64,
-) -> None:
-    """``learn_shadows`` of outsiders in their cells, one after the other: some may share one."""
-    for i in range(count):
-        at, side = cell_of(features[i], cells.shape[0])
-        cell = unsigned(at)
-        cells[cell, EXCESS], cells[cell, WEIGHT] = learned_shadow(
-            side * x[i], cells[cell, EXCESS], cells[cell, WEIGHT], scale, growth, spread, error, low, high
-        )
-        key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], 1.0 / scale)
-
-
-@inlined_summing
-def learned_shadow(
-    x: float,
-    excess: float,
-    weight: float,
-    scale: float,
-    growth: float,
-    spread: float,
-    error: float,
-    low: float,
-    high: float,
-) -> tuple[np.float32, np.float32]:
-    """What a row of value ``x`` makes of the precision and the shadow weight of an outsider, as a cell can hold them.
-
-    Its error is between ``low`` and ``high``. S x / (D + S x^2) is x / (D / S + x^2): one division.
-    """
-    own = min(max(error - weight * x, low), high)
-    squared = x * x
-    step = own * x / (spread * (1.0 + excess * scale) + squared)
-    return np.float32(storable(excess + squared * growth)), np.float32(bounded(weight + step))
-
-
-@inlined_summing
-def key_of(excess: float, weight: float, start: float) -> float:
-    """Signal to noise, squared and over the scale, of which ``start`` is the inverse."""
-    return np.float64(weight) * np.float64(weight) * (start + excess)
-
-
 @kernel
 def move_usual(usual: F64, size: float) -> None:
     """Let the usual size of errors follow its quantile, after one more error of this size."""
@@ -340,7 +259,7 @@ def insert_if_larger(
         exchange(state, table, slot, position)
     else:
         if slot < counts[KEPT]:
-            cells[member[slot], EXCESS] = state.excess[slot]
+            cells[member[slot], EXCESS] = storable(state.excess[slot])
             cells[member[slot], WEIGHT] = bounded(state.weight[slot])
         state.weight[slot] = cells[position, WEIGHT]
         state.excess[slot] = cells[position, EXCESS]
@@ -374,9 +293,9 @@ def rescale(state: SignalState, scale: float) -> None:
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):
         if flags[position, EXCESS] > 0:
-            state.cells[position, EXCESS] = state.cells[position, EXCESS] * scale
+            state.cells[position, EXCESS] = storable(state.cells[position, EXCESS] * scale)
     for slot in range(state.counts[KEPT]):
-        state.excess[slot] = state.excess[slot] * scale
+        state.excess[slot] = storable(state.excess[slot] * scale)
         state.key[slot] *= scale
         state.fresh[slot] *= scale
     # keys that have become too small are equal now

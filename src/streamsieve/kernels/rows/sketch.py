@@ -11,22 +11,15 @@ import numpy as np
 
 from ..jit import inlined
 from ..types import F32
-from .confidence import bounded, storable
+from .storing import bounded, mixed, storable
 
-# splitmix64 (Steele, Lea, Flood 2014)
-INCREMENT = np.uint64(0x9E3779B97F4A7C15)
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-FIRST_SHIFT, SECOND_SHIFT, LAST_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
 ONE = np.uint64(1)
 
 
 @inlined
 def cell_of(feature: int, n_cells: int) -> tuple[int, float]:
     """The cell of a feature that is not kept, and the sign by which it is in there."""
-    bits = np.uint64(feature) + INCREMENT
-    bits = (bits ^ (bits >> FIRST_SHIFT)) * FIRST_FACTOR
-    bits = (bits ^ (bits >> SECOND_SHIFT)) * SECOND_FACTOR
-    bits = bits ^ (bits >> LAST_SHIFT)
+    bits = mixed(feature)
     sign = 1.0 if bits & ONE else -1.0
     return int((bits >> ONE) % np.uint64(n_cells)), sign
 

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
-from ...model import Field, Schema
+from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..base import is_number, require
 from .base import ColumnLearner, with_more_slots
+from .centring import centred
 
 FIRST_SLOTS = 16
 
@@ -58,7 +59,7 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         )
 
     def _offer(self, state: InvestingState, block: ColumnBlock) -> InvestingState:
-        columns = block.indptr, block.indices, block.values, block.ids
+        columns = block.indptr, block.indices, centred(block), block.ids
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.ids.size:
@@ -75,7 +76,7 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
 
     def _schema(self, target: Target) -> Schema:
         return {
-            "ids": Field(np.int64, ("slots",), 0),
+            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
             "scores": Field(np.float64, ("slots",)),
             "basis": Field(np.float64, ("slots", "rows")),
             "residual": Field(np.float64, ("rows",)),

@@ -11,18 +11,31 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError, prefix
+from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
-from ...model import NAMES, Arrays, Field, Schema, check_arrays, texts_of_arrays, texts_to_arrays
+from ...machine import refuse_beyond_memory
+from ...model import (
+    NAMES,
+    Arrays,
+    Schema,
+    check_arrays,
+    check_ids,
+    check_scores,
+    texts_of_arrays,
+    texts_to_arrays,
+)
 from ...parallel import cut
 from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
-from ..base import Findings, Learner, Reads, count_of, is_integer, is_number, require_one_of
-from ..diagnosis import checksums_of
+from ..base import Findings, Learner, Reads, count_of, require_one_of
+from ..diagnosis import Look, Remark, checksums_of
 from ..state import State, arrays_of, changed, with_arrays
+from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of, title_in
+from .saving import LARGEST_VALUE, TARGET, TARGET_SCHEMA, target_of_model
 
 WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
-STATE, TARGET = "state.", "target."  # before the names of their arrays in a model
+STATE = "state."  # before the names of its arrays in a model
 
 
 C = TypeVar("C", bound=State)
@@ -39,6 +52,7 @@ class ColumnMemory(Generic[C]):
     earlier: int = 0  # features of the passes before this one; the counts are those of this pass
     names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
     settled: C | None = None  # the state as if no feature were to come, once somebody asked
+    noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of, by what there is
 
 
 class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
@@ -146,11 +160,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
         self._note_names(block)
+        self._note_coarse(block)
         return self
 
     def _refuse_not_finite(self, block: ColumnBlock) -> None:
-        """Refuse infinite values, and missing ones unless the method skips them."""
-        fine = np.isfinite(block.values)
+        """Refuse infinite and enormous values, and missing ones unless the method skips them."""
+        fine = np.abs(block.values) <= LARGEST_VALUE
         if self.missing == "skip":
             fine |= np.isnan(block.values)
         if fine.all():
@@ -158,10 +173,28 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         at = int(np.flatnonzero(~fine)[0])
         column = int(np.searchsorted(block.indptr, at, side="right")) - 1
         skips = ", or let missing='skip' omit such rows" if "missing" in self.parameter_names() else ""
-        title = f"feature {int(block.ids[column])}" if block.names is None else f"column {block.names[column]!r}"
-        what = "is missing" if np.isnan(block.values[at]) else "is infinite"
-        cure = f"fill it in{skips} or omit the feature" if np.isnan(block.values[at]) else "replace it"
+        title, value = title_in(block, column), float(block.values[at])
+        if np.isnan(value):
+            what, cure = "is missing", f"fill it in{skips} or omit the feature"
+        elif np.isinf(value):
+            what, cure = "is infinite", "replace it"
+        else:
+            what, cure = f"is {value:g}", f"values beyond {LARGEST_VALUE:g} cannot be squared; divide the column"
         raise DataError(f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
+
+    def _note_coarse(self, block: ColumnBlock) -> None:
+        """Take note of columns that 32-bit numbers cannot hold, if the data came through such."""
+        if block.n_nonzero < block.n_rows or not (np.diff(block.indptr) == block.n_rows).any():
+            return
+        coarse, varies = np.zeros((2, block.n_columns), bool)
+        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
+        self._note(COARSE, [title_in(block, column) for column in np.flatnonzero(coarse & varies).tolist()])
+        self._note(COLLAPSED, [title_in(block, column) for column in np.flatnonzero(coarse & ~varies).tolist()])
+
+    def _note(self, kind: str, texts: list[str]) -> None:
+        """Take note of columns that a user should know of; those of later passes are the same once more."""
+        if texts and not self.memory.earlier:
+            self.memory.noted.setdefault(kind, Noted()).add(texts)
 
     def _note_names(self, block: ColumnBlock) -> None:
         """Remember the names of features that are or may be kept, and of no others."""
@@ -180,7 +213,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
     def tally(self) -> Tally:
         """What was counted of all features that came by, for whoever learns those alone that are left of them."""
         memory = self.memory
-        return {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.n_features_in_}
+        counted = {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.n_features_in_}
+        return {**counted, "noted": as_header(memory.noted)}
 
     def take_over(self, tallies: Sequence[Tally]) -> None:
         """Count what others have counted, of whose features this learner has learned those that were left."""
@@ -188,7 +222,17 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         memory.counts[:] = sum(tally["counts"] for tally in tallies)
         memory.earlier = sum(tally["earlier"] for tally in tallies)
         self.n_features_in_ = max(tally["width"] for tally in tallies)
+        self._note_others([noted_in(tally["noted"]) for tally in tallies])
         memory.settled = None
+
+    def _note_others(self, others: Sequence[dict[str, Noted]]) -> None:
+        """Take note of what others have noted, instead of what the same columns gave when they came once more."""
+        noted = self.memory.noted
+        for kind in (COARSE, COLLAPSED):
+            noted.pop(kind, None)
+        for other in others:
+            for kind, found in other.items():
+                noted.setdefault(kind, Noted()).add(found.first, found.count)
 
     def finish(self, origin: str = "") -> Self:
         """The end of the features: choose now what there is to choose, not when somebody asks."""
@@ -261,6 +305,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         """What to try where columns vary and none was good enough."""
         return super()._advice_if_empty()
 
+    def diagnosis(self, look: Look) -> list[Remark]:
+        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
+
     def title(self, feature: int) -> str:
         name = self.memory.names.get(feature)
         return f"feature {feature}" if name is None else f"column {name!r}"
@@ -278,8 +325,10 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
 
     def _header(self) -> dict[str, Any]:
         target, earlier = self.memory.target, self.memory.earlier
-        more_passes = {"earlier": earlier} if earlier else {}
-        return {"kind": target.kind, "centre": target.centre, "scale": target.scale, **more_passes}
+        more: dict[str, Any] = {"earlier": earlier} if earlier else {}
+        if self.memory.noted:
+            more["noted"] = as_header(self.memory.noted)
+        return {"kind": target.kind, "centre": target.centre, "scale": target.scale, **more}
 
     def _arrays(self) -> Arrays:
         memory = self.memory
@@ -305,63 +354,19 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         schema = {**{STATE + name: wanted for name, wanted in self._schema(target).items()}, **TARGET_SCHEMA}
         sizes = {"rows": target.n_rows, "classes": target.n_classes, "coded_rows": target.codes.size}
         sizes = check_arrays(arrays, schema, sizes)
+        counted = np.bincount(target.codes, target.weights if target.codes.size else None, target.n_classes)
+        if not np.allclose(counted, target.class_counts):
+            raise ValueError("its classes are not as frequent as it says")
         state = with_arrays(self._start(target), arrays, STATE)
         self._memory = ColumnMemory(
             target, state, arrays["counts"], count_of(header, "earlier") if "earlier" in header else 0
         )
+        self._memory.noted = noted_in(header.get("noted", {}))
         self._check_state(state, sizes)
+        check_ids(self._remembered(state), self.n_features_in_)
+        check_scores(self._kept(state)[1])
         if names is not None:
             self._memory.names = dict(zip(named.tolist(), names.tolist(), strict=True))
-
-
-TARGET_SCHEMA: Schema = {
-    TARGET + "numbers": Field(np.float64, ("rows",)),
-    TARGET + "codes": Field(np.int32, ("coded_rows",), 0, "classes"),
-    TARGET + "class_counts": Field(np.float64, ("classes",), 0),
-    TARGET + "weights": Field(np.float64, ("rows",), 0),
-    "counts": Field(np.int64, (3,), 0),
-}
-
-
-def target_of_model(header: dict[str, Any], arrays: Arrays) -> Target:
-    """The target that a model was learned against."""
-    kind, centre, scale = header["kind"], header["centre"], header["scale"]
-    numbers, codes, counts, weights = (
-        arrays[TARGET + name] for name in ("numbers", "codes", "class_counts", "weights")
-    )
-    classes = arrays["classes"]
-    of_classes = kind == "classes"
-    if (not of_classes and (kind != "numbers" or codes.size)) or not is_number(centre) or not is_number(scale):
-        raise ValueError("its target is neither classes nor numbers")
-    if classes.shape != counts.shape or (of_classes and not classes.size >= 2) or codes.size not in (0, weights.size):
-        raise ValueError("its classes do not fit its target")
-    if not weights.size or of_classes != bool(codes.size):
-        raise ValueError("its target has no rows")
-    return Target("classes" if of_classes else "numbers", numbers, codes, counts, weights, classes, centre, scale)
-
-
-def check_slots(order: NDArray[np.int32], kept: int) -> None:
-    """Refuse, with a ValueError, an order that does not have every slot once, or has more kept than slots."""
-    if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= kept <= order.size:
-        raise ValueError("a slot is not in the order, or twice")
-
-
-def check_codes(codes: NDArray[np.int32], n_levels: NDArray[np.int64], slots: NDArray[np.int32]) -> None:
-    """Refuse, with a ValueError, codes of slots beyond their number of levels."""
-    if codes.shape[1] and slots.size and (codes[slots].max(axis=1) >= np.maximum(n_levels[slots], 1)).any():
-        raise ValueError("a code is beyond the levels of its column")
-
-
-def as_groups(groups: Any, n_columns: int) -> NDArray[np.int64]:
-    """The group of every column: integers of 0 or more."""
-    known = np.asarray(groups)
-    if known.shape != (n_columns,):
-        raise DataError(f"groups has shape {known.shape}, but there are {n_columns:,} columns: one group for each")
-    wrong = np.array([not (is_integer(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
-    if wrong.any():
-        column = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"the group of column {column} is {known.tolist()[column]!r}; groups are integers of 0 or more")
-    return known.astype(np.int64)
 
 
 def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterator[ColumnBlock]:
@@ -382,6 +387,8 @@ def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
 def with_more_slots(state: C, *per_slot: str) -> C:
     """The same state with twice the slots in the arrays named; an ``order`` of slots goes on with the new ones."""
     arrays = state._asdict()
+    needed = 4 * sum(arrays[name].nbytes for name in per_slot)  # twice the slots, and a copy at the end of the data
+    refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
     grown = {name: np.concatenate([arrays[name], np.zeros_like(arrays[name])]) for name in per_slot}
     if "order" in arrays:
         slots = arrays["order"].size

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...model import Arrays, Field, Schema
+from ...machine import refuse_beyond_memory
+from ...model import LARGEST_ID, Arrays, Field, Schema
 from ...targets import Target
 from ..state import State, changed
 from .base import STATE, ColumnLearner
@@ -123,7 +124,7 @@ class BatchLearner(ColumnLearner[G]):
 
     def _schema(self, target: Target) -> Schema:
         return {
-            "ids": Field(np.int64, ("columns",), 0),
+            "ids": Field(np.int64, ("columns",), 0, LARGEST_ID + 1),
             "indptr": Field(np.int64, ("ends",), 0),
             "indices": Field(np.int32, ("nonzeros",), 0, "rows"),
             "used": Field(np.int64, (2,), 0),
@@ -144,6 +145,8 @@ class BatchLearner(ColumnLearner[G]):
 def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
     """The array with more after what is used of it; where there is no room, one of twice the size."""
     if used + more.size > array.size:
+        room = used + max(used, more.size)
+        refuse_beyond_memory(room * array.itemsize, "all columns, which this method holds,", "take fewer features")
         array = np.concatenate([array[:used], np.zeros(max(used, more.size), array.dtype)])
     array[used : used + more.size] = more
     return array

@@ -17,11 +17,14 @@ from ...kernels.columns.blankets import (
 )
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
-from ...model import Field, Schema
+from ...model import Schema
 from ...targets import BOTH, Kind, Target
+from ...values import ascends
 from .base import in_parts
 from .batch import BatchLearner
+from .centring import centred
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .saving import value_field
 from .statistics import advice_on_level
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
@@ -56,26 +59,33 @@ class BlanketLearner(BatchLearner[GatheredState]):
         return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), used, none, np.zeros(0))
 
     def _schema(self, target: Target) -> Schema:
-        return {**super()._schema(target), "values": Field(np.float64, ("nonzeros",))}
+        return {**super()._schema(target), "values": value_field("nonzeros")}
 
-    def _norms(self, block: ColumnBlock) -> NDArray[np.float64]:
-        """Lengths of the centred columns, 0 for constant ones."""
+    def _norms(self, block: ColumnBlock, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         columns, known = (
-            (block.indptr, block.indices, block.values),
+            (block.indptr, block.indices, values),
             (self.memory.target.weights, self.memory.target.numbers),
         )
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         return norms
 
     def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        return self._norms(block) > 0, {"ids": block.ids, "indices": block.indices, "values": block.values}
+        varies = self._norms(block, centred(block)) > 0
+        return varies, {"ids": block.ids, "indices": block.indices, "values": block.values}
+
+    def _check_state(self, state: GatheredState, sizes: dict[str, int]) -> None:
+        super()._check_state(state, sizes)
+        if not ascends(state.indptr, state.indices):
+            raise ValueError("the row numbers of a column do not ascend")
 
     def _columns(self, state: GatheredState) -> Columns:
         target = self.memory.target
         n_rows, n_classes = self.n_rows_, levels_of_target(target, self.measure)
         block = ColumnBlock(state.indptr, state.indices, state.values, state.ids, n_rows)
         codes, n_levels = coded_for(self.measure, block, target)
+        values = centred(block)
         if n_classes:
             lengths = np.diff(block.indptr)
             full = lengths == n_rows  # no row has the level 0
@@ -84,8 +94,8 @@ class BlanketLearner(BatchLearner[GatheredState]):
         return Columns(
             np.append(block.indptr, block.indptr[-1] + n_rows),
             np.concatenate([block.indices, np.arange(n_rows, dtype=np.int32)]),
-            np.concatenate([block.values, target.numbers]),
-            np.append(self._norms(block), 1.0),
+            np.concatenate([values, target.numbers]),
+            np.append(self._norms(block, values), 1.0),
             codes,
             np.append(n_levels, n_classes),
         )

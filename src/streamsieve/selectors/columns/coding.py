@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...errors import DataError, prefix
 from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
 from ...targets import Target
@@ -15,6 +16,7 @@ from ..base import is_integer, require
 from .base import in_parts
 
 MOST_BINS = 1 << 16
+MOST_CELLS = 1 << 28  # of a table of values by classes: 2 GB
 DISCRETE_LEVELS = 32  # a column of integers with no more different values is discrete
 
 
@@ -36,10 +38,20 @@ def coded(
     if bins is not None:
         many = chosen & ~are_discrete(block)
         number = MDL if bins == "mdl" else int(bins)
+        refuse_too_many(int(n_levels[many].max(initial=0)), target.n_classes, block.origin)
         columns = block.indptr, block.indices, block.values
         known = target.weights, target.codes, target.class_counts
         in_parts(block, lambda a, b: bin_columns(*columns, *known, many, number, a, b, codes, n_levels))
     return codes, n_levels
+
+
+def refuse_too_many(levels: int, classes: int, origin: str) -> None:
+    """Refuse to count the rows of every class that have each value, where that would take a table out of proportion."""
+    if levels * classes > MOST_CELLS:
+        raise DataError(
+            f"{prefix(origin)}bins for a column of {levels:,} different values and {classes:,} classes need a table of "
+            f"{levels * classes * 8 / 1e9:.1f} GB; round the values, or take bins=None"
+        )
 
 
 def are_discrete(block: ColumnBlock) -> NDArray[np.bool_]:
@@ -47,3 +59,9 @@ def are_discrete(block: ColumnBlock) -> NDArray[np.bool_]:
     discrete = np.zeros(block.n_columns, bool)
     in_parts(block, lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete))
     return discrete
+
+
+def with_levels(level_counts: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
+    """Counts by level, a line for every slot, with room for that many levels."""
+    missing = levels - level_counts.shape[1]
+    return level_counts if missing <= 0 else np.pad(level_counts, ((0, 0), (0, missing)))

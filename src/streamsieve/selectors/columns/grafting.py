@@ -11,7 +11,7 @@ from ...blocks import ColumnBlock
 from ...kernels.columns.grafting import next_newcomer, weigh_products
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
-from ...model import Field, Schema
+from ...model import LARGEST_NUMBER, Field, Schema
 from ..base import is_number, require
 from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
 from .lasso import lasso, rise
@@ -272,7 +272,8 @@ class GraftingLearner(LinearColumnLearner[GraftingState]):
     def check_parameters(self) -> None:
         super().check_parameters()
         penalty = self.penalty
-        require(penalty is None or (is_number(penalty) and penalty > 0), "penalty", penalty, "None or a number above 0")
+        fits = penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER)
+        require(fits, "penalty", penalty, f"None or a number above 0, up to {LARGEST_NUMBER:g}")
 
     def _rule(self, loss: int, y: F64) -> Any:
         return Grafts(loss, y, int(self.n_features_to_select), None if self.penalty is None else float(self.penalty))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
+from ..base import is_integer, is_number
 from ..state import State, changed
 from .base import ColumnLearner
 
@@ -63,3 +64,15 @@ def groups_of(block: ColumnBlock) -> NDArray[np.int64]:
 
 def in_two_parts(group: int) -> DataError:
     return DataError(f"group {group} comes in two parts; the features of a group must come together")
+
+
+def as_groups(groups: Any, n_columns: int) -> NDArray[np.int64]:
+    """The group of every column: integers of 0 or more."""
+    known = np.asarray(groups)
+    if known.shape != (n_columns,):
+        raise DataError(f"groups has shape {known.shape}, but there are {n_columns:,} columns: one group for each")
+    wrong = np.array([not (is_integer(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
+    if wrong.any():
+        column = int(np.flatnonzero(wrong)[0])
+        raise DataError(f"the group of column {column} is {known.tolist()[column]!r}; groups are integers of 0 or more")
+    return known.astype(np.int64)

@@ -23,6 +23,7 @@ from .base import ColumnLearner
 from .slots import HeldColumns, some_of, without_values
 
 DEFAULT_SCANS = 2  # of data that can be read again
+MOST_SCANS = 10_000
 STRAYED = Remark(
     "steps too long",
     "warning",
@@ -81,11 +82,11 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
     def check_parameters(self) -> None:
         LinearLearner.check_parameters(self)
         scans = self.n_scans
-        require(
-            scans is None or (is_integer(scans) and scans >= 1), "n_scans", scans, "None or an integer of 1 or more"
-        )
+        fits = scans is None or (is_integer(scans) and 1 <= scans <= MOST_SCANS)
+        require(fits, "n_scans", scans, f"None or an integer from 1 to {MOST_SCANS:,}")
 
     def passes_over(self, source: DataSource) -> int:
+        self.check_parameters()
         if self.n_scans is None:
             return DEFAULT_SCANS if source.rewindable else 1
         if self.n_scans > 1 and not source.rewindable:

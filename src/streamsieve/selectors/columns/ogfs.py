@@ -20,11 +20,13 @@ from ...kernels.columns.group_selection import (
     scatter_of_classes,
     select_in_groups,
 )
-from ...model import Field, Schema
+from ...model import LARGEST_ID, Field, Schema
 from ...targets import Target
 from ..base import is_number, require, require_budget
-from .base import check_slots, in_parts, with_more_slots
+from .base import in_parts, with_more_slots
+from .centring import centred
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
+from .saving import check_slots
 
 NO_BUDGET = 2**31 - 1
 MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
@@ -105,7 +107,7 @@ class OGFSLearner(GroupLearner[GroupState]):
         return GroupRule(float(self.epsilon), limits_of_t(float(self.alpha)), penalty, budget)
 
     def _offer(self, state: GroupState, block: ColumnBlock) -> GroupState:
-        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
+        target, columns = self.memory.target, (block.indptr, block.indices, centred(block))
         groups = groups_of(block)
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
@@ -144,7 +146,7 @@ class OGFSLearner(GroupLearner[GroupState]):
         n_regressions = 1 if target.n_classes == 2 else target.n_classes
         return {
             "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0),
+            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
             "group": Field(np.int64, ("slots",), 0),
             "between": Field(np.float64, ("slots",)),
             "columns": Field(np.float64, ("slots", "rows")),

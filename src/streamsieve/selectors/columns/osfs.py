@@ -8,30 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.columns.copies import NO_COPY
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
 from ...kernels.columns.osfs import (
     IRRELEVANT,
     KEPT,
+    MOST_CELLS,
     TARGET,
     IndependenceState,
     NewColumns,
     relate_by_counts,
     update_blanket,
 )
-from ...model import Field, Schema
+from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
-from .base import ColumnLearner, check_codes, check_slots, in_parts, pieces, with_more_slots
+from ..base import require_one_of
+from .base import in_parts, pieces, with_more_slots
+from .centring import centred
+from .copies import DUPLICATES, KEPT_ALL, CopyDropper
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .saving import check_codes, check_slots
 from .statistics import advice_on_level, least_correlation
 
-MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "columns", "codes", "n_levels")
+PER_SLOT = ("ids", "columns", "codes", "n_levels", "prints")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
-class OSFSLearner(ColumnLearner[IndependenceState]):
+class OSFSLearner(CopyDropper[IndependenceState]):
     """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
     A feature that a test finds independent of the target is dropped. The others join; then every kept feature that is
@@ -47,6 +52,9 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         The level of the tests.
     max_condition : int, default=3
         The largest set of features to condition on; time grows with the number of kept features to that power.
+    duplicates : {"drop", "keep"}, default="drop"
+        What becomes of a feature that is equal to a kept one in every row, as in SAOLA. "keep" decides by the tests
+        alone: of copies that determine one another a test by correlation says nothing, so that all of them stay.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """
@@ -58,20 +66,30 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         {"measure": "fisher_z"},
         {"measure": "g2", "max_condition": 2, "alpha": 0.1},
         {"measure": "chi2", "max_condition": 2},
+        {"duplicates": "keep"},
     )
+    earlier_parameters: ClassVar[dict[str, Any]] = KEPT_ALL
 
     def __init__(
-        self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3, task: str = "auto"
+        self,
+        *,
+        measure: str = "auto",
+        alpha: float = 0.01,
+        max_condition: int = 3,
+        duplicates: str = "drop",
+        task: str = "auto",
     ) -> None:
         self.measure = measure
         self.alpha = alpha
         self.max_condition = max_condition
+        self.duplicates = duplicates
         self.task = task
 
     def check_parameters(self) -> None:
         super().check_parameters()
         require_test(self.measure, self.alpha)
         require_condition(self.max_condition)
+        require_one_of("duplicates", self.duplicates, DUPLICATES)
 
     def _start(self, target: Target) -> IndependenceState:
         n_rows, n_classes = target.weights.size, levels_of_target(target, self.measure)
@@ -83,6 +101,7 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
             codes=np.zeros((FIRST_SLOTS, n_rows if n_classes else 0), np.int32),
             n_levels=np.zeros(FIRST_SLOTS, np.int64),
             counts=np.zeros(4, np.int64),
+            prints=np.zeros(FIRST_SLOTS),
         )
         if n_classes:
             state.codes[TARGET], state.n_levels[TARGET] = target.codes, n_classes
@@ -95,12 +114,14 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         return prepared_tests(self.alpha, self.measure, self.n_rows_, self.max_condition + 2, cells)
 
     def _offer(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
-        for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
+        filled = block.without_empty()
+        state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
+        for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
             state = self._offer_piece(state, piece)
         return state
 
     def _offer_piece(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
-        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
+        target, columns = self.memory.target, (block.indptr, block.indices, centred(block))
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.weights, target.numbers
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
@@ -112,13 +133,16 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
             in_parts(block, lambda a, b: relate_by_counts(state, tests, *columns_coded, a, b, related))
         candidates = np.flatnonzero(related & (norms > 0))
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
-        new = NewColumns(*columns, block.ids, codes, n_levels, relevance, norms)
+        copies = np.full(block.n_columns, NO_COPY)
+        new = NewColumns(*columns, block.values, block.ids, codes, n_levels, relevance, norms, copies)
+        rule = tests, self.fast, self.duplicates == "drop", self.max_condition
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
-            done = update_blanket(state, tests, self.fast, self.max_condition, new, target.weights, candidates, done)
+            done = update_blanket(state, *rule, new, target.weights, candidates, done)
+        self._note_copies(block, copies)
         return state
 
     def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -144,12 +168,13 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         counted = levels_of_target(target, self.measure) > 0
         return {
             "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0),
+            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
             "columns": Field(np.float64, ("slots", "rows")),
             "correlations": Field(np.float64, ("slots", "slots")),
             "codes": Field(np.int32, ("slots", target.n_rows if counted else 0), 0),
             "n_levels": Field(np.int64, ("slots",), 0, target.n_rows + 2),
             "counts": Field(np.int64, (4,), 0),
+            "prints": Field(np.float64, ("slots",), finite=False),
         }
 
     def _check_state(self, state: IndependenceState, sizes: dict[str, int]) -> None:
@@ -157,7 +182,9 @@ class OSFSLearner(ColumnLearner[IndependenceState]):
         check_slots(state.order, kept + 1)
         if state.order[0] != TARGET:
             raise ValueError("its first slot is not the target's")
-        check_codes(state.codes, state.n_levels, state.order[: kept + 1])
+        slots = state.order[: kept + 1]
+        discrete = slots[state.n_levels[slots] > 0]  # others may have codes of a column that was there before
+        check_codes(state.codes, state.n_levels, discrete)
 
 
 class FastOSFSLearner(OSFSLearner):
@@ -165,7 +192,7 @@ class FastOSFSLearner(OSFSLearner):
 
     Parameters
     ----------
-    measure, alpha, max_condition, task
+    measure, alpha, max_condition, duplicates, task
         As in OSFS.
     """
 

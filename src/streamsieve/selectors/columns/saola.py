@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...kernels.columns.contents import find_missing
+from ...kernels.columns.copies import NO_COPY
 from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
 from ...kernels.columns.saola import (
     CLOSED,
@@ -27,12 +28,15 @@ from ...kernels.columns.saola import (
     compare_with_kept,
     measure_present,
 )
-from ...model import Field, Schema
+from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..base import Findings, is_number, require, require_budget, require_one_of
-from .base import ColumnLearner, Tally, check_codes, check_slots, in_parts, pieces, with_more_slots
-from .coding import are_discrete, coded, require_bins
+from .base import Tally, in_parts, pieces, with_more_slots
+from .centring import centred
+from .coding import are_discrete, coded, require_bins, with_levels
+from .copies import DUPLICATES, KEPT_ALL, CopyDropper
 from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
+from .saving import check_codes, check_slots
 from .statistics import advice_on_level, effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
@@ -41,11 +45,12 @@ VARIANTS = ("paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "measure", "relevance", "has_missing", "columns", "codes", "n_levels", "level_counts")
+PER_SLOT = ("ids", "group", "measure", "relevance", "has_missing", "n_levels", "prints")
+LINE_PER_SLOT = ("columns", "codes", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
-class SAOLALearner(ColumnLearner[SaolaState]):
+class SAOLALearner(CopyDropper[SaolaState]):
     """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
 
     Features arrive one by one. One that says nothing about the target is dropped. One that says less about the target
@@ -70,6 +75,10 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         relevant one, is SAOLA-max.
     variant : {"paper", "lofs"}, default="paper"
         "lofs" decides ties and insignificant pairs as the authors' published library does.
+    duplicates : {"drop", "keep"}, default="drop"
+        What becomes of a feature that is equal to a kept one in every row: "drop" drops it, whatever else the rule
+        says, so that of equals the first to come is kept; "keep" decides by the rule alone, and the paper's keeps
+        features that are equally relevant. How many were dropped is counted in ``n_duplicates_``.
     bins : None, int or "mdl", default=None
         Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
         describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
@@ -93,7 +102,9 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         {"measure": "su", "variant": "lofs", "n_features_to_select": 2},
         {"bins": "mdl", "missing": "skip"},
         {"bins": 3},
+        {"duplicates": "keep"},
     )
+    earlier_parameters: ClassVar[dict[str, Any]] = KEPT_ALL
 
     def __init__(
         self,
@@ -104,6 +115,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         delta: float = 0.0,
         bound: str = "min",
         variant: str = "paper",
+        duplicates: str = "drop",
         bins: int | str | None = None,
         class_weight: str | None = None,
         missing: str = "error",
@@ -115,6 +127,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         self.delta = delta
         self.bound = bound
         self.variant = variant
+        self.duplicates = duplicates
         self.bins = bins
         self.class_weight = class_weight
         self.missing = missing
@@ -128,6 +141,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
         require_one_of("bound", self.bound, BOUNDS)
         require_one_of("variant", self.variant, VARIANTS)
+        require_one_of("duplicates", self.duplicates, DUPLICATES)
         require_bins(self.bins)
         require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
         require_one_of("class_weight", self.class_weight, (None, "balanced"))
@@ -153,6 +167,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             counts=np.zeros(5, np.int64),
             current=np.full(1, NO_GROUP),
             measured=np.zeros(2, np.int64),
+            prints=np.zeros(FIRST_SLOTS),
         )
 
     def _rule(self) -> Rule:
@@ -162,16 +177,21 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             if lofs
             else (-1.0, -1.0)
         )
-        return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least)
+        drops = self.duplicates == "drop"
+        return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least, drops)
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
-        for piece in pieces(block, PIECE_COLUMNS, PIECE_NONZEROS):
+        filled = block.without_empty() if block.groups is None else block
+        state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
+        for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
             new, candidates = self._measure(piece)
             state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
             state.counts[IRRELEVANT] += piece.n_columns - candidates.size
             if new.codes.size and candidates.size:
-                state = with_levels(state, int(new.n_levels[candidates].max()))
+                levels = with_levels(state.level_counts, int(new.n_levels[candidates].max()))
+                state = state._replace(level_counts=levels)
             state = self._compare(state, piece, new, candidates)
+            self._note_copies(piece, new.copies)
         return state
 
     def _measure(self, block: ColumnBlock) -> tuple[NewColumns, NDArray[np.int64]]:
@@ -179,7 +199,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
 
         A pair of columns may need the correlation of one that is measured by uncertainty, so that both are taken.
         """
-        target, columns = self.memory.target, (block.indptr, block.indices, block.values)
+        target, columns = self.memory.target, (block.indptr, block.indices, centred(block))
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
         codes, n_levels = np.zeros(0, np.int32), np.ones(n_columns, np.int64)
@@ -205,7 +225,8 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             relevance[:, UNCERTAINTY] = uncertainties
             measure[discrete] = UNCERTAINTY
         has_missing, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
-        new = NewColumns(*columns, block.ids, codes, n_levels, measure, relevance, norms, has_missing)
+        given, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
+        new = NewColumns(*columns, given, ids, codes, n_levels, measure, relevance, norms, has_missing, copies)
         if self.missing == "skip":
             in_parts(block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing))
         if has_missing.any():
@@ -213,13 +234,12 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
         by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, present) - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
-        if self.measure == "auto":  # a pair of both kinds is measured by correlation: a constant has none
+        if self.measure != "su":  # a pair of both kinds is measured by correlation: a constant has none
             relevant &= norms > 0
         if self.variant == "lofs":
             sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
             relevant &= sums != 0
-        candidates = np.flatnonzero(relevant)
-        return new, candidates
+        return new, np.flatnonzero(relevant)
 
     def _compare(
         self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
@@ -233,7 +253,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
-                state = with_more_slots(state, *PER_SLOT)
+                state = with_more_slots(state, *PER_SLOT, *LINE_PER_SLOT)
             done = compare_with_kept(state, self._rule(), budget, new, self.memory.target.weights, candidates, done)
         return state
 
@@ -264,7 +284,8 @@ class SAOLALearner(ColumnLearner[SaolaState]):
     def counts_(self) -> dict[str, int]:
         """What became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
 
-        With ``n_features_to_select`` a newcomer that is less relevant than all of a full selection counts as redundant.
+        Copies that were dropped are among the redundant ones, and so is, with ``n_features_to_select``, a newcomer that
+        is less relevant than all of a full selection.
         """
         kept, irrelevant, redundant, replaced, _ = self._settled().counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
@@ -296,7 +317,7 @@ class SAOLALearner(ColumnLearner[SaolaState]):
         by_code = n_rows if self.measure != "fisher_z" else 0
         return {
             "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0),
+            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
             "group": Field(np.int64, ("slots",), NO_GROUP),
             "measure": Field(np.int8, ("slots",), 0, 2),
             "relevance": Field(np.float64, ("slots", 2)),
@@ -308,13 +329,17 @@ class SAOLALearner(ColumnLearner[SaolaState]):
             "counts": Field(np.int64, (5,), 0),
             "current": Field(np.int64, (1,), NO_GROUP),
             "measured": Field(np.int64, (2,), 0),
+            "prints": Field(np.float64, ("slots",), finite=False),
         }
 
     def _check_state(self, state: SaolaState, sizes: dict[str, int]) -> None:
         kept = int(state.counts[KEPT])
         check_slots(state.order, kept)
         slots = state.order[:kept]
-        if state.counts[CLOSED] > kept or (state.n_levels[slots] > sizes["levels"]).any():
+        budget = self._budget()
+        if budget != NO_BUDGET and (state.counts[CLOSED] if self.knows_groups else kept) > budget:
+            raise ValueError(f"it keeps more than n_features_to_select={budget}")
+        if state.counts[CLOSED] > kept or (state.n_levels > sizes["levels"]).any():
             raise ValueError("what it has counted does not fit what it keeps")
         check_codes(state.codes, state.n_levels, slots)
 
@@ -331,8 +356,8 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
     ----------
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
-    measure, alpha, delta, bound, bins, class_weight, missing, task
-        As in SAOLA.
+    measure, alpha, delta, bound, duplicates, bins, class_weight, missing, task
+        As in SAOLA; copies are dropped across groups, too.
     variant : {"paper", "lofs"}, default="paper"
         How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
         removed remove others; this does not, as the paper has it.
@@ -369,11 +394,3 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
     def _close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:
             close_group(state, self._rule(), self._budget(), self.memory.target.weights)
-
-
-def with_levels(state: SaolaState, levels: int) -> SaolaState:
-    """The same state with room for that many levels in a column."""
-    missing = levels - state.level_counts.shape[1]
-    if missing <= 0:
-        return state
-    return state._replace(level_counts=np.pad(state.level_counts, ((0, 0), (0, missing))))

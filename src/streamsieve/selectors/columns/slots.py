@@ -10,21 +10,25 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.slots import TOP, USED, Slots, combine, held_length, pack, products, written_out
-from ...model import Field, Schema
+from ...machine import refuse_beyond_memory
+from ...model import LARGEST_ID, Field, Schema
+from .saving import value_field
 
 PER_SLOT = ("ids", "starts", "lengths", "shifts", "centres", "scales")
 FIRST_SLOTS = 64
+FARTHEST = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
+SMALLEST_SCALE = 1e-90  # the least difference of two values in float32, squared
 SPARE = 0.25  # room beyond what is held, so that not every column has to move all others
 
 Number = TypeVar("Number", np.int64, np.float64)
 
 SCHEMA: Schema = {
-    "slots.ids": Field(np.int64, ("slots",), 0),
+    "slots.ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
     "slots.starts": Field(np.int64, ("slots",), 0),
     "slots.lengths": Field(np.int64, ("slots",), 0),
-    "slots.shifts": Field(np.float64, ("slots",)),
-    "slots.centres": Field(np.float64, ("slots",)),
-    "slots.scales": Field(np.float64, ("slots",), 0),
+    "slots.shifts": Field(np.float64, ("slots",), -FARTHEST, FARTHEST),
+    "slots.centres": value_field("slots"),
+    "slots.scales": Field(np.float64, ("slots",), 0, np.inf, finite=False),
     "slots.rows": Field(np.int32, ("room",), 0),
     "slots.values": Field(np.float64, ("room",)),
     "slots.ends": Field(np.int64, (2,), 0),
@@ -61,6 +65,7 @@ def with_room(slots: Slots, length: int) -> Slots:
     if top + length <= slots.values.size - int(SPARE * top):  # what was dropped left enough
         return slots
     room = top + length + int(SPARE * (top + length))
+    refuse_beyond_memory(12 * room, "the columns in use", "keep fewer (n_features_to_select)")
     rows, values = np.zeros(room, np.int32), np.zeros(room)
     rows[:top], values[:top] = slots.rows[:top], slots.values[:top]
     own = {name: getattr(slots, name).copy() for name in (*PER_SLOT, "ends")}
@@ -135,7 +140,7 @@ def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
         raise ValueError("a column has a row that there is not")
     if np.unique(slots.ids[:used]).size != used or (used and slots.ids[:used].max() >= features):
         raise ValueError("a feature is held twice, or there is no such feature")
-    if used and not (slots.scales[:used] > 0).all():
+    if used and not (slots.scales[:used] > SMALLEST_SCALE).all():
         raise ValueError("a column that does not vary is held")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -12,6 +12,8 @@ from ...errors import DataError, UsageError, prefix
 from ...model import Arrays, Field, Schema, check_arrays
 from ...targets import Target, read_target
 from ..base import Findings, Learner, Reads
+from ..columns.noted import COARSE, Noted, remarks_of
+from ..diagnosis import Look, Remark
 from ..state import State, arrays_of, with_arrays
 from .data import Matrix
 
@@ -26,6 +28,7 @@ class MatrixMemory(Generic[S]):
 
     state: S
     counts: NDArray[np.int64]  # rows, non-zeros
+    noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of; not saved
 
 
 class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
@@ -97,6 +100,10 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
         self._target = None
         self._memory = MatrixMemory(state, np.array([block.n_rows, n_nonzero]))
         self.n_features_in_ = block.n_features
+        coarse = block.coarse()
+        if coarse:
+            self._memory.noted[COARSE] = Noted()
+            self._memory.noted[COARSE].add(coarse)
         return self
 
     # ---- what was learned
@@ -113,6 +120,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
     def n_nonzero_(self) -> int:
         """Values of the data that are not 0."""
         return int(self.memory.counts[1])
+
+    def diagnosis(self, look: Look) -> list[Remark]:
+        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
 
     def findings(self) -> Findings:
         return Findings(details={name.rstrip("_"): value for name, value in self._fitted_values().items()})

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from threading import local
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock, columns_of
 from ...errors import DataError, prefix
+from ...kernels.columns.centring import find_coarse
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
     LANE,
+    LARGEST,
     MIN_MAX,
     NONE,
     STANDARD,
@@ -26,7 +29,7 @@ from ...kernels.matrix.pairs import (
     measure_block,
     scale_block,
 )
-from ...machine import available_memory
+from ...machine import available_memory, cores, more_memory, size_text
 from ...parallel import PARTS, Threads, cut
 from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
@@ -40,7 +43,7 @@ BLOCK = 256  # features: the most that a thread takes at a time
 SLICE = 4 * BLOCK  # features whose distances are added up together
 LEAST_LINES = 32  # of a thread's block
 WORTH_A_PART = 1 << 14  # numbers: less work is not shared out
-BYTES_PER_PAIR = 16  # of rows: a distance and two probabilities
+CHECKED_VALUES = 1 << 20  # at a time
 
 
 class Matrix:
@@ -78,6 +81,11 @@ class Matrix:
         self._gather = gather_lines if by_feature else gather_columns
         self._arrays = (dense.T if by_feature else dense,)
 
+    @property
+    def n_stored(self) -> int:
+        """The values in memory: all of a dense matrix, the entries of a sparse one."""
+        return int(self._values.size)
+
     def title(self, column: int) -> str:
         """What a column is called in messages."""
         feature = int(self.ids[column])
@@ -91,12 +99,26 @@ class Matrix:
         """The columns from ``start`` to before ``stop``, by their non-zeros."""
         return columns_of(self._values[:, start:stop], ids=self.ids[start:stop], origin=self.origin)
 
-    def not_finite(self, column: int, row: int, value: float) -> DataError:
-        """What to say of a value that is missing or infinite."""
-        what = "missing" if np.isnan(value) else "infinite"
-        return DataError(
-            f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; fill it in or omit the feature"
-        )
+    def coarse(self) -> list[str]:
+        """What columns are called that have lost their values, far from 0, as 32-bit numbers."""
+        if self._values.dtype != np.float32:
+            return []
+        found = []
+        at_once = max(1, CHECKED_VALUES // self.n_rows)
+        for start in range(0, self.n_columns, at_once):
+            block = self.columns(start, min(self.n_columns, start + at_once))
+            coarse, varies = np.zeros((2, block.n_columns), bool)
+            find_coarse(block.indptr, block.values, self.n_rows, 0, block.n_columns, coarse, varies)
+            found += [self.title(start + column) for column in np.flatnonzero(coarse).tolist()]
+        return found
+
+    def not_usable(self, column: int, row: int, value: float) -> DataError:
+        """What to say of a value that is missing, infinite or enormous."""
+        if np.isfinite(value):
+            what, cure = f"{value:g}", f"values beyond {LARGEST:g} cannot be squared; divide the column"
+        else:
+            what, cure = "missing" if np.isnan(value) else "infinite", "fill it in or omit the feature"
+        return DataError(f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; {cure}")
 
 
 class MatrixLook(Look):
@@ -122,6 +144,28 @@ def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix,
     return Matrix(whole.values, source.name, source.feature_names, whole.ids, whole.n_features), whole.y
 
 
+class Cost(NamedTuple):
+    """The memory that a method takes, in bytes: a distance and two probabilities for a pair of rows at least."""
+
+    per_pair: int = 16
+    per_value: int = 0
+
+    def of(self, n_rows: int, n_columns: int) -> int:
+        in_hand = n_rows * (4 * SLICE + 8 * BLOCK * cores())
+        return self.per_pair * n_rows**2 + self.per_value * n_rows * n_columns + in_hand
+
+    def refuse_beyond_memory(self, matrix: Matrix) -> int:
+        """The bytes needed; refused, with the number of rows that would fit, if there are not so many."""
+        needed, available = self.of(matrix.n_rows, matrix.n_columns), available_memory()
+        if needed <= available:
+            return needed
+        fitting = bisect_left(range(matrix.n_rows), available, key=lambda rows: self.of(rows, matrix.n_columns))
+        raise DataError(
+            f"{prefix(matrix.origin)}all pairs of {matrix.n_rows:,} rows need {size_text(needed)} of memory, and "
+            f"{size_text(available)} are left; {max(0, fitting - 1):,} rows would fit, or {more_memory(needed)}"
+        )
+
+
 def nothing() -> None:
     """What is done after a slice, if nobody wants to know."""
 
@@ -139,13 +183,9 @@ class Pairs:
     ``varying`` are the features that are not constant; the others say nothing and count nowhere.
     """
 
-    def __init__(self, matrix: Matrix, scale: str) -> None:
+    def __init__(self, matrix: Matrix, scale: str, cost: Cost | None = None) -> None:
         n_rows = matrix.n_rows
-        if BYTES_PER_PAIR * n_rows**2 > available_memory():
-            raise DataError(
-                f"{prefix(matrix.origin)}all pairs of {n_rows:,} rows need {BYTES_PER_PAIR * n_rows**2 / 1e9:.1f} GB, "
-                "more than there is; take fewer rows"
-            )
+        self.n_bytes = (cost or Cost()).refuse_beyond_memory(matrix)
         self.matrix, self.n_rows = matrix, n_rows
         self.lines = -(-n_rows // STEP) * STEP
         self.width = -(-self.lines // LANE) * LANE
@@ -181,10 +221,19 @@ class Pairs:
                 raw, stop - start, self.n_rows, kind, self.shift[start:stop], self.factor[start:stop]
             )
             if wrong >= 0:
-                row = int(np.flatnonzero(~np.isfinite(raw[wrong, : self.n_rows]))[0])
-                raise self.matrix.not_finite(start + wrong, row, float(raw[wrong, row]))
+                raise self._not_usable(start + wrong, raw[wrong, : self.n_rows])
             present += nonzeros
         return present
+
+    def _not_usable(self, column: int, line: NDArray[np.float64]) -> DataError:
+        """What to say of a column with a value that cannot be used."""
+        rows = np.flatnonzero(~(np.abs(line) <= LARGEST))
+        if rows.size:
+            return self.matrix.not_usable(column, int(rows[0]), float(line[rows[0]]))
+        return DataError(
+            f"{prefix(self.matrix.origin)}{self.matrix.title(column)} goes from {line.min():g} to {line.max():g}, too "
+            "far for scale='none'; use 'minmax' or 'standard'"
+        )
 
     def scaled(self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0) -> None:
         """Write features, scaled and times their weights, as the first lines of a block, and zeros below."""
@@ -271,4 +320,5 @@ def require_rounds(tol: Any, most: Any) -> None:
 
 def require_sigma(value: Any) -> None:
     """``sigma`` is a width or "auto"."""
-    require(value == "auto" or (is_number(value) and value > 0), "sigma", value, "a number above 0, or 'auto'")
+    fits = (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0)
+    require(fits, "sigma", value, "a number above 0, or 'auto'")

@@ -20,7 +20,7 @@ from ...kernels.matrix.local_learning import (
 from ...kernels.matrix.pairs import spread_of
 from ...parallel import PARTS
 from ..base import is_number, require, require_budget, require_one_of
-from .data import SCALES, Pairs, require_rounds, require_sigma
+from .data import SCALES, Cost, Pairs, require_rounds, require_sigma
 from .weighing import WeighingLearner
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
@@ -81,6 +81,9 @@ class LocalLearningLearner(WeighingLearner):
     fitted: ClassVar[tuple[str, ...]] = ("rounds_", "converged_")
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
 
+    # Beside those of a round, the distances under the first weights and under the last; margins.
+    cost: ClassVar[Cost] = Cost(per_pair=24, per_value=4)
+
     _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
     def __init__(
@@ -109,6 +112,10 @@ class LocalLearningLearner(WeighingLearner):
 
     def _advice_if_empty(self) -> str:
         return f"try a smaller penalty: regularization={self.regularization / 10:g}"
+
+    @property
+    def _passes(self) -> float:
+        return 9.0 * (len(AUTO) if self.sigma == "auto" else 1)  # margins cost twice the distances; rounds get shorter
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size

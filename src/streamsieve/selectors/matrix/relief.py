@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
-from ..base import is_integer, require, require_budget, require_one_of
+from ..base import MOST_FEATURES, is_integer, require, require_budget, require_one_of
 from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
 from .weighing import WeighingLearner
 
+TYPICAL_ROUNDS = 10  # of I-RELIEF
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
 
@@ -46,9 +47,14 @@ class ReliefFLearner(WeighingLearner):
 
     def check_parameters(self) -> None:
         wanted = self.n_neighbors
-        require(is_integer(wanted) and wanted >= 1, "n_neighbors", wanted, "an integer of 1 or more")
+        fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
+        require(fits, "n_neighbors", wanted, f"an integer of 1 or more, below {MOST_FEATURES:,}")
         require_budget(self.n_features_to_select)
         require_one_of("scale", self.scale, SCALES)
+
+    @property
+    def _passes(self) -> float:
+        return 4.0  # the sums over pairs cost three times the distances
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size
@@ -60,9 +66,10 @@ class ReliefFLearner(WeighingLearner):
         distances = pairs.distances(pairs.varying, np.ones(n_features), report)
         fractions = np.bincount(codes) / codes.size
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+        wanted = min(int(self.n_neighbors), pairs.n_rows)
 
         def mark(first: int, last: int, part: int) -> None:
-            mark_nearest(distances, codes, fractions, int(self.n_neighbors), first, last, forth, back)
+            mark_nearest(distances, codes, fractions, wanted, first, last, forth, back)
 
         pairs.in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
@@ -112,6 +119,10 @@ class IReliefLearner(WeighingLearner):
         require_rounds(self.tol, self.max_iter)
         require_budget(self.n_features_to_select)
         require_one_of("scale", self.scale, SCALES)
+
+    @property
+    def _passes(self) -> float:
+        return 4.0 * min(TYPICAL_ROUNDS, self.max_iter)
 
     def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         n_features = pairs.varying.size

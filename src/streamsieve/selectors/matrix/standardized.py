@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import prefix
 from ...kernels.columns.slots import ALIKE, USED, Slots
+from ...kernels.matrix.pairs import LARGEST
 from ...kernels.matrix.standardizing import hold_columns, measure_columns
+from ...machine import refuse_beyond_memory
 from ...parallel import Threads, cut
 from ..columns.slots import PER_SLOT, HeldColumns, keep, no_slots, with_more
 from .data import Matrix
@@ -15,6 +18,7 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 WORTH_A_PART = 1 << 14  # values: less work is not shared out
+BYTES_PER_VALUE = 24  # a row number and a number in double precision, while blocks are made of them
 NEAR = 1e-9  # products with a random vector that differ by less may be those of equal columns
 
 
@@ -26,6 +30,8 @@ class StandardizedColumns:
 
     def __init__(self, matrix: Matrix, threads: Threads) -> None:
         self.matrix, self.threads, self.n_rows = matrix, threads, matrix.n_rows
+        what = f"{prefix(matrix.origin)}the standardised columns"
+        refuse_beyond_memory(BYTES_PER_VALUE * matrix.n_stored, what, "take fewer rows or features")
         cuts = cut(matrix.n_columns, -(-WORTH_A_PART // matrix.n_rows))
         held = threads.each(len(cuts) - 1, lambda part: self._hold(cuts[part], cuts[part + 1]))
         self.n_nonzero = sum(n_nonzero for _, n_nonzero in held)
@@ -35,11 +41,11 @@ class StandardizedColumns:
     def _hold(self, start: int, stop: int) -> tuple[Slots, int]:
         """Some columns, standardised, and how many of their values are not 0."""
         block = self.matrix.columns(start, stop)
-        wrong = np.flatnonzero(~np.isfinite(block.values))
+        wrong = np.flatnonzero(~(np.abs(block.values) <= LARGEST))
         if wrong.size:
             at = int(wrong[0])
             column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-            raise self.matrix.not_finite(start + column, int(block.indices[at]), float(block.values[at]))
+            raise self.matrix.not_usable(start + column, int(block.indices[at]), float(block.values[at]))
         means, scales = np.empty(block.n_columns), np.empty(block.n_columns)
         room = measure_columns(block.indptr, block.values, self.n_rows, means, scales)
         none, count = no_slots(), int(np.count_nonzero(scales))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from ...model import Field, Schema
 from ...selection import Selection
 from ...targets import Target
 from .base import MatrixLearner, check_order
-from .data import Matrix, Pairs
+from .data import Cost, Matrix, Pairs
+from .forecast import announce
 
 
 class FeatureWeights(NamedTuple):
@@ -28,6 +29,7 @@ class WeighingLearner(MatrixLearner[FeatureWeights]):
     of them. Only weights that are not 0 are remembered.
     """
 
+    cost: ClassVar[Cost] = Cost()
     n_features_to_select: int | None
     scale: str
 
@@ -37,10 +39,16 @@ class WeighingLearner(MatrixLearner[FeatureWeights]):
         """The weight of every feature that varies, in the order of ``pairs.varying``; ``codes`` are rows' classes."""
         raise NotImplementedError
 
+    @property
+    def _passes(self) -> float:
+        """About how much work there is, in times of that for the distances between all rows in all features."""
+        raise NotImplementedError
+
     # ---- learning
 
     def _learn(self, matrix: Matrix, target: Target) -> tuple[FeatureWeights, int]:
-        with Pairs(matrix, self.scale) as pairs:
+        with Pairs(matrix, self.scale, self.cost) as pairs:
+            announce(pairs, self.method, self._passes)
             weights = self._solve(pairs, target.codes)
         present = np.flatnonzero(weights)
         return FeatureWeights(matrix.ids[pairs.varying[present]], weights[present]), pairs.n_nonzero

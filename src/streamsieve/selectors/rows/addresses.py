@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 from ...kernels.table import add_positions, fill_table, find_positions
-from ...machine import available_memory
+from ...machine import available_memory, more_memory, size_text
 
 ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
-SHARE_OF_MEMORY = 0.8  # of what is available or held by such arrays already, at most, for arrays as wide as the ids
+FRACTION_OF_MEMORY = 0.8  # of what is available or taken by such arrays already, for arrays as wide as the ids
 
 
 class Addresses(NamedTuple):
@@ -59,11 +59,11 @@ def direct_fits(width: int, touched: int, bytes_per_feature: int, declared: bool
     """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
 
     A width that was declared is taken at its word; one that merely turned up must not be out of proportion
-    to the number of features touched so far. ``held`` bytes are theirs already.
+    to the number of features touched so far. ``held`` bytes have been written to already: what never was takes none.
     """
     if not declared and width > max(ALWAYS_DIRECT, DIRECT_PER_FEATURE * touched):
         return False
-    return width * bytes_per_feature <= SHARE_OF_MEMORY * (available_memory() + held)
+    return width * bytes_per_feature <= FRACTION_OF_MEMORY * (available_memory() + held)
 
 
 def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
@@ -92,10 +92,10 @@ def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addres
 
 
 def refuse_beyond_memory(needed: int, features: int) -> None:
-    """Refuse an allocation that the machine cannot give, before the machine does."""
+    """Refuse an allocation that there is no memory for, before the machine does."""
     available = available_memory()
     if needed > available:
         raise DataError(
-            f"{features:,} different features need {needed / 1e9:.1f} GB more memory, and {available / 1e9:.1f} GB are "
-            "available; hash the features to fewer, or use a machine with more memory"
+            f"{features:,} different features need {size_text(needed)} more memory, and {size_text(available)} are "
+            f"available; hash the features to fewer, set max_cells (sofs), or {more_memory(needed)}"
         )

@@ -75,7 +75,7 @@ def no_choice() -> Choice:
 
 def choose(block: RowBlock) -> Choice:
     """The choice that some rows suggest."""
-    sizes = np.abs(block.values)
+    sizes = np.abs(block.values).astype(np.float32, copy=False)
     features, columns = numbered(block.indices)
     counts = np.bincount(columns)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
@@ -140,7 +140,7 @@ class AutoScaling:
         With ``learn`` it holds until the next block is scaled.
         """
         if self.choice.only_length:
-            return block
+            return block.derived(values=block.values.astype(np.float32, copy=False))
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
         kind = np.int64 if width > LARGEST_INT32 else block.indices.dtype

@@ -11,7 +11,7 @@ from ...blocks import RowBlock
 from ...errors import UsageError
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
-from ...model import Arrays, Schema
+from ...model import Arrays, Schema, check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
 from ..base import (
     MOST_FEATURES,
@@ -24,6 +24,7 @@ from ..base import (
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized
+from .limits import HALF_LIVES, MOST_EPOCHS, is_grid, require_between, require_count, require_seed
 from .memory import RowMemory, S
 from .results import RowResults
 from .rungs import Rungs, rung_grids
@@ -54,15 +55,12 @@ class RowLearner(RowResults[S]):
         require(auto or wanted < MOST_FEATURES, "n_features_to_select", wanted, f"below {MOST_FEATURES:,}")
         require_one_of("normalize", self.normalize, NORMALIZATIONS)
         require(isinstance(self.fit_intercept, bool), "fit_intercept", self.fit_intercept, "True or False")
-        require(is_integer(self.n_epochs) and self.n_epochs >= 1, "n_epochs", self.n_epochs, "an integer of 1 or more")
-        require(
-            self.forget is None or (is_number(self.forget) and self.forget > 0),
-            "forget",
-            self.forget,
-            "None or a number of rows above 0",
-        )
-        grid = isinstance(self.curve, list | tuple | np.ndarray) and all(is_integer(k) and k >= 1 for k in self.curve)
-        require(isinstance(self.curve, bool) or grid, "curve", self.curve, "True, False or a list of integers")
+        require_count("n_epochs", self.n_epochs, MOST_EPOCHS)
+        if self.forget is not None:
+            require_between("forget", self.forget, HALF_LIVES, "None or, in rows, ")
+        expected = f"True, False or a list of integers from 1 to below {MOST_FEATURES:,}"
+        require(isinstance(self.curve, bool) or is_grid(self.curve, MOST_FEATURES), "curve", self.curve, expected)
+        require_seed(self.random_state)
 
     # ---- what an author writes
 
@@ -85,6 +83,9 @@ class RowLearner(RowResults[S]):
     def _row_weights(self, answers: NDArray[Any], given: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """How much rows count, before they are counted; ``given`` are their own weights."""
         raise NotImplementedError
+
+    def _refuse_rows(self, block: RowBlock, answers: NDArray[Any]) -> None:
+        """Refuse rows that, with these answers, must not be learned; nothing has been learned of the block yet."""
 
     def _negate(self, state: Any) -> None:
         """Swap the two classes in what was learned: change the sign of every weight."""
@@ -217,6 +218,8 @@ class RowLearner(RowResults[S]):
                 memory.rungs.swap_classes(self._negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
+        self._refuse_rows(block, answers)
+        memory.exact = memory.exact and block.values.dtype == np.float64
         at = 0
         while at < block.n_rows:
             warm_up = self.memory.warm_up
@@ -251,7 +254,7 @@ class RowLearner(RowResults[S]):
         """Forget what was learned, but not which classes there are; ``touched`` are the ids of all features met."""
         old = self.memory
         memory = self._memory = self._fresh(target, old.declared_width, old.budget)
-        memory.warned, memory.times = old.warned, old.times
+        memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
         if old.addresses.direct:
             memory.take_cleared(old, touched)
 
@@ -315,6 +318,15 @@ class RowLearner(RowResults[S]):
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
         if budget > largest and not self.keeps_all_weights:  # or a few bytes would make room for billions
             raise ValueError(f"a budget of {budget:,} with arrays of {largest:,}")
+        if is_integer(self.n_features_to_select) and budget != self.n_features_to_select:
+            raise ValueError(f"a budget of {budget:,} with n_features_to_select={self.n_features_to_select}")
         self._memory = self._fresh(target, width, 1 if self.keeps_all_weights else budget)
         self._memory.budget = budget
         self._memory.restore(header, arrays, self._schema(), self._check_state)
+        rungs = self._memory.rungs
+        for state in (self._memory.state, *(() if rungs is None else (rung.state for rung in rungs.rungs))):
+            with np.errstate(all="ignore"):
+                ids, _, scores = self._kept(state)
+            check_scores(scores)
+            if not self.keeps_all_weights:  # all of them were looked at already
+                check_ids(ids, width)

@@ -15,16 +15,19 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
-from ...model import Field, Schema
-from ..base import ClassWeight, Seed, is_number, require, require_one_of
+from ...model import LARGEST_ID, Field, Schema
+from ..base import ClassWeight, Seed, require_one_of
 from .base import RowLearner
 from .classifier import RowClassifier
 from .estimates import Estimates, Positions
 from .first_order import RandomAttributes
 from .integrity import check_members, kept_count
+from .limits import GAMMAS, PENALTIES, STEPS, require_between
 from .memory import S
 from .merging import MergingLearner
 from .regressor import RowRegressor
+
+LARGEST_SUM = 1e200  # of precisions, x^2 / gamma each
 
 
 class AllFeatures(RowLearner[S]):
@@ -47,9 +50,8 @@ class GradientLearner(AllFeatures[GradientState], RowClassifier[GradientState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
-        penalty = is_number(self.regularization) and self.regularization >= 0
-        require(penalty, "regularization", self.regularization, "0 or more")
+        require_between("eta", self.eta, STEPS)
+        require_between("regularization", self.regularization, PENALTIES)
 
     def _start(self, budget: int, n_vectors: int) -> GradientState:
         return GradientState(
@@ -161,7 +163,7 @@ class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.gamma) and self.gamma > 0, "gamma", self.gamma, "a number above 0")
+        require_between("gamma", self.gamma, GAMMAS)
 
     def _start(self, budget: int, n_vectors: int) -> ArowState:
         return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
@@ -182,9 +184,10 @@ class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
         return np.hstack(estimates)
 
     def _schema(self) -> Schema:
+        bounds = -LARGEST_SUM, LARGEST_SUM, False
         return {
-            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0])),
-            "bias": Field(np.float64, ("vectors", 2)),
+            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0]), *bounds),
+            "bias": Field(np.float64, ("vectors", 2), *bounds),
             "counts": Field(np.int64, (3,), 0),
         }
 
@@ -313,7 +316,7 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        require_between("eta", self.eta, STEPS)
         require_one_of("trigger", self.trigger, self.triggers)
 
     @property
@@ -342,8 +345,8 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
     def _schema(self) -> Schema:
         return {
             "slots": Field(np.int32, ("features",), 0),
-            "member": Field(np.int64, ("budget",), 0),
-            "member_id": Field(np.int64, ("budget",), 0),
+            "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
+            "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
             "weight": Field(np.float64, ("budget", "vectors")),
             "bias": Field(np.float64, ("vectors", 1)),
             "counts": Field(np.int64, (3,), 0),

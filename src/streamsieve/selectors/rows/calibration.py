@@ -21,8 +21,8 @@ def start_calibration() -> F64:
 
 def check_calibration(calibration: F64) -> None:
     """Refuse, with a ValueError, what no fit can give."""
-    if (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
-        raise ValueError("the fit of its probabilities has a number below 0")
+    if not np.isfinite(calibration).all() or (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
+        raise ValueError("the fit of its probabilities has a number below 0, or one that is not finite")
 
 
 def swapped(calibration: F64) -> F64:

@@ -13,8 +13,9 @@ from ...errors import DataError
 from ...kernels.rows.members import MISTAKES
 from ...model import Arrays
 from ...targets import Labels
-from ..base import ClassWeight, Prediction, Predictor
+from ..base import ClassWeight
 from ..diagnosis import Remark
+from ..prediction import Prediction, Predictor
 from .base import RowLearner
 from .calibration import probabilities
 from .curves import most_accurate
@@ -22,7 +23,7 @@ from .diagnosis import no_better_than_majority
 from .meaning import meaning
 from .memory import S
 from .targets import Classes
-from .weights import require_class_weight, row_weights
+from .weights import refuse_products, refuse_strangers, require_class_weight, row_weights
 
 
 class RowClassifier(RowLearner[S]):
@@ -51,6 +52,12 @@ class RowClassifier(RowLearner[S]):
     def _target_of_model(self, header: dict[str, Any], arrays: Arrays) -> Classes:
         return self._allowed(Classes.of_model(header, arrays))
 
+    def _refuse_rows(self, block: RowBlock, answers: NDArray[Any]) -> None:
+        labels = self.known.labels
+        if labels.classes.size == labels.n_classes:  # all are known
+            refuse_strangers(self.class_weight, labels.classes)
+        refuse_products(block, answers, self.class_weight, labels, self.n_rows_)
+
     def _allowed(self, target: Classes) -> Classes:
         if self.two_classes_only and target.labels.n_classes > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
@@ -75,7 +82,7 @@ class RowClassifier(RowLearner[S]):
         message = None if memory.warned else self.known.labels.order_warning(at_end)
         if message:
             memory.warned = True
-            warnings.warn(message, UserWarning, stacklevel=5)
+            warnings.warn(message, UserWarning, stacklevel=7)
 
     # ---- what was learned
 

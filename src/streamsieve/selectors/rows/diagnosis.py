@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .regressor import RowRegressor
     from .results import RowResults
 
+FEW_STEPS = 2.0**-20  # of their mean is the deviation of values that take some ten steps of float32 only
+EXACT_INTEGERS = 2.0**24  # float32 has all integers up to here
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
 ROWS_FOR_NUMBERS = 200  # to judge by how well a target is predicted
@@ -32,6 +34,7 @@ def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
         remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.n_features_in_))
     if learner.normalize in (False, "l2") and learner.memory.kept_table is None:
         remarks.append(different_scales(look.scales(), learner))
+    remarks.append(rounded_columns(learner))
     return [remark for remark in remarks if remark is not None]
 
 
@@ -131,3 +134,38 @@ def different_scales(scales: Scales, learner: RowResults[Any]) -> Remark | None:
         f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and normalize={learner.normalize!r} leaves them so"
     )
     return Remark("scales", "note", message, "try normalize='auto'")
+
+
+def rounded_columns(learner: RowResults[Any]) -> Remark | None:
+    """What to say where centred values were rounded to float32 before, and hardly anything is left of how they vary."""
+    memory = learner.memory
+    scaling, moments = memory.scaling, memory.moments
+    if memory.exact or not learner.centres:
+        return None
+    if scaling is not None:
+        ids, means, deviations, seen = scaling.choice.dense, scaling.means, scaling.deviations, scaling.seen[0]
+    else:
+        positions = np.arange(moments.first.size if moments.dense[0] == 1 else 0)
+        ids = positions if memory.addresses.direct else memory.addresses.ids[positions]
+        means, deviations, seen = moments.first[positions], moments.second[positions], moments.seen[0]
+    spread = np.sqrt(deviations / max(1.0, seen))
+    rounded = (spread < FEW_STEPS * np.abs(means)) & ((spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS))
+    if not rounded.any():
+        return None
+    worst = int(np.argmax(np.where(rounded, spread > 0.0, -1.0)))
+    title, mean = learner.title(int(ids[worst])), float(means[worst])
+    if spread[worst] > 0.0:
+        message = f"the values of {title}, about {mean:.8g}, differ by {spread[worst]:.3g}, which float32 hardly holds"
+        return Remark("rounded", "warning", message, "subtract the mean of such columns beforehand")
+    message = f"the values of {title} are all {mean:.8g} to a float32, which differences below 1 in 10^7 do not survive"
+    return Remark("rounded", "note", message, "if they differ, subtract their mean beforehand")
+
+
+def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | None:
+    """What to say where precisions of kept features, a line each, are the largest that can be stored."""
+    lines = at_most.reshape(len(at_most), -1).any(axis=1)
+    count = np.count_nonzero(lines)
+    if not count:
+        return None
+    message = f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32 holds, and alike"
+    return Remark("precision", "warning", message, f"try {'normalize' if gamma == 'auto' else 'gamma'}='auto'")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.rows.signal import SEEN, SIZE
+from ...kernels.rows.storing import LARGEST
 from ...kernels.types import F64, I64
 
 if TYPE_CHECKING:
@@ -99,3 +100,13 @@ def merged_usual(usual: Sequence[F64]) -> F64:
     own_rows = [part[SEEN] - base[SEEN] for part in found]
     merged[SIZE] = np.exp(np.average(np.log([part[SIZE] for part in found]), weights=own_rows)) if found else base[SIZE]
     return merged
+
+
+def with_bounds(cells: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What cells of many classes hold after their bounds, with bounds that are not known yet."""
+    return np.hstack([np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))[:, None], cells])
+
+
+def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Precisions above their start as a state has them."""
+    return np.where(excess > 0.0, np.minimum(excess, LARGEST), 0.0).astype(np.float32)  # with its sign bit not set

@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
+from ...kernels.rows.first_order import (
+    ON_LOSS,
+    ON_MARGIN,
+    ON_MISTAKE,
+    SMALLEST_SCALE,
+    FirstOrderState,
+    first_order_update,
+)
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import PartialState, thin_rows
-from ...model import Field, Schema
-from ..base import ClassWeight, Seed, is_number, require, require_one_of
+from ...model import LARGEST_ID, Field, Schema
+from ..base import ClassWeight, Seed, require, require_one_of
 from .classifier import RowClassifier
 from .integrity import check_heap, check_members, check_positions, kept_count
+from .limits import PENALTIES, RADII, STEPS, require_between
 from .memory import S
 
 ATTRIBUTES = ("all", "random")
@@ -62,7 +70,7 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
+        require_between("eta", self.eta, STEPS)
         require_one_of("trigger", self.trigger, self.triggers)
 
     def _start(self, budget: int, n_vectors: int) -> FirstOrderState:
@@ -97,15 +105,15 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
 
 FIRST_ORDER: Schema = {
     "slots": Field(np.int32, ("features",), 0),
-    "member": Field(np.int64, ("budget",), 0),
-    "member_id": Field(np.int64, ("budget",), 0),
+    "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
+    "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
     "key": Field(np.float64, ("budget",)),
     "heap": Field(np.int32, ("budget",), 0, "budget"),
     "heap_position": Field(np.int32, ("budget",), 0, "budget"),
     "weight": Field(np.float64, ("budget", "vectors")),
     "bias": Field(np.float64, ("vectors", 1)),
-    "scale": Field(np.float64, (1,), 0),
-    "squares": Field(np.float64, (1,)),
+    "scale": Field(np.float64, (1,), SMALLEST_SCALE**2, 2.0),
+    "squares": Field(np.float64, (1,), finite=False),
     "counts": Field(np.int64, (3,), 0),
 }
 
@@ -113,6 +121,8 @@ FIRST_ORDER: Schema = {
 def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: NDArray[np.int64]) -> None:
     """Refuse, with a ValueError, a state whose arrays do not fit one another."""
     kept = kept_count(state.counts, budget)
+    if not np.isfinite(state.squares).all():
+        raise ValueError("the length of its weights is not a number")
     heap, member_id = state.heap[:kept], state.member_id[:kept]
     check_members(state.slots, 1, state.member[:kept], member_id, ids)
     check_heap(state.key[heap], heap, member_id)
@@ -257,14 +267,10 @@ class FOFSLearner(FirstOrderLearner):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        shrinks = is_number(self.regularization) and 0 <= self.regularization * self.eta < 1
-        require(shrinks, "regularization", self.regularization, "0 or more, and below 1 / eta")
-        require(
-            self.radius is None or (is_number(self.radius) and self.radius > 0),
-            "radius",
-            self.radius,
-            "None or a number above 0",
-        )
+        require_between("regularization", self.regularization, PENALTIES)
+        require(self.regularization * self.eta < 1, "regularization", self.regularization, "below 1 / eta")
+        if self.radius is not None:
+            require_between("radius", self.radius, RADII, "None or ")
 
     def _shrinkage(self) -> tuple[float, float]:
         free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)

@@ -16,14 +16,15 @@ from ...blocks import NamedIds, RowBlock
 from ...errors import UsageError
 from ...kernels.rows.members import KEPT
 from ...kernels.table import fill_table
-from ...machine import available_memory
+from ...machine import available_memory, more_memory, size_text
 from ...model import NAMES, Arrays, Model, texts_of_arrays, texts_to_arrays
 from ...selection import Selection
-from ..base import is_integer, require
+from ..base import require
 from ..state import changed
 from .addresses import direct_addresses
 from .base import RowLearner
 from .curves import STATE
+from .limits import MOST_CELLS, require_count
 from .memory import RowMemory, S
 from .targets import RowTarget
 
@@ -42,7 +43,8 @@ class FixedMemoryLearner(RowLearner[S]):
     def check_parameters(self) -> None:
         super().check_parameters()
         cells = self.max_cells
-        require(cells is None or (is_integer(cells) and cells >= 1), "max_cells", cells, "None or an integer above 0")
+        if cells is not None:
+            require_count("max_cells", cells, MOST_CELLS, "None or ")
         require(
             cells is None or self.normalize is False or self.normalize in ("auto", "l2"),
             "normalize",
@@ -60,6 +62,10 @@ class FixedMemoryLearner(RowLearner[S]):
     @property
     def _chooses_scales(self) -> bool:
         return super()._chooses_scales and not self.shares_cells
+
+    @property
+    def centres(self) -> bool:
+        return super().centres and not self.shares_cells
 
     def _fresh(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[S]:
         if self.max_cells is not None:
@@ -181,8 +187,9 @@ def names_of_model(arrays: Arrays) -> dict[int, str] | None:
 
 def refuse_cells_beyond_memory(cells: int, n_vectors: int) -> None:
     """Refuse a number of cells that the machine cannot hold, before it tries."""
-    needed, available = 8 * n_vectors * cells, available_memory()
-    if needed > available:
+    bytes_each, available = 8 * n_vectors, available_memory()
+    if bytes_each * cells > available:
         raise UsageError(
-            f"max_cells={cells} needs {needed / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB are available"
+            f"max_cells={cells} needs {size_text(bytes_each * cells)} of memory, and {size_text(available)} are "
+            f"available; max_cells={available // bytes_each} would fit, or {more_memory(bytes_each * cells)}"
         )

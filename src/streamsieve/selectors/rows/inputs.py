@@ -15,6 +15,7 @@ from ...kernels.types import F64
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
 UNIT_LENGTH = (AUTO, "l2", "standard+l2")
+LARGEST = float(np.finfo(np.float32).max)  # what a value counts as that is far beyond the spread of its feature
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
@@ -68,9 +69,11 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     if block.dense:
         matrix = block.derived(n_features=moments.first.size).to_dense()
         standardize(matrix, moments.seen, moments.first, moments.second, learn)
+        np.clip(matrix, -LARGEST, LARGEST, out=matrix)
         rows = dense_block(matrix, block.y, block.origin)
         return rows.derived(n_features=block.n_features, sample_weight=block.sample_weight)
     scaled = np.empty(block.n_nonzero, np.float32)
     sums = moments.first, moments.second
     scale_by_spread(block.indptr, block.indices, block.values, moments.seen, *sums, learn, scaled)
+    np.clip(scaled, -LARGEST, LARGEST, out=scaled)
     return block.derived(values=scaled)

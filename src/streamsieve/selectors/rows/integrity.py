@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.rows.members import KEPT
+from ...kernels.rows.scaling import COUNTED, NORMS, ROWS, SQUARES
 
+LONGEST_ROW = 1e43  # a billion values that are the largest in float32
 CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would take a billion bytes
 
 
@@ -70,6 +72,18 @@ def check_heap(key: NDArray[Any], slots: NDArray[np.integer[Any]], member_id: ND
     wrong = (key[children] < key[parents]) | ((key[children] == key[parents]) & (feature[children] > feature[parents]))
     if wrong.any():
         raise ValueError("the heap is not in order")
+
+
+def check_totals(totals: NDArray[np.float64]) -> None:
+    """The mean length of rows, and their mean square, can be those of rows of float32."""
+    check_mean(totals[NORMS], totals[ROWS], LONGEST_ROW)
+    check_mean(totals[SQUARES], totals[COUNTED], LONGEST_ROW**2)
+
+
+def check_mean(total: float, count: float, most: float) -> None:
+    """A mean over rows is no larger than can be."""
+    if not total <= most * count:
+        raise ValueError("the mean length of its rows is far too large")
 
 
 def check_positions(heap: NDArray[np.integer[Any]], heap_position: NDArray[np.integer[Any]]) -> None:

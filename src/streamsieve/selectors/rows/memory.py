@@ -27,12 +27,14 @@ from .addresses import (
 from .auto_scaling import AutoScaling
 from .curves import CURVE, STATE, curve_schema, restored_curve
 from .inputs import Moments, start_moments
+from .integrity import check_totals
 from .rungs import PREFIX as RUNGS
 from .rungs import Check, Rungs
 from .targets import RowTarget
 from .warm_up import WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
+TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
 MOST_TIMES = 1 << 20  # that a row counts
 MOMENTS = "moments."  # before the names of their arrays in a model
 MOMENT_NAMES = ("first", "second")  # of the moments, per feature
@@ -80,6 +82,7 @@ class RowMemory(Generic[S]):
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
     times: int = 1  # that every row counts
     warned: bool = False  # of rows sorted by class
+    exact: bool = True  # no row came rounded to float32
 
     # ---- room for every feature met
 
@@ -168,14 +171,22 @@ class RowMemory(Generic[S]):
     def _held(self) -> int:
         return sum(array.nbytes for _, _, array in self._per_feature_arrays())
 
+    def _written(self) -> int:
+        """Bytes of the features that were ever touched: an array has pages for those, or more."""
+        if not self.addresses.direct:
+            return self.addresses.used * self._bytes_per_feature()
+        return sum(int(np.count_nonzero(array)) * array.itemsize for _, _, array in self._per_feature_arrays())
+
     def _direct_fits(self, width: int, touched: int) -> bool:
-        return direct_fits(width, touched, self._bytes_per_feature(), width <= self.declared_width, self._held())
+        declared = width <= self.declared_width
+        return direct_fits(width, touched, self._bytes_per_feature(), declared, self._written())
 
     def _move_to_table(self) -> None:
         """From ids as positions to positions through a table; only touched features move."""
         arrays = [array for _, _, array in self._per_feature_arrays()]
         used = [array if array.ndim == 1 else array.any(axis=1) for array in arrays]
         touched = np.flatnonzero(np.logical_or.reduce(used))
+        refuse_beyond_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
 
@@ -207,6 +218,7 @@ class RowMemory(Generic[S]):
             "budget": self.budget,
             "used": self.addresses.used,
             "warned": self.warned,
+            "exact": self.exact,
             "times": self.times,
             "random": self.random_states(),
             "warm_up": None if self.warm_up is None else self.warm_up.header(),
@@ -243,7 +255,7 @@ class RowMemory(Generic[S]):
     def restore(self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
         arrays = self.target.to_check(arrays)
-        header = {"warm_up": None, "times": 1, **header}  # earlier versions had none
+        header = {"warm_up": None, "times": 1, "exact": False, **header}  # earlier versions had none
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -262,6 +274,9 @@ class RowMemory(Generic[S]):
         sizes = check_arrays(arrays, expected, sizes)
         self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
         self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        check_totals(self.moments.totals)
+        if self.standardizes and self.moments.dense[0] == 1 and used != self.width:  # dense rows have all features
+            raise ValueError(f"dense rows of {self.width:,} features, and arrays of {used:,}")
         self.target.restore(arrays)
         if self.scaling is not None:
             self.scaling = AutoScaling.restored(arrays)
@@ -286,7 +301,7 @@ class RowMemory(Generic[S]):
         if self.rungs is not None:
             self.rungs.restore(arrays, sizes, check)
         self.counts = arrays["counts"]
-        self.warned = bool(header["warned"])
+        self.warned, self.exact = bool(header["warned"]), bool(header["exact"])
         self.times = count_of(header, "times", MOST_TIMES)
         if not self.times:
             raise ValueError("its rows count 0 times")

@@ -160,6 +160,7 @@ class MergingLearner(RowLearner[S]):
         memory.width = max(one.width for one in memories)
         memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
         memory.warned = any(one.warned for one in memories)
+        memory.exact = all(one.exact for one in memories)
         if memory.curve is not None:
             memory.curve, memory.rungs = merged_curves(first, memory, memories, rule)
         first._memory, first.n_features_in_ = memory, memory.width

@@ -26,13 +26,15 @@ from ...kernels.rows.partial import (
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
-from ..base import ClassWeight, Seed, is_number, require, require_one_of
+from ..base import ClassWeight, Seed, require, require_one_of
 from .addresses import table_addresses
 from .classifier import RowClassifier
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
 from .inputs import AUTO, Lengths
+from .limits import FRACTIONS, RADII, STEPS, require_between
 from .results import Scorer
 
+LARGEST_VALUE = 1e39  # above all of float32
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
 
@@ -106,9 +108,9 @@ class OFSPartialLearner(RowClassifier[PartialState]):
     def check_parameters(self) -> None:
         super().check_parameters()
         require(self.normalize != AUTO, "normalize", AUTO, "chosen by hand: only values asked for may be read")
-        require(is_number(self.epsilon) and 0 < self.epsilon <= 1, "epsilon", self.epsilon, "above 0 and at most 1")
-        require(is_number(self.eta) and self.eta > 0, "eta", self.eta, "a number above 0")
-        require(is_number(self.radius) and self.radius > 0, "radius", self.radius, "a number above 0")
+        require_between("epsilon", self.epsilon, FRACTIONS)
+        require_between("eta", self.eta, STEPS)
+        require_between("radius", self.radius, RADII)
         require_one_of("trigger", self.trigger, TRIGGERS)
 
     @property
@@ -132,7 +134,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
     def tell(self, values: Any, y: Any) -> Self:
         """Learn from the values of what ``ask`` named, in that order, and the label of the row."""
         asked = self.ask()
-        seen = np.asarray(values, np.float32).ravel()
+        seen = np.asarray(values, np.float64 if self.centres else np.float32).ravel()
         if seen.size != asked.size:
             raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
         if not np.isfinite(seen).all():
@@ -211,7 +213,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
 
         def score(block: RowBlock) -> NDArray[np.float64]:
             indptr = np.zeros(block.n_rows + 1, np.int64)
-            indices, values = np.empty(block.n_nonzero, np.int32), np.empty(block.n_nonzero, np.float32)
+            indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
             rows = block.indptr, block.indices, block.values
             kept = keep_selected(lookup.table, lookup.ids, *rows, indptr, indices, values)
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
@@ -226,7 +228,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         return score
 
     def _schema(self) -> Schema:
-        per_feature = Field(np.float64, ("features",))
+        per_feature = Field(np.float64, ("features",), -LARGEST_VALUE, LARGEST_VALUE)
         return {
             **FIRST_ORDER,
             "shift": Field(np.int64, ("features",)),

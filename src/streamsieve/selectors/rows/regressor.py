@@ -12,8 +12,8 @@ from ...errors import DataError, prefix
 from ...kernels.rows.errors import DEVIATIONS
 from ...model import Arrays
 from ...targets import ONLY_NUMBERS, Kind
-from ..base import Prediction, Predictor
 from ..diagnosis import Remark
+from ..prediction import Prediction, Predictor
 from .base import RowLearner
 from .curves import least_wrong
 from .diagnosis import no_better_than_mean

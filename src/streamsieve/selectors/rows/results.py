@@ -19,7 +19,7 @@ from ..diagnosis import Look, Remark
 from .addresses import find, table_addresses
 from .curves import grid_of
 from .diagnosis import remarks_on_rows
-from .inputs import INTERCEPT_SHARE, UNIT_LENGTH, standardized
+from .inputs import AUTO, INTERCEPT_SHARE, UNIT_LENGTH, standardized
 from .memory import RowMemory, S
 from .rungs import Rung
 
@@ -55,6 +55,11 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
     @property
     def _standardizes(self) -> bool:
         return isinstance(self.normalize, str) and self.normalize.startswith("standard")
+
+    @property
+    def centres(self) -> bool:
+        """Whether a mean is taken off the values of columns, which then must not have been rounded before."""
+        return self._standardizes or self.normalize == AUTO
 
     @property
     def _unit_length(self) -> bool:

@@ -64,5 +64,12 @@ def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     largest = int(features.max(initial=-1))
     if largest < MOST_NONZEROS:
         return np.arange(largest + 1), features
-    ids, columns = np.unique(features, return_inverse=True)
-    return ids.astype(np.int64), columns
+    order = np.argsort(features)  # np.unique would take twice the memory
+    ordered = features[order]
+    first = np.ones(features.size, bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    ids = ordered[first].astype(np.int64)
+    del ordered
+    columns = np.empty(features.size, np.int32)
+    columns[order] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    return ids, columns

@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.rows.batch import MAX_SCORE, UNIFORM, Rows
-from ...kernels.rows.confidence import ConfidenceState, confidence_update
+from ...kernels.rows.confidence import SMALLEST_SCALE, ConfidenceState, confidence_update
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
-from ...model import Field, Schema
-from ..base import ClassWeight, is_number, require, require_one_of
+from ...kernels.rows.storing import LARGEST
+from ...model import LARGEST_ID, Field, Schema
+from ...selection import Selection
+from ..base import ClassWeight, require, require_one_of
+from ..diagnosis import Look, Remark
 from .classifier import RowClassifier
-from .estimates import Estimates, Positions, Rule, merged_usual
+from .diagnosis import beyond_float32
+from .estimates import Estimates, Positions, Rule, as_stored, merged_usual, with_bounds
 from .fixed_memory import FixedMemoryLearner
 from .inputs import AUTO
-from .integrity import check_cells, check_heap, check_members, check_positions, kept_count
+from .integrity import LONGEST_ROW, check_cells, check_heap, check_mean, check_members, check_positions, kept_count
+from .limits import GAMMAS, require_between
 from .merging import MergingLearner
 
 CRITERIA = ("snr", "confidence")
@@ -29,11 +34,6 @@ GAMMA_SHARE = {"snr": 0.3, "confidence": 1.0}  # of the mean squared length of r
 NOT_CLIPPED = -1.0  # errors of classes
 LONGEST = 10.0  # times the mean squared length: longer rows are shortened
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
-
-
-LARGEST = float(np.finfo(np.float32).max)  # what a precision beyond it counts as in sums
-
-
 SofsState = ConfidenceState | SignalState | SecondOrderState
 
 
@@ -48,8 +48,8 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        fits = self.gamma == AUTO if isinstance(self.gamma, str) else is_number(self.gamma) and self.gamma > 0
-        require(fits, "gamma", self.gamma, "'auto' or a number above 0")
+        if not isinstance(self.gamma, str) or self.gamma != AUTO:
+            require_between("gamma", self.gamma, GAMMAS, "'auto' or ")
 
     @property
     def _longest(self) -> float:
@@ -135,6 +135,11 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
             scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
         return state.member_id[:kept], weights, scores
 
+    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        state = self._predicting
+        remark = beyond_float32(state.excess[: state.counts[KEPT]] >= LARGEST, self.gamma)
+        return [*([] if remark is None else [remark]), *super()._remarks(selection, look)]
+
     # ---- merging
 
     def _stored(self, state: SofsState, positions: Positions) -> Estimates:
@@ -205,18 +210,18 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
         one = n_vectors == 1
         per_slot: tuple[str, ...] = ("budget",) if one else ("budget", "vectors")
         common = {
-            "member": Field(np.int64, ("budget",), 0),
-            "member_id": Field(np.int64, ("budget",), 0),
+            "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
+            "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
             "weight": Field(np.float64, per_slot),
-            "excess": Field(np.float32, per_slot, 0, finite=False),
+            "excess": Field(np.float32, per_slot, 0),
             "bias": Field(np.float64, ("vectors", 2)),
-            "scale": Field(np.float64, (1,), 0),
+            "scale": Field(np.float64, (1,), SMALLEST_SCALE, 2.0),
             "counts": Field(np.int64, (3,), 0),
         }
         if one and self.criterion == "confidence":
             return {
                 "cells": Field(np.int32, ("features",)),
-                "heap_key": Field(np.float32, ("budget",), 0, finite=False),
+                "heap_key": Field(np.float32, ("budget",), 0),
                 "heap_slot": Field(np.int32, ("budget",), 0, "budget"),
                 **common,
             }
@@ -243,6 +248,8 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
                 raise ValueError("a key in the heap is larger than that of its slot")
             return
+        totals = self.memory.moments.totals
+        check_mean(state.kept_squares[0], totals[COUNTED], LONGEST_ROW**2)
         heap = state.heap[:kept]
         check_heap(state.key[heap], heap, member_id)
         check_positions(heap, state.heap_position)
@@ -382,13 +389,3 @@ class SOFSLearner(SecondOrder, RowClassifier[SofsState]):
 def flags_of(state: SofsState) -> NDArray[np.int32]:
     """What every feature has where the slot of a kept one would be named."""
     return state.cells if isinstance(state, ConfidenceState) else state.cells.view(np.int32)[:, 0]
-
-
-def with_bounds(cells: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What cells of many classes hold after their bounds, with bounds that are not known yet."""
-    return np.hstack([np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))[:, None], cells])
-
-
-def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Precisions above their start as a state has them."""
-    return np.minimum(excess, LARGEST).astype(np.float32)

@@ -16,7 +16,7 @@ from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, count_errors
 from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
-from ...model import Arrays, Field
+from ...model import Arrays, Field, check_classes
 from ...targets import NONE_YET, Labels, classes_from_text
 from .calibration import check_calibration, merged_calibration, start_calibration, swapped
 from .estimates import added, joined
@@ -182,8 +182,7 @@ class Classes:
         fits = classes.ndim == 1 and counts.ndim == 1 and classes.size <= counts.size and order.shape == (2,)
         if not fits or counts.size < 2:
             raise ValueError("its classes do not fit their counts")
-        if classes.size > 1 and not (classes[1:] > classes[:-1]).all():
-            raise ValueError("its classes are not sorted")
+        check_classes(classes)
         given = bool(header["classes_given"])
         if (given and classes.size != counts.size) or (not given and counts.size != 2) or order[1] >= counts.size:
             raise ValueError("its classes do not fit their counts")
@@ -199,7 +198,7 @@ class Classes:
         return {
             "label_counts": Field(np.int64, ("classes",), 0),
             "label_order": Field(np.int64, (2,), -1),
-            "calibration": Field(np.float64, self.calibration.shape),
+            "calibration": Field(np.float64, self.calibration.shape, finite=False),
             SEPARATION + "hits": Field(np.int64, ("classes",), 0),
             SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
         }

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
+from ...machine import refuse_beyond_memory
 from ...model import Arrays, Field
 
 LAST_NONZERO = 1 << 22
+CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
 WARM = "warm."  # before the names of its arrays in a model
 
 
@@ -60,7 +62,9 @@ class WarmUp:
         self.answers = [1 - codes for codes in self.answers]
 
     def joined(self) -> tuple[RowBlock, NDArray[Any]]:
-        """All rows and their answers."""
+        """All rows and their answers, if there is memory to choose from them."""
+        what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
+        refuse_beyond_memory(CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'")
         self.blocks = [RowBlock.joined(self.blocks)]
         self.answers = [np.concatenate(self.answers)]
         return self.blocks[0], self.answers[0]
@@ -68,7 +72,8 @@ class WarmUp:
     # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
-        return {"rows": self.n_rows, "random": self.random}
+        exact = bool(self.n_rows) and self.joined()[0].values.dtype == np.float64
+        return {"rows": self.n_rows, "random": self.random, "exact": exact}
 
     def arrays(self, answer: str) -> Arrays:
         """The rows, with their answers under a name."""
@@ -91,7 +96,7 @@ class WarmUp:
         return {
             WARM + "indptr": Field(np.int64, ("warm_bounds",), 0),
             WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
-            WARM + "values": Field(np.float32, ("warm_values",)),
+            WARM + "values": Field(np.float64 if header["warm_up"].get("exact") else np.float32, ("warm_values",)),
             WARM + answer: field,
             WARM + "weights": Field(np.float64, ("warm_rows",), 0),
         }

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError, prefix
+from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import balance
-from ...targets import Labels
+from ...targets import Labels, show
 from ..base import ClassWeight, is_number, require
 
 LARGEST_WEIGHT = 1e12  # of a row or a class
@@ -40,6 +40,40 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
         )
 
 
+def refuse_products(
+    block: RowBlock, codes: NDArray[np.int64], class_weight: ClassWeight, labels: Labels, rows_before: int
+) -> None:
+    """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
+    if block.sample_weight is None or not isinstance(class_weight, dict):
+        return
+    products = row_weights(codes, block.sample_weight, class_weight, labels)
+    large = np.flatnonzero(products > LARGEST_WEIGHT)
+    if large.size:
+        row = int(large[0])
+        label = show(labels.classes[max(0, codes[row] - labels.n_classes + labels.classes.size)])
+        raise DataError(
+            f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight, {block.sample_weight[row]:g}, "
+            f"times the class_weight of {label} is {products[row]:g}; rows count at most {LARGEST_WEIGHT:.0e} times"
+        )
+
+
+def refuse_strangers(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
+    """Refuse weights of classes that there are not, unless every class there is has one.
+
+    As scikit-learn has it: where rows of some class are missing from a part of the data, all others are named.
+    """
+    if not isinstance(class_weight, dict):
+        return
+    known = {key for label in classes.tolist() for key in (label, text_of(label))}
+    strangers = [key for key in class_weight if key not in known]
+    unnamed = [label for label in classes.tolist() if label not in class_weight and text_of(label) not in class_weight]
+    if strangers and unnamed:
+        raise UsageError(
+            f"class_weight has a weight for {strangers[0]!r}, which is not one of the classes "
+            f"{', '.join(map(text_of, classes.tolist()))}"
+        )
+
+
 def row_weights(
     codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: ClassWeight, labels: Labels
 ) -> NDArray[np.float64]:
@@ -61,5 +95,9 @@ def row_weights(
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:
     """The weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
-    text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-    return float(weights.get(label, weights.get(text, 1.0)))
+    return float(weights.get(label, weights.get(text_of(label), 1.0)))
+
+
+def text_of(label: Any) -> str:
+    """A label as a key of JSON has it."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -1,0 +1,77 @@
+"""Numbers as a state can hold them: finite, in range, and never to be taken for the name of a slot.
+
+In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept feature. Whatever
+data and parameters make of a precision, a negative number, -0.0 or a NaN of either sign, ``storable`` lets none of them
+through. All that is stored in such an entry goes through it, so no arithmetic can make an index.
+
+Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a like size a sum of squares would stop to
+grow, and whatever began later would never be kept. From row ``LATE`` on, counting those that taught something, a
+sum is therefore rounded up with the probability that keeps its mean right. The chance is a hash of the number of the
+row: the same in every run over the same rows, and for all features of a row, so that equal columns stay equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import inlined
+
+LARGEST = float(np.finfo(np.float32).max)
+LONGEST_STEP = 1e60
+LATE = 1 << 22  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
+NEAREST = -1  # the noise of rows that are not late
+LOST_BITS = 29  # of a float64 that a float32 does not have
+LOST = np.int64((1 << LOST_BITS) - 1)
+
+# splitmix64 (Steele, Lea, Flood 2014)
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+FIRST_SHIFT, SECOND_SHIFT, LAST_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+@inlined
+def mixed(number: int) -> np.uint64:
+    """64 bits that look like chance."""
+    bits = np.uint64(number) + INCREMENT
+    bits = (bits ^ (bits >> FIRST_SHIFT)) * FIRST_FACTOR
+    bits = (bits ^ (bits >> SECOND_SHIFT)) * SECOND_FACTOR
+    return bits ^ (bits >> LAST_SHIFT)
+
+
+@inlined
+def storable(excess: float) -> float:
+    """A precision above its start as a cell can hold it: from 0, its sign bit not set, to the largest float32.
+
+    What is not a number becomes the largest: too much of it made it so.
+    """
+    return max(0.0, min(LARGEST, excess))
+
+
+@inlined
+def bounded(weight: float) -> float:
+    """A weight as a cell can hold it: never infinite, always a number."""
+    return max(-LARGEST, min(LARGEST, weight))
+
+
+@inlined
+def limited(step: float) -> float:
+    """What a row is multiplied by before it is added to weights: always a number, and so small that none overflows.
+
+    Times the largest float32 and 10^12 rows, a weight is below 10^111: it can be squared.
+    """
+    return max(-LONGEST_STEP, min(LONGEST_STEP, step))
+
+
+@inlined
+def noise_of(updates: int) -> int:
+    """How the numbers of a row are rounded, of which this many have taught something: NEAREST, or 29 bits of chance."""
+    return int(np.int64(mixed(updates) & np.uint64(LOST)) if updates >= LATE else np.int64(NEAREST))
+
+
+@inlined
+def rounded(number: float, noise: int) -> np.float32:
+    """A number as a float32: the nearest, or, if the row is late, the next one up or down by chance."""
+    if noise < 0:
+        return np.float32(number)
+    bits = np.float64(number).view(np.int64)
+    return np.float32(np.int64((bits + noise) & ~LOST).view(np.float64))

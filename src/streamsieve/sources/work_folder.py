@@ -1,0 +1,282 @@
+"""The folder beside an output where rows are transposed that do not fit in memory, and what is needed to go on there.
+
+It is new for every conversion, under a name that nobody can foresee, and only files that it is known to have are ever
+removed from it. What an interrupted conversion left is found again by its name and taken up if it is a real folder of
+the same user, nobody is at work on it, and what it notes fits together; notes may come from a stranger, and are read
+as models are. Anything else is begun anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, UsageError
+from ..files import TOKEN_BYTES, is_partial, lock, partial_stem
+from ..machine import available_memory
+from ..model import Field, Model, check_arrays
+from .base import LARGEST_INDEX
+
+RANGES = 1 << 20  # of ids, whatever the width
+ENTRY_BYTES = 12  # in the file of buckets
+MOST_SHIFT = 40
+MOST_ENTRIES = 1 << 40  # of a range
+SURVEY, BUCKETS, NOTE = "survey", "buckets", "note"
+OWN = SURVEY, BUCKETS, NOTE
+SUFFIX = ".columns"
+
+SURVEY_SCHEMA = {
+    "y": Field(None, ("rows",), finite=False),
+    "ranges": Field(np.int64, ("used",), 0, RANGES),  # that have entries
+    "counts": Field(np.int64, ("used",), 1, MOST_ENTRIES),
+}
+NOTE_SCHEMA = {"filled": Field(np.int64, ("buckets",), 0), "sums": Field(np.uint32, ("buckets",))}
+
+
+class Survey(NamedTuple):
+    """What the first pass finds of rows that do not fit."""
+
+    y: NDArray[Any]
+    n_features: int
+    memory: int  # bytes for the work
+    shift: int  # of ids, for their range
+    counts: NDArray[np.int64]  # entries by range
+
+    @property
+    def check_sum(self) -> int:
+        """A number that another survey hardly has."""
+        found = zlib.crc32(repr((self.n_features, self.memory, self.shift, self.y.dtype)).encode())
+        for array in (self.y, self.counts):
+            found = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, found)
+        return found
+
+
+class Filled(NamedTuple):
+    """How far the second pass is: rows whose entries are in the buckets, and what each bucket has of them."""
+
+    rows: int
+    entries: NDArray[np.int64]
+    sums: NDArray[np.uint32]  # check sums of those entries
+
+
+class WorkFolder:
+    """Where the rows for an output are transposed. Removed in the end, unless there is something to go on with."""
+
+    def __init__(self, output: Path, stamp: dict[str, Any]) -> None:
+        self.output = output
+        self.stamp = json.dumps(stamp, sort_keys=True)
+        self.path: Path | None = None
+        self._lock = -1
+        self._check_sum = 0  # of the survey
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        ended = error is None or isinstance(error, DataError | UsageError)
+        if self.path is not None and (ended or not (self.path / SURVEY).exists()):
+            self.remove()
+        self._release()
+
+    def remove(self) -> None:
+        """Remove the files that are known, and the folder if there are no others."""
+        if self.path is not None:
+            _remove(self.path, self._lock)
+        self._release()
+
+    def _release(self) -> None:
+        if self.path is not None:
+            os.close(self._lock)
+            self.path = None
+
+    # ---- what was interrupted
+
+    def survey(self) -> Survey | None:
+        """What was found out before, if there is work to go on with, of the same rows; other remains are removed."""
+        found = None
+        for path in earlier_folders(self.output):
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            except OSError:  # gone by now
+                continue
+            state = lock(descriptor)
+            if state == "taken":
+                os.close(descriptor)
+                self._release()
+                raise UsageError(f"{self.output}: another process is writing this file; wait until it has ended")
+            survey = self._read_survey(path) if state == "ours" and found is None else None
+            if survey is not None:
+                found, self.path, self._lock = survey, path, descriptor
+                continue
+            if state == "ours":
+                _remove(path, descriptor)
+            os.close(descriptor)
+        if found is not None:
+            self._check_sum = found.check_sum
+        return found
+
+    def _read_survey(self, path: Path) -> Survey | None:
+        """The survey in a folder, if it is one of the same rows and fits together, and all files are the folder's."""
+        try:
+            if not all(_is_own(path / name) for name in OWN if os.path.lexists(path / name)):
+                return None
+            model = _load(path, SURVEY, available_memory() // 4)
+            header, arrays = model.header, model.arrays
+            sizes = check_arrays(arrays, SURVEY_SCHEMA, {})
+            width, shift = _count(header, "n_features", LARGEST_INDEX + 1), _count(header, "shift", MOST_SHIFT)
+            used, counts = arrays["ranges"], np.zeros(RANGES, np.int64)
+            if header["stamp"] != self.stamp or not sizes["rows"] or not sizes["used"] or (np.diff(used) <= 0).any():
+                return None
+            if int(used[-1]) << shift >= width or int(arrays["counts"].max()) > sizes["rows"] << shift:
+                return None
+            counts[used] = arrays["counts"]
+            return Survey(arrays["y"], width, _count(header, "memory", 2**62), shift, counts)
+        except (DataError, OSError, LookupError, ValueError, MemoryError):
+            return None
+
+    # ---- work
+
+    def keep(self, survey: Survey) -> None:
+        """Note the survey in a new folder, and make sure that there is room for the buckets."""
+        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.output.parent).free
+        if needed > free:
+            raise UsageError(
+                f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
+                "are free; make room, or name an output on another disk"
+            )
+        self.path, self._lock = _new_folder(self.output)
+        self._check_sum = survey.check_sum
+        header = {"stamp": self.stamp, "n_features": survey.n_features, "memory": survey.memory, "shift": survey.shift}
+        used = np.flatnonzero(survey.counts)
+        arrays = {"y": survey.y, "ranges": used, "counts": survey.counts[used]}
+        Model(SURVEY, {}, header, arrays).save(self.path / SURVEY)
+
+    @contextmanager
+    def buckets(self, sizes: NDArray[np.int64], n_rows: int) -> Iterator[tuple[int, Filled]]:
+        """The file of buckets of these sizes, open, and how far they are filled."""
+        assert self.path is not None
+        path, filled = self.path / BUCKETS, self._read_note(self.path, sizes, n_rows)
+        if filled is None:
+            path.unlink(missing_ok=True)
+            filled = Filled(0, np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.uint32))
+        new = 0 if filled.rows else os.O_CREAT | os.O_EXCL
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | new, 0o600)
+        try:
+            yield file, filled
+        finally:
+            os.close(file)
+
+    def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> Filled | None:
+        """How far the buckets were filled, if that is noted and fits what is there."""
+        try:
+            model = _load(path, NOTE, (sizes.size << 5) + (1 << 16))
+            arrays = model.arrays
+            check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
+            rows, filled = _count(model.header, "rows", n_rows), arrays["filled"]
+            ends = ENTRY_BYTES * (np.cumsum(sizes) - sizes + filled)[filled > 0]
+            fits = _is_own(path / BUCKETS) and int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
+            complete = rows < n_rows or np.array_equal(filled, sizes)
+            if model.header["survey"] == self._check_sum and rows and fits and complete and (filled <= sizes).all():
+                return Filled(rows, filled, arrays["sums"])
+        except (DataError, OSError, LookupError, ValueError, MemoryError):
+            pass
+        return None
+
+    def take_note(self, file: int, filled: Filled) -> None:
+        """Note how far the buckets are filled, once that is on the disk."""
+        assert self.path is not None
+        os.fsync(file)
+        header = {"rows": filled.rows, "survey": self._check_sum}
+        Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(self.path / NOTE)
+
+
+# ---- folders
+
+
+def earlier_folders(output: Path) -> list[Path]:
+    """The folders of conversions to an output that have not ended: real ones, of this user."""
+    name = re.compile(rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}")
+    found = []
+    try:
+        with os.scandir(output.parent) as entries:
+            for entry in entries:
+                real = name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                if real and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    found.append(Path(entry.path))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    return sorted(found)
+
+
+def _start_of_name(output: Path) -> str:
+    """How the names of folders for an output begin; a long name is told from others by its check sum."""
+    return f"{partial_stem(output)}{sha256(os.fsencode(output.name)).hexdigest()[:8]}-"
+
+
+def _new_folder(output: Path) -> tuple[Path, int]:
+    """A new folder beside an output, and the descriptor that keeps it locked."""
+    if not output.parent.is_dir():
+        raise UsageError(f"{output}: there is no folder {output.parent}; make it first")
+    while True:
+        path = output.with_name(f"{_start_of_name(output)}{token_hex(TOKEN_BYTES)}{SUFFIX}")
+        os.mkdir(path, 0o700)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:  # taken for remains before it was locked
+            continue
+        if lock(descriptor) != "taken" and path.exists():
+            return path, descriptor
+        os.close(descriptor)
+
+
+def _remove(path: Path, descriptor: int) -> None:
+    """Remove the known files of a folder that is open, and the folder if there are no others."""
+    try:
+        for name in os.listdir(descriptor):
+            partial = any(is_partial(name, path / own) for own in OWN)
+            mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
+            if (name in OWN or partial) and stat.S_ISREG(mode):
+                os.unlink(name, dir_fd=descriptor)
+        path.rmdir()
+    except OSError:  # there is something that nobody knows, and it stays
+        pass
+
+
+def _load(folder: Path, name: str, most: int) -> Model:
+    """A note of a folder, once it is clear that it is a file of this folder alone, and not too large."""
+    path = folder / name
+    if not _is_own(path) or path.stat().st_size > most:
+        raise ValueError(f"{path}: is not a note of a conversion")
+    model = Model.load(path)
+    if model.method != name:
+        raise ValueError(f"{path}: is not what it should be")
+    return model
+
+
+def _is_own(path: Path) -> bool:
+    """Whether there is a regular file that no other folder has."""
+    found = os.lstat(path)
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+
+
+def _count(header: dict[str, Any], name: str, most: int) -> int:
+    value = header[name]
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{name} is {str(value)[:40]!r}")
+    return value

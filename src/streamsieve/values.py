@@ -1,0 +1,248 @@
+"""Values from outside that cannot be used as they are: what would lose something on its way to numbers is refused.
+
+A mask, an imaginary part, a date or the fields of a record would be gone without a word if they were just converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, prefix
+
+COMPLEX, DATES, TIMES, SPANS, RECORDS = "complex values", "dates", "times of day", "time spans", "records or lists"
+CURES = {
+    COMPLEX: "give real and imaginary parts as columns of their own",
+    DATES: "turn them into numbers, such as days since a certain day",
+    TIMES: "turn them into numbers, such as hours since midnight",
+    SPANS: "turn them into numbers, such as seconds",
+    RECORDS: "give their fields as columns of their own",
+}
+OF_KIND = {"c": COMPLEX, "M": DATES, "m": SPANS, "V": RECORDS}  # NumPy's
+OF_NAME = {  # how the types of pandas, polars and Arrow begin, in lower case; the first that fits counts
+    "complex": COMPLEX,
+    "datetime": DATES,
+    "timestamp": DATES,
+    "date": DATES,
+    "period": DATES,
+    "timedelta": SPANS,
+    "duration": SPANS,
+    "month_day_nano": SPANS,
+    "time": TIMES,
+    "struct": RECORDS,
+    "list": RECORDS,
+    "large_list": RECORDS,
+    "fixed_size_list": RECORDS,
+    "map": RECORDS,
+}
+AROUND = "sparse[", "dictionary<values=", "torch."  # what may be before the type of the values themselves
+OF_OBJECT: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((complex, np.complexfloating), COMPLEX),
+    ((date, np.datetime64), DATES),
+    ((timedelta, np.timedelta64), SPANS),
+    ((time,), TIMES),
+)
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether this is one of SciPy's sparse matrices."""
+    return hasattr(matrix, "tocsr")
+
+
+def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
+    """Refuse a matrix, a table, labels or weights that would lose something, or that point nowhere.
+
+    ``what`` is what the caller calls them, such as ``X``.
+    """
+    if is_masked(values):
+        raise DataError(
+            f"{prefix(origin)}{what} is a masked array, and its mask would be lost; fill it first: {what}.filled(...)"
+        )
+    if is_sparse(values):
+        refuse_broken(values, what, origin)
+    for column, loss in losses_in(values):
+        raise unusable(what if column is None else f"column {column!r}", loss, origin)
+
+
+def unusable(what: str, loss: str, origin: str) -> DataError:
+    """What to say of values that would lose something."""
+    start = "Complex data not supported: " if loss == COMPLEX else ""  # as scikit-learn's checks want it
+    return DataError(f"{prefix(origin)}{start}{what} holds {loss}; {CURES[loss]}")
+
+
+def is_masked(values: Any) -> bool:
+    """Whether these are a masked array, or rows some of which are."""
+    if isinstance(values, list | tuple):
+        return any(isinstance(row, np.ma.MaskedArray) for row in values)
+    return isinstance(values, np.ma.MaskedArray)
+
+
+def losses_in(values: Any) -> Iterator[tuple[Any, str]]:
+    """What would be lost, with the name of the column if there are columns."""
+    if type(values).__module__.startswith("pyarrow"):
+        schema = getattr(values, "schema", None)
+        named = [(None, values.type)] if schema is None else zip(schema.names, schema.types, strict=True)
+        yield from ((name, loss) for name, dtype in named if (loss := loss_of(dtype)))
+    elif hasattr(values, "columns") and hasattr(values, "dtypes"):  # a data frame
+        for position, (name, dtype) in enumerate(zip(values.columns, values.dtypes, strict=True)):
+            loss = loss_among(values.iloc[:, position].to_numpy()) if is_object(dtype) else loss_of(dtype)
+            if loss:
+                yield name, loss
+    else:
+        found = as_array(values) if isinstance(values, list | tuple) else values
+        dtype = getattr(found, "dtype", None)
+        loss = loss_among(np.asarray(found)) if is_object(dtype) else loss_of(dtype)
+        if loss:
+            yield None, loss
+
+
+def as_array(values: list[Any] | tuple[Any, ...]) -> NDArray[Any] | None:
+    """A list as an array; None if its rows differ in length, which whoever converts it will say."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return None
+
+
+def is_object(dtype: Any) -> bool:
+    """Whether values of a type are any objects of Python's."""
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
+
+
+def loss_of(dtype: Any) -> str | None:
+    """What values of a type would lose as numbers or labels, if anything."""
+    if isinstance(dtype, np.dtype):
+        return OF_KIND.get(dtype.kind)
+    categories = getattr(dtype, "categories", None)
+    if categories is not None and hasattr(categories, "dtype"):  # of pandas
+        return loss_of(categories.dtype)
+    name = str(dtype).lower()
+    for around in AROUND:
+        name = name.removeprefix(around)
+    return next((loss for start, loss in OF_NAME.items() if name.startswith(start)), None)
+
+
+def loss_among(objects: NDArray[Any]) -> str | None:
+    """What objects would lose as numbers or labels, if one of them does."""
+    kinds = set(map(type, objects.ravel().tolist())) if objects.dtype == object else set()
+    return next((loss for known, loss in OF_OBJECT if any(issubclass(kind, known) for kind in kinds)), None)
+
+
+# ---- labels
+
+
+def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
+    """Labels that a model file can hold: text, or numbers of this machine; objects that are numbers become such.
+
+    A label that is missing, None, is left to whoever knows what to say of it.
+    """
+    if labels.dtype.kind in "iuf":
+        return labels.astype(np.float64 if labels.dtype.itemsize > 8 else labels.dtype.newbyteorder("="), copy=False)
+    if labels.dtype != object:
+        return labels
+    there = [label for label in labels.tolist() if label is not None]
+    kinds = set(map(type, there))
+    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, bytes) for kind in kinds):
+        return labels
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return labels if len(there) < len(labels) else labels.astype(bool)
+    for row, label in enumerate(labels.tolist()):
+        at, shown = f"{prefix(origin)}row {row + 1}: the label {str(label)[:40]!r}", type(label).__name__
+        if not isinstance(label, Real | Decimal | NoneType) or isinstance(label, bool | np.bool_):
+            raise DataError(f"{at} is of type {shown}; labels are all text or all numbers")
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise DataError(
+                f"{at} has more than 64 bits; give such labels as text, or as floats if they are numbers to predict"
+            )
+    integers = len(there) == len(labels) and all(issubclass(kind, int | np.integer) for kind in kinds)
+    return labels.astype(np.int64 if integers else np.float64)
+
+
+# ---- sparse matrices
+
+
+def sound_sparse(matrix: Any, what: str, origin: str = "") -> Any:
+    """A sparse matrix as CSR or CSC whose indices are known to be inside, of a type that SciPy makes itself."""
+    refuse_unusable(matrix, what, origin)
+    if matrix.format not in ("csr", "csc"):
+        matrix = matrix.tocsr()
+        refuse_broken(matrix, what, origin)  # some forms show only then where their entries are
+    if any(array.dtype not in (np.int32, np.int64) for array in (matrix.indices, matrix.indptr)):
+        indices, indptr = (array.astype(np.int64) for array in (matrix.indices, matrix.indptr))
+        matrix = type(matrix)((matrix.data, indices, indptr), shape=matrix.shape)
+    return matrix
+
+
+def refuse_broken(matrix: Any, what: str, origin: str) -> None:
+    """Refuse a sparse matrix whose indices point out of it: SciPy's compiled code and the kernels believe them."""
+    wrong = None
+    if matrix.format in ("csr", "csc", "bsr"):
+        block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, width = matrix.shape[0] // block[0], matrix.shape[1] // block[1]
+        if matrix.format == "csc":
+            lines, width = width, lines
+        wrong = fault_of(matrix.indptr, matrix.indices, len(matrix.data), lines, width)
+    elif matrix.format == "coo" and not all(
+        in_range(ids, size) for ids, size in zip(matrix.coords, matrix.shape, strict=True)
+    ):
+        wrong = "an index is negative or beyond its shape"
+    if wrong:
+        raise DataError(f"{prefix(origin)}{what} is a damaged sparse matrix: {wrong}; build it again")
+
+
+def fault_of(indptr: NDArray[Any], indices: NDArray[Any], n_values: int, lines: int, width: int) -> str | None:
+    """What is wrong with the lines of a sparse matrix, if anything."""
+    if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        return "its indptr or its indices are not lists of integers"
+    if indptr.size != lines + 1 or indptr[0] < 0 or (np.diff(indptr.astype(np.int64, copy=False)) < 0).any():
+        return f"its indptr does not ascend from 0 for {lines:,} lines"
+    if indptr[-1] > min(indices.size, n_values):
+        return f"its indptr ends at {int(indptr[-1]):,}, and there are {min(indices.size, n_values):,} entries"
+    if not in_range(indices[: indptr[-1]], width):
+        return "an index is negative or beyond its shape"
+    return None
+
+
+def in_range(indices: NDArray[Any], size: int) -> bool:
+    """Whether all of these are indices of something of a size."""
+    return not indices.size or (int(indices.min()) >= 0 and int(indices.max()) < size)
+
+
+def ascends(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
+    """Whether the indices of every line ascend, none of them twice."""
+    rises = indices[1:] > indices[:-1]
+    starts = indptr[1:-1]
+    rises[starts[(starts > 0) & (starts < indices.size)] - 1] = True
+    return bool(rises.all())
+
+
+# ---- blocks
+
+
+def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) -> None:
+    """Refuse arrays that are not those of a block: the kernels believe what they are given."""
+    for name, array in (("indptr", indptr), ("indices", indices), ("values", values)):
+        refuse_unusable(array, name)
+    lines, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
+    same_size = lines.size and lines[-1] <= ids.size == numbers.size
+    if not same_size or (numbers.size and numbers.dtype.kind not in "biuf"):
+        raise DataError(f"a block of {what} whose indptr, indices and values do not fit one another")
+    wrong = fault_of(lines, ids, numbers.size, lines.size - 1, width)
+    if wrong is None and not ascends(lines, ids):
+        wrong = "indices do not ascend, or appear twice"
+    if wrong:
+        raise DataError(f"a block of {what} that is damaged: {wrong}")
+
+
+def frozen(array: Any, kind: Any) -> NDArray[Any]:
+    """A view of an array, or a copy of another type, that cannot be written to."""
+    view = np.ascontiguousarray(array, kind).view()
+    view.flags.writeable = False
+    return view

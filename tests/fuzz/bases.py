@@ -1,0 +1,118 @@
+"""Models of every method and variant, in every stage of learning, for the mutations to start from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from streamsieve.blocks import RowBlock, columns_of, dense_block
+from streamsieve.checks.data import sparse_stream
+from streamsieve.model import Model
+from streamsieve.registry import METHODS, learner_class
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.named_rows import named_block
+from streamsieve.training import train
+
+FEATURES, BUDGET = 12, 4
+WIDE = 2**40  # ids that need a table
+FOR_CLASSES = {"logistic", "squared_hinge", "su", "g2", "chi2", "balanced", "mdl"}  # parameters
+
+
+def rows_of(kind: str, n: int, n_classes: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    """Sparse rows with classes or numbers that depend on some columns."""
+    X, y = sparse_stream("numbers" if kind == "numbers" else "classes", seed, n, FEATURES)
+    if kind == "classes" and n_classes > 2:
+        y = (y > 0) + (np.asarray(X.sum(axis=1)) > 0.5).astype(np.int64)
+    return X, y
+
+
+def seeded(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"random_state": 0, **params} if "random_state" in learner_class(method).parameter_names() else params
+
+
+def trained(method: str, params: dict[str, Any], n_rows: int, kind: str, n_classes: int = 2) -> Model:
+    """A model in the middle of its work."""
+    params = seeded(method, params)
+    if "n_features_to_select" in learner_class(method).parameter_names() and learner_class(method).reads == "rows":
+        params = {"n_features_to_select": BUDGET, **params}
+    learner: Any = learner_class(method)(**params)
+    X, y = rows_of(kind, n_rows, n_classes)
+    if learner.reads == "rows":
+        learner.start(FEATURES if learner.needs_width else None, None if kind == "numbers" else np.unique(y))
+        learner.partial_fit_block(dense_block(X.toarray(), y))
+    elif learner.reads == "columns":
+        groups = np.arange(FEATURES) // 3 if learner.knows_groups else None
+        names = np.array([f"gene {k}" for k in range(FEATURES)], object)
+        learner.start(y=y)
+        learner.partial_fit_block(columns_of(X.toarray(), ids=np.arange(FEATURES), names=names, groups=groups))
+    else:
+        train(learner, ArraySource(X.toarray(), y))
+    model: Model = learner.model()
+    return model.copy()
+
+
+def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
+    """A model of ids so large that they have positions in a table."""
+    X, y = rows_of(kind, 40)
+    learner: Any = learner_class(method)(**{"n_features_to_select": BUDGET, **seeded(method, params)})
+    learner.start(None, None if kind == "numbers" else np.unique(y))
+    ids = X.indices.astype(np.int64) * (WIDE // FEATURES)
+    learner.partial_fit_block(RowBlock(X.indptr.astype(np.int64), ids, X.data.astype(np.float32), y, WIDE))
+    model: Model = learner.model()
+    return model.copy()
+
+
+def named_rows(method: str, kind: str) -> Model:
+    """A model of rows by name, in fixed memory."""
+    X, y = rows_of(kind, 40)
+    block = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
+    learner: Any = learner_class(method)(BUDGET, max_cells=32)
+    learner.start(None, None if kind == "numbers" else np.unique(y))
+    model: Model = learner.partial_fit_block(block.derived(y=y)).model()
+    return model.copy()
+
+
+def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
+    """Every form that the state of a method has: a name, and what makes it."""
+    learner = learner_class(method)
+    by_rows = learner.reads == "rows"
+    for kind in sorted(learner.targets):
+        for number, params in enumerate(({}, *learner.check_variants)):
+            if kind == "classes" or not FOR_CLASSES & {str(value) for value in params.values()}:
+                yield f"{method}/{kind}/{number}", partial(trained, method, params, 40, kind)
+        if by_rows:
+            yield f"{method}/{kind}/long", partial(trained, method, {}, 1100, kind)  # the warm-up is over
+            yield f"{method}/{kind}/standard", partial(trained, method, {"normalize": "standard"}, 40, kind)
+            if not learner_class(method)(BUDGET).needs_width:
+                yield f"{method}/{kind}/table", partial(by_table, method, {"normalize": False}, kind)
+        if by_rows and "curve" in learner.parameter_names():
+            yield f"{method}/{kind}/auto", partial(trained, method, {"n_features_to_select": "auto"}, 600, kind)
+        if "max_cells" in learner.parameter_names():
+            yield f"{method}/{kind}/named", partial(named_rows, method, kind)
+            yield f"{method}/{kind}/cells", partial(trained, method, {"max_cells": 16}, 40, kind)
+        if by_rows and kind == "classes" and method != "ofs-partial":
+            for number, params in enumerate(({}, *learner.check_variants)):
+                yield f"{method}/three/{number}", partial(trained, method, params, 40, kind, 3)
+            yield f"{method}/three/long", partial(trained, method, {}, 1100, kind, 3)
+
+
+def all_bases(methods: Iterable[str] = tuple(METHODS), only: Iterable[str] | None = None) -> dict[str, Model]:
+    """The models of some methods, or of these names only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: make() for method in methods for name, make in variants(method) if only is None or name in only}
+
+
+FEW = (  # one of every kind of state, for where time is short
+    *("sofs/classes/0", "sofs/classes/1", "sofs/three/0", "sofs/classes/named", "sofs/classes/table"),
+    *("sofs-regressor/numbers/1", "pet/classes/1", "fofs/three/0", "ofs-partial/classes/0", "ogd/classes/0"),
+    *("fobos/classes/standard", "arow/classes/0", "arow-regressor/numbers/0", "random-selection/classes/0"),
+    *("saola/classes/0", "group-saola/classes/1", "ogfs/classes/0", "osfs/classes/0", "fast-osfs/numbers/0"),
+    *("fcbf/classes/0", "mrmr/classes/0", "iamb/classes/0", "mmmb/numbers/0", "alpha-investing/classes/0"),
+    *("online-substitution/classes/0", "asyos/classes/0", "grafting/numbers/0", "projected-gradient/classes/0"),
+    *("local-learning/classes/0", "relieff/classes/0", "irelief/classes/0"),
+)

@@ -1,0 +1,39 @@
+"""Raw reads of text stay inside the text: it ends, and begins, at a page that cannot be read."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from .models import ROOT, environment
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by Linux's mprotect")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+
+
+def refuse_crash(count: int) -> None:
+    done = run("-m", "tests.fuzz.guard", "0", str(count))
+    last = done.stdout.splitlines()[-1:]
+    assert last == ["done"], f"{last} crashed ({done.returncode}): {done.stderr[-2000:]}"
+
+
+def test_no_read_beyond_the_text() -> None:
+    refuse_crash(1000)
+
+
+@pytest.mark.slow
+def test_no_read_beyond_many_texts() -> None:
+    refuse_crash(200_000)
+
+
+def test_the_guard_bites() -> None:
+    """A number that nothing follows makes ``scan_decimal`` read on: what it must never be given."""
+    done = run("-c", "from tests.fuzz.guard import *; parse_decimal(Guarded(1).at_end(b'123'))")
+    assert done.returncode == -signal.SIGSEGV

@@ -1,0 +1,34 @@
+"""Models that a stranger has changed: refused, or harmless."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .models import campaign
+
+FEW = 300
+MANY = 10_000
+
+
+def refuse_findings(numbers: range, few: bool = False) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+    findings = []
+    for outcome, finding in campaign(numbers, few=few):
+        outcomes[outcome] += 1
+        findings += [finding] if finding else []
+    assert not findings, "\n".join(f"{one.number}: {one.fault}: {one.what}\n{one.detail}" for one in findings)
+    return outcomes
+
+
+def test_a_few_mutations_of_every_method_do_no_harm() -> None:
+    outcomes = refuse_findings(range(FEW), few=True)
+    assert min(outcomes["refused"], outcomes["used"]) > FEW // 4
+
+
+@pytest.mark.slow
+def test_ten_thousand_mutations_do_no_harm() -> None:
+    outcomes = refuse_findings(range(MANY))
+    assert outcomes["refused"] > MANY // 4
+    assert outcomes["used"] > MANY // 4

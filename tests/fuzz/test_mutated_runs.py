@@ -1,0 +1,136 @@
+"""Run folders that a stranger has changed: every field of every file, through all that is done with a folder."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streamsieve as ss
+from streamsieve import workflow
+from streamsieve.cli.show import show_summary
+from streamsieve.errors import RunError
+from streamsieve.registry import load_learner
+from streamsieve.report import summarize
+from streamsieve.runs import RunRecord
+
+from .mutations import paths_in
+
+REFUSALS = (ss.DataError, ss.UsageError, RunError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 3, 2**63, 10**29, 1.5, "", "x", "\x1b[2J", "no/such/file", "-", "."),
+    *([], [1], [None], ["x"], [["x"]], {}, {"x": 1}, {"path": 5}, {"files": 5}, {"files": [5]}, {"files": [{}]}),
+)
+ROWS = "".join(f"{1 if row % 3 else -1} {1 + row % 5}:{row % 7 + 1} {7 + row % 2}:2\n" for row in range(60))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, and beside its result a checkpoint of the middle."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "rows.svm").write_text(ROWS)
+    workflow.select(folder / "rows.svm", n_features_to_select=3, output=folder / "run", test=folder / "rows.svm")
+    learner, _ = load_learner(folder / "run" / "model")
+    learner.save(folder / "checkpoint", {"trace": [], "positions": [30, 30], "times": 2})
+    return folder
+
+
+def mutations_of(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The content with one field, at any depth, replaced or gone."""
+    changed: list[tuple[str, dict[str, Any]]] = []
+    for path in paths_in(content):
+        if len(path) > 1 and isinstance(path[-1], int) and path[-1]:
+            continue  # one entry of a list is as good as another
+        for value in (*VALUES, "gone"):
+            again = copy.deepcopy(content)
+            holder = again
+            for key in path[:-1]:
+                holder = holder[key]
+            if value == "gone":
+                del holder[path[-1]]
+            else:
+                holder[path[-1]] = value
+            changed.append((f"{path} = {value!r}", again))
+    return changed
+
+
+def harmless(what: str, call: Any) -> None:
+    """A call that works, or is refused in words."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()
+    except REFUSALS:
+        pass
+    except Exception as error:
+        raise AssertionError(f"{what}: {error!r}") from error
+
+
+def shown(record: RunRecord) -> None:
+    """What the command line does with a record."""
+    summary = summarize(record)
+    json.dumps(summary)
+    show_summary(summary, None)
+
+
+@pytest.fixture
+def closed_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No standard input: a folder that names it must not wait for it."""
+    monkeypatch.setattr("sys.stdin", None)
+
+
+@pytest.mark.usefixtures("closed_input")
+def test_a_changed_result_is_refused_or_harmless(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "run", tmp_path / "run")
+    content = json.loads((finished / "run" / "result.json").read_text())
+    for what, changed in mutations_of(content):
+        (tmp_path / "run" / "result.json").write_text(json.dumps(changed))
+        harmless(what, lambda: shown(workflow.resume(tmp_path / "run")))
+
+
+@pytest.mark.usefixtures("closed_input")
+def test_a_changed_request_is_refused_or_harmless(finished: Path, tmp_path: Path) -> None:
+    content = json.loads((finished / "run" / "run.json").read_text())
+    folder = tmp_path / "run"
+    for what, changed in mutations_of(content):
+        folder.mkdir()
+        (folder / "run.json").write_text(json.dumps(changed))
+        harmless(f"{what}, resumed", lambda: workflow.resume(folder))
+        if (folder / "model").exists():
+            harmless(f"{what}, applied", lambda: workflow.apply(folder, finished / "rows.svm", tmp_path / "out.svm"))
+            harmless(f"{what}, predicted", lambda: list(workflow.predict(folder, finished / "rows.svm")))
+        shutil.rmtree(folder)
+
+
+NOTES: tuple[Any, ...] = (
+    {},
+    {"positions": 5},
+    {"positions": [1, "x"], "times": 2},
+    {"positions": [-1, 2], "times": 2},
+    {"positions": [2**63, 1], "times": 2},
+    {"positions": [1, 1], "times": 10**9},
+    {"trace": 7},
+    {"trace": [5]},
+    {"trace": [{"rows": "x"}]},
+    {"trace": [{}]},
+)
+
+
+@pytest.mark.usefixtures("closed_input")
+@pytest.mark.parametrize("note", NOTES)
+@pytest.mark.parametrize("engine", [None, "local"])
+def test_a_changed_note_is_refused_or_harmless(finished: Path, tmp_path: Path, note: Any, engine: str | None) -> None:
+    """The note of a checkpoint: the trace so far and, of a run in parts, how far every worker was."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    content = json.loads((finished / "run" / "run.json").read_text())
+    content |= {"engine": engine, "workers": 2 if engine else None, "checkpoint_every": 10}
+    (folder / "run.json").write_text(json.dumps(content))
+    learner, _ = load_learner(finished / "checkpoint")
+    learner.save(folder / "checkpoint", note)
+    harmless(str(note), lambda: workflow.resume(folder))

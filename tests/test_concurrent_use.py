@@ -1,0 +1,222 @@
+"""Threads that share a learner: one learns while others save, select, predict and copy."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import threading
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.base import clone
+
+import streamsieve as ss
+from streamsieve.blocks import columns_of
+from streamsieve.model import Model
+from streamsieve.registry import load_learner
+from streamsieve.selectors.serial import lock_of
+from streamsieve.sources.arrays import ArraySource
+
+BLOCKS, ROWS = 40, 50
+
+ROW_LEARNERS = {
+    "sofs": lambda: ss.SOFS(10),
+    "sofs standard": lambda: ss.SOFS(10, normalize="standard"),
+    "sofs curve": lambda: ss.SOFS("auto", normalize="l2", criterion="confidence"),
+    "sofs cells": lambda: ss.SOFS(10, max_cells=1000),
+    "arow standard": lambda: ss.AROW(10, normalize="standard"),
+    "regressor": lambda: ss.SOFSRegressor(10),
+}
+COLUMN_LEARNERS = {
+    "saola": lambda: ss.SAOLA(measure="fisher_z", alpha=0.5),
+    "osfs": lambda: ss.OSFS(measure="fisher_z", alpha=0.5),
+    "substitution": lambda: ss.OnlineSubstitution(5, loss="squared_hinge"),
+    "investing": lambda: ss.AlphaInvesting(),
+}
+
+
+def digest(model: Model) -> str:
+    """What tells models apart that learned different things."""
+    header = {name: value for name, value in model.header.items() if name not in ("random", "warm_up")}
+    found = sha256(json.dumps([model.method, model.params, header], sort_keys=True).encode())
+    for name, array in sorted(model.arrays.items()):
+        found.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def row_blocks() -> list[Any]:
+    """Blocks of rows, each wider than the one before."""
+    random, blocks = np.random.default_rng(0), []
+    for number in range(BLOCKS):
+        X = csr_array(random_array((ROWS, 1000 * (number + 1)), density=0.003, rng=random, dtype=np.float32))
+        y = np.where(np.asarray(X[:, :300].sum(axis=1)).ravel() > 0.2, 1, -1)
+        blocks += ArraySource(X, y, name="").row_blocks()
+    return blocks
+
+
+def column_blocks() -> tuple[list[Any], np.ndarray]:
+    random = np.random.default_rng(0)
+    y = np.arange(ROWS) % 2
+    blocks = [
+        columns_of(random.normal(size=(ROWS, 5)) + 0.3 * y[:, None], ids=np.arange(5 * number, 5 * number + 5))
+        for number in range(BLOCKS)
+    ]
+    return blocks, y
+
+
+def together(*calls: Callable[[], None]) -> None:
+    """Do the first call, and the others again and again until it has ended, each on a thread of its own."""
+    failures: list[BaseException] = []
+    ended = threading.Event()
+
+    def work(call: Callable[[], None], once: bool) -> None:
+        try:
+            while not ended.is_set():
+                call()
+                if once:
+                    ended.set()
+        except BaseException as error:
+            failures.append(error)
+            ended.set()
+
+    threads = [threading.Thread(target=work, args=(call, not number)) for number, call in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive(), "threads wait for one another"
+    if failures:
+        raise failures[0]
+
+
+@pytest.fixture
+def stretching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of any size grow in place, as those of 64 MB and more do."""
+    monkeypatch.setattr("streamsieve.selectors.rows.memory.STRETCHED_BYTES", 1 << 10)
+
+
+@pytest.mark.usefixtures("stretching")
+@pytest.mark.parametrize("name", ROW_LEARNERS)
+def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name: str) -> None:
+    blocks, make, path = row_blocks(), ROW_LEARNERS[name], tmp_path / "model"
+    probe = blocks[3]
+    prefix = make().start(None, None if name == "regressor" else [-1, 1])
+    known = {digest(prefix.model())}
+    scores, selections = {prefix.predictor()(probe).scores.tobytes()}, {prefix.selection().indices.tobytes()}
+    for block in blocks:
+        prefix.partial_fit_block(block)
+        known.add(digest(prefix.model()))
+        scores.add(prefix.predictor()(probe).scores.tobytes())
+        selections.add(prefix.selection().indices.tobytes())
+    learner = make().start(None, None if name == "regressor" else [-1, 1])
+    saved = []
+
+    def learn() -> None:
+        for block in blocks:
+            learner.partial_fit_block(block)
+
+    def save() -> None:
+        learner.save(path)
+        saved.append(digest(load_learner(path)[1]))
+
+    def read() -> None:
+        assert learner.selection().indices.tobytes() in selections
+        with lock_of(learner):  # from the making of a predictor to its use, nothing must be learned in between
+            assert learner.predictor()(probe).scores.tobytes() in scores
+        learner.predictor()(probe)
+        assert learner.coef_.shape[1] <= 1000 * BLOCKS
+
+    together(learn, save, read, save)
+    assert set(saved) <= known
+    assert digest(learner.model()) == digest(prefix.model())
+
+
+@pytest.mark.parametrize("name", COLUMN_LEARNERS)
+def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str) -> None:
+    (blocks, y), make, path = column_blocks(), COLUMN_LEARNERS[name], tmp_path / "model"
+    prefix = make().start(y=y)
+    known = {digest(prefix.model())}
+    for block in blocks:
+        known.add(digest(prefix.partial_fit_block(block).model()))
+    learner = make().start(y=y)
+    saved = []
+
+    def learn() -> None:
+        for block in blocks:
+            learner.partial_fit_block(block)
+
+    def save() -> None:
+        learner.save(path)
+        saved.append(digest(load_learner(path)[1]))
+
+    together(learn, save, lambda: learner.selection() and None, lambda: learner.findings() and None)
+    assert set(saved) <= known
+    assert digest(learner.model()) == digest(prefix.model())
+
+
+def test_two_fits_of_one_estimator_come_one_after_the_other(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    narrow, wide = random.normal(size=(40, 5)), random.normal(size=(40, 9))
+    y = np.arange(40) % 2
+    known = {digest(ss.ReliefF().fit(X, y).model()) for X in (narrow, wide)}
+    estimator, path = ss.ReliefF().fit(narrow, y), tmp_path / "model"
+
+    def fit(X: np.ndarray) -> Callable[[], None]:
+        return lambda: [estimator.fit(X, y) for _ in range(30)] and None
+
+    def save() -> None:
+        estimator.save(path)
+        assert digest(Model.load(path)) in known
+
+    together(fit(narrow), fit(wide), save)
+
+
+def test_threads_that_save_to_one_path_leave_complete_files(tmp_path: Path) -> None:
+    blocks = row_blocks()
+    learners = [ss.SOFS(10).start(None, [-1, 1]).partial_fit_block(block) for block in blocks[:3]]
+    path, known = tmp_path / "model", {digest(learner.model()) for learner in learners}
+    learners[0].save(path)
+
+    def read() -> None:
+        assert digest(load_learner(path)[1]) in known
+
+    together(
+        lambda: [learners[0].save(path) for _ in range(60)] and None,
+        *(lambda learner=learner: learner.save(path) for learner in learners[1:]),
+        read,
+    )
+    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+
+
+def test_copies_have_a_lock_of_their_own() -> None:
+    X, y = np.eye(6), np.arange(6) % 2
+    estimator = ss.SOFS(2).fit(X, y)
+    copies = [copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator)), clone(estimator).fit(X, y)]
+    assert len({id(lock_of(found)) for found in (estimator, *copies)}) == 4
+    assert lock_of(copy.copy(estimator)) is lock_of(estimator), "their arrays are the same, too"
+    with lock_of(estimator):
+        for found in copies:
+            thread = threading.Thread(target=found.selection)
+            thread.start()
+            thread.join(30)
+            assert not thread.is_alive()
+    learner = ss.select((X, y), n_features_to_select=2)
+    assert lock_of(learner.selector) is lock_of(learner.selector)
+
+
+def test_all_that_learns_or_reads_is_serialized() -> None:
+    from streamsieve.estimators import ESTIMATORS
+    from streamsieve.registry import METHODS, learner_class
+    from streamsieve.selectors.serial import LOCK, SERIALIZED
+
+    for kind in (*ESTIMATORS.values(), *map(learner_class, METHODS)):
+        for name in ("start", "partial_fit_block", "selection", "model", "save", "predictor", "fit"):
+            method = getattr(kind, name, None)
+            assert name in SERIALIZED
+            assert method is None or LOCK in vars(method), f"{kind.__name__}.{name}"

@@ -1,0 +1,142 @@
+"""Columns far from 0, or of numbers far from 1: what is selected does not depend on their origin or their unit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array
+
+import streamsieve as ss
+from streamsieve.kernels.columns.slots import measure_column
+from streamsieve.training import train
+
+METHODS: list[tuple[str, dict[str, Any]]] = [
+    ("SAOLA", {}),
+    ("SAOLA", {"bins": "mdl"}),
+    ("SAOLA", {"missing": "skip", "class_weight": "balanced"}),
+    ("GroupSAOLA", {}),
+    ("AlphaInvesting", {}),
+    ("OSFS", {"measure": "fisher_z"}),
+    ("FastOSFS", {}),
+    ("OGFS", {}),
+    ("FCBF", {}),
+    ("MRMR", {"n_features_to_select": 2}),
+    ("IAMB", {}),
+    ("MMMB", {}),
+    ("OnlineSubstitution", {"n_features_to_select": 2}),
+    ("OnlineSubstitution", {"n_features_to_select": 2, "solver": "paper"}),
+    ("AsyOS", {"n_features_to_select": 2, "workers": 2}),
+    ("Grafting", {"n_features_to_select": 2}),
+    ("ProjectedGradient", {"n_features_to_select": 2}),
+    ("LocalLearning", {}),
+    ("ReliefF", {"n_features_to_select": 2}),
+    ("IRelief", {"n_features_to_select": 2}),
+]
+EVERY_METHOD = pytest.mark.parametrize(("name", "params"), METHODS, ids=[f"{n}-{len(p)}" for n, p in METHODS])
+STRONG = 3  # the column that says most
+
+
+def problem(width: float = 1.0, shift: float = 0.0, unit: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Six columns; that which says most is of two decimals, so that rounding elsewhere makes no ties."""
+    random = np.random.default_rng(1)
+    X = random.uniform(0, 1, (120, 6))
+    X[:, STRONG] = np.round(X[:, STRONG], 2)
+    y = (X[:, STRONG] + 0.3 * X[:, 5] + 0.1 * random.normal(size=120) > 0.65).astype(int)
+    X[:, STRONG] = (width * X[:, STRONG] + shift) * unit
+    return X, y
+
+
+def selected(name: str, params: dict[str, Any], X: Any, y: Any) -> tuple[list[int], list[float]]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the weights still change")
+        selection = getattr(ss, name)(**params).fit(X, y).selection()
+    return selection.indices.tolist(), selection.scores.tolist()
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize(("width", "shift"), [(1.0, 1e6), (3600.0, 1.7e9), (1.0, -1e10)])
+@pytest.mark.parametrize("form", [np.asarray, csc_array])
+def test_where_a_column_is_does_not_matter(name, params, width, shift, form):
+    near, scores = selected(name, params, *problem(width))
+    assert STRONG in near
+    X, y = problem(width, shift)
+    far, far_scores = selected(name, params, form(X), y)
+    assert far == near
+    np.testing.assert_allclose(far_scores, scores, rtol=1e-5)
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("unit", [2.0**-950, 2.0**-150, 2.0**100, 2.0**990])
+def test_the_unit_of_a_column_does_not_matter(name, params, unit):
+    expected, scores = selected(name, params, *problem())
+    found, found_scores = selected(name, params, *problem(unit=unit))
+    assert found == expected
+    np.testing.assert_allclose(found_scores, scores, rtol=1e-5)
+
+
+@EVERY_METHOD
+def test_enormous_values_are_refused_by_name(name, params):
+    X, y = problem()
+    X[7, 2] = -1.1e300
+    with pytest.raises(ss.DataError, match=r"feature 2 is -1.1e\+300 in row 8; .* divide the column"):
+        selected(name, params, X, y)
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("width", [1.0, 3600.0])
+def test_what_32_bits_cannot_hold_is_said(name, params, width):
+    X, y = problem(width, 1.7e9)
+    coarse = X.astype(np.float32)
+    collapsed = np.ptp(coarse[:, STRONG]) == 0
+    learner = getattr(ss, name)(**params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        remarks = train(learner, ss.sources.arrays.ArraySource(coarse, y)).remarks
+    said = [str(remark) for remark in remarks if remark.kind in ("coarse values", "collapsed values")]
+    assert len(said) == 1
+    assert "feature 3;" in said[0]
+    assert "array of float64" in said[0]
+    if not collapsed:
+        with pytest.warns(UserWarning, match="32-bit numbers hold few of the values"):
+            getattr(ss, name)(**params).fit(coarse, y)
+    exact = problem(width, 1024.0)[0].astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "the weights still change|no feature was selected")
+        getattr(ss, name)(**params).fit(exact, y)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e9 + 0.1, -1e-320, 1e299])
+@pytest.mark.parametrize("method", ["SAOLA", "AlphaInvesting", "OSFS", "OGFS", "IAMB"])
+def test_equal_values_are_constant_however_many(value, method):
+    assert measure_column(100_003, np.full(100_003, value), 0, 100_003)[1] == 0.0
+    X, y = problem()
+    X[:, 0] = value
+    assert 0 not in getattr(ss, method)().fit(X, y).selection().indices
+
+
+def test_a_column_with_missing_values_may_be_far_from_0():
+    X, y = problem(3600.0, 1.7e9)
+    X[::7, STRONG] = np.nan
+    X[1::7, 5] = np.nan
+    near = X.copy()
+    near[:, STRONG] -= 1.7e9
+    selections = [ss.SAOLA(measure="fisher_z", missing="skip").fit(data, y).selection() for data in (X, near)]
+    assert STRONG in selections[0].indices
+    np.testing.assert_array_equal(selections[0].indices, selections[1].indices)
+    np.testing.assert_allclose(selections[0].scores, selections[1].scores, rtol=1e-9)
+
+
+def test_of_the_rows_of_a_pair_a_column_may_be_far_from_0():
+    """The only row where it is 0 is missing in the other."""
+    random = np.random.default_rng(0)
+    common = random.normal(size=200)
+    X = np.column_stack([common, 1e9 + common + 0.1 * random.normal(size=200)])
+    X[0] = np.nan, 0.0
+    y = (common + 0.5 * random.normal(size=200) > 0).astype(int)
+    X = np.column_stack([X, y])
+    chosen = ss.SAOLA(measure="fisher_z", missing="skip", alpha=0.5).fit(X[:, :2], y).selection()
+    assert chosen.indices.tolist() == [0]
