@@ -1,6 +1,6 @@
 """Mutation testing: change the code in one spot and see whether a test notices.
 
-``python -m tests.mutation model heap --sample 60`` copies the project to a temporary folder, changes one comparison,
+``python -m tests.mutation osfs filters --sample 60`` copies the project to a temporary folder, changes one comparison,
 sum, number, condition or refusal at a time in the modules named, and runs their tests with the JIT off. It prints
 what no test has noticed. Without a name all modules are tried, which takes hours.
 """
@@ -108,7 +108,8 @@ def notices(folder: Path, module: str, mutant: Mutant | None, tests: list[str]) 
     if mutant is not None:
         path.write_text(mutant.code)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["-W", "ignore::RuntimeWarning", *tests]
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, timeout=LONGEST, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

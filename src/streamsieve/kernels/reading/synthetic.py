@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..chance import GOLDEN, MIX_FIRST, mixed
 from ..jit import inlined, kernel
 from ..types import F32, F64, I64, Ints
 
 DECIMALS = 1e6  # what a value is a multiple of, so that a text file of the rows is compact and exact
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 UNIT = 2.0**-53
 NOISE_COLUMN = 2**63 - 1
 
@@ -30,14 +29,6 @@ def _ziggurat() -> F64:
 
 ENDS = _ziggurat()
 HEIGHTS: F64 = np.exp(-0.5 * ENDS * ENDS)
-
-
-@inlined
-def mixed(state: Any) -> Any:
-    """64 random bits out of a state that goes up by ``GOLDEN`` from number to number (SplitMix64)."""
-    bits = (state ^ (state >> np.uint64(30))) * MIX_FIRST
-    bits = (bits ^ (bits >> np.uint64(27))) * MIX_SECOND
-    return bits ^ (bits >> np.uint64(31))
 
 
 @inlined

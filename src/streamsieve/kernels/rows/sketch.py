@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..chance import GOLDEN, mixed
 from ..jit import inlined
 from ..types import F32
-from .storing import bounded, mixed, storable
+from .storing import bounded, storable
 
 ONE = np.uint64(1)
 
@@ -19,7 +20,7 @@ ONE = np.uint64(1)
 @inlined
 def cell_of(feature: int, n_cells: int) -> tuple[int, float]:
     """The cell of a feature that is not kept, and the sign by which it is in there."""
-    bits = mixed(feature)
+    bits = mixed(np.uint64(feature) + GOLDEN)
     sign = 1.0 if bits & ONE else -1.0
     return int((bits >> ONE) % np.uint64(n_cells)), sign
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..chance import GOLDEN, mixed
 from ..jit import inlined
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -22,20 +23,6 @@ LATE = 1 << 22  # rows that taught something: before, nearest rounding is wrong 
 NEAREST = -1  # the noise of rows that are not late
 LOST_BITS = 29  # of a float64 that a float32 does not have
 LOST = np.int64((1 << LOST_BITS) - 1)
-
-# splitmix64 (Steele, Lea, Flood 2014)
-INCREMENT = np.uint64(0x9E3779B97F4A7C15)
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-FIRST_SHIFT, SECOND_SHIFT, LAST_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@inlined
-def mixed(number: int) -> np.uint64:
-    """64 bits that look like chance."""
-    bits = np.uint64(number) + INCREMENT
-    bits = (bits ^ (bits >> FIRST_SHIFT)) * FIRST_FACTOR
-    bits = (bits ^ (bits >> SECOND_SHIFT)) * SECOND_FACTOR
-    return bits ^ (bits >> LAST_SHIFT)
 
 
 @inlined
@@ -65,7 +52,7 @@ def limited(step: float) -> float:
 @inlined
 def noise_of(updates: int) -> int:
     """How the numbers of a row are rounded, of which this many have taught something: NEAREST, or 29 bits of chance."""
-    return int(np.int64(mixed(updates) & np.uint64(LOST)) if updates >= LATE else np.int64(NEAREST))
+    return int(np.int64(mixed(np.uint64(updates) + GOLDEN) & np.uint64(LOST)) if updates >= LATE else np.int64(NEAREST))
 
 
 @inlined

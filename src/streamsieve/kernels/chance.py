@@ -1,0 +1,20 @@
+"""Bits that look like chance, the same in every run: SplitMix64 (Steele, Lea, Flood 2014)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .jit import inlined
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inlined
+def mixed(state: Any) -> Any:
+    """64 random bits out of a state that goes up by ``GOLDEN`` from number to number."""
+    bits = (state ^ (state >> np.uint64(30))) * MIX_FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_SECOND
+    return bits ^ (bits >> np.uint64(31))
