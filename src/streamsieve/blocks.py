@@ -268,25 +268,17 @@ class ColumnBlock:
             self.origin,
         )
 
-    def chosen(self, wanted: NDArray[np.bool_]) -> ColumnBlock:
-        """The columns that are wanted."""
-        lengths = np.diff(self.indptr)
-        entries = np.repeat(wanted, lengths)
-        return ColumnBlock.trusted(
-            np.concatenate([[0], np.cumsum(lengths[wanted])]),
-            self.indices[self.indptr[0] : self.indptr[-1]][entries],
-            self.values[self.indptr[0] : self.indptr[-1]][entries],
-            self.ids[wanted],
-            self.n_rows,
-            None if self.names is None else self.names[wanted],
-            None if self.groups is None else self.groups[wanted],
-            self.origin,
-        )
-
     def without_empty(self) -> ColumnBlock:
         """The columns that have values."""
-        lengths = np.diff(self.indptr)
-        return self if lengths.all() else self.chosen(lengths > 0)
+        filled = np.diff(self.indptr) > 0
+        if filled.all():
+            return self
+        return self.derived(
+            indptr=np.concatenate([self.indptr[:-1][filled], self.indptr[-1:]]),
+            ids=self.ids[filled],
+            names=None if self.names is None else self.names[filled],
+            groups=None if self.groups is None else self.groups[filled],
+        )
 
     def without_zeros(self) -> ColumnBlock:
         """The same columns, values of 0 omitted."""

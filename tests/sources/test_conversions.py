@@ -137,7 +137,7 @@ def test_blocks_made_of_blocks_are_not_checked_again(monkeypatch):
     assert (
         ColumnBlock.joined([columns.columns(0, 5), columns.columns(5, 12)]).values.tolist() == columns.values.tolist()
     )
-    for block in (parts[1], rows.derived(values=rows.values.copy()), columns.columns(3, 5), columns.chosen(Y[:12] > 0)):
+    for block in (parts[1], rows.derived(values=rows.values.copy()), columns.columns(3, 5), columns.without_empty()):
         assert not block.indptr.flags.writeable
         assert not block.indices.flags.writeable
         assert not block.values.flags.writeable

@@ -247,11 +247,7 @@ def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
     at_once = block_columns()
     for start in range(first, end, at_once):
         ids = np.arange(start, min(end, start + at_once))
-        lines = np.searchsorted(block.ids, np.append(ids, ids[-1] + 1))
-        begin, stop = block.indptr[lines[0]], block.indptr[lines[-1]]
-        yield block.derived(
-            indptr=block.indptr[lines] - begin,
-            indices=block.indices[begin:stop],
-            values=block.values[begin:stop],
-            ids=ids,
-        )
+        some = block.columns(*np.searchsorted(block.ids, [start, start + ids.size]).tolist())
+        indptr = np.zeros(ids.size + 1, np.int64)
+        indptr[some.ids - start + 1] = np.diff(some.indptr)
+        yield some.derived(indptr=np.cumsum(indptr), ids=ids)

@@ -18,26 +18,56 @@ EXACT = 2.0**DIGITS  # up to here 32-bit numbers hold every integer
 
 
 @kernel
-def centre_columns(indptr: I64, values: F64, n_rows: int, start: int, stop: int, out: F64) -> None:
-    """``out`` = the values of columns from ``start`` to ``stop``, shifted and in another unit where that helps.
+def find_far(indptr: I64, values: F64, n_rows: int, start: int, stop: int, any_large: bool, far: Bool) -> None:
+    """Which columns from ``start`` to ``stop`` a shift or another unit would help; what they get is ``centre_columns``.
 
     A column with a value in every row, all within a factor of two of the first, is shifted by the first: such a
     difference is exact (Sterbenz 1974), so that a column is 0 throughout if it is constant, and only then. Any other
     varies by more than its size divided by the number of rows. Units are powers of two, and so are exact, too.
+
+    Given    any_large: whether there may be values beyond LARGEST; if not, the first value of most columns is enough.
     """
     for column in range(start, stop):
         begin, end = indptr[column], indptr[column + 1]
+        far[column] = False
+        if any_large or (begin < end and not abs(values[begin]) >= SMALLEST):
+            far[column] = is_extreme(largest_size(values, begin, end))
+        if end - begin == n_rows:
+            far[column] |= are_close(values, begin, end, first_present(values, begin, end))
+
+
+@kernel
+def centre_columns(indptr: I64, n_rows: int, far: Bool, start: int, stop: int, values: F64) -> None:
+    """Shift columns from ``start`` to ``stop`` that are ``far``, and give them another unit, in place."""
+    for column in range(start, stop):
+        if not far[column]:
+            continue
+        begin, end = indptr[column], indptr[column + 1]
         first = first_present(values, begin, end)
         shift = first if end - begin == n_rows and are_close(values, begin, end, first) else 0.0
-        largest = 0.0
         for i in range(begin, end):
-            out[i] = values[i] - shift
-            if abs(out[i]) > largest:  # never true of a missing value
-                largest = abs(out[i])
-        if largest > LARGEST or 0.0 < largest < SMALLEST:
+            values[i] -= shift
+        largest = largest_size(values, begin, end)
+        if is_extreme(largest):
             exponent = math.frexp(largest)[1]
             for i in range(begin, end):
-                out[i] = math.ldexp(out[i], -exponent)
+                values[i] = math.ldexp(values[i], -exponent)
+
+
+@kernel
+def largest_size(values: F64, begin: int, end: int) -> float:
+    """The largest size of a value, missing ones omitted; 0 if there is none."""
+    largest = 0.0
+    for i in range(begin, end):
+        if abs(values[i]) > largest:  # never true of a missing value
+            largest = abs(values[i])
+    return largest
+
+
+@kernel
+def is_extreme(size: float) -> bool:
+    """Whether squares of such numbers may overflow, or vanish."""
+    return size > LARGEST or 0.0 < size < SMALLEST
 
 
 @kernel

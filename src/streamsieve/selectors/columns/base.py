@@ -165,11 +165,13 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
 
     def _refuse_not_finite(self, block: ColumnBlock) -> None:
         """Refuse infinite and enormous values, and missing ones unless the method skips them."""
+        lowest, highest = (np.fmin, np.fmax) if self.missing == "skip" else (np.minimum, np.maximum)  # fmin omits NaN
+        low, high = lowest.reduce(block.values, initial=0.0), highest.reduce(block.values, initial=0.0)
+        if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:
+            return
         fine = np.abs(block.values) <= LARGEST_VALUE
         if self.missing == "skip":
             fine |= np.isnan(block.values)
-        if fine.all():
-            return
         at = int(np.flatnonzero(~fine)[0])
         column = int(np.searchsorted(block.indptr, at, side="right")) - 1
         skips = ", or let missing='skip' omit such rows" if "missing" in self.parameter_names() else ""

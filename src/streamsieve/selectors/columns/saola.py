@@ -224,15 +224,19 @@ class SAOLALearner(CopyDropper[SaolaState]):
             )
             relevance[:, UNCERTAINTY] = uncertainties
             measure[discrete] = UNCERTAINTY
-        has_missing, present = np.zeros(n_columns, bool), np.full(n_columns, effective_rows(target.weights))
+        has_missing = np.zeros(n_columns, bool)
         given, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
         new = NewColumns(*columns, given, ids, codes, n_levels, measure, relevance, norms, has_missing, copies)
         if self.missing == "skip":
             in_parts(block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing))
+        rows = effective_rows(target.weights)
+        least: Any = least_correlation(self.alpha, rows)
         if has_missing.any():
+            present = np.full(n_columns, rows)
             against = target.weights, target.numbers, target.codes, target.class_counts.size
             in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
-        by_correlation = relevance[:, CORRELATION] >= least_correlation(self.alpha, present) - EQUAL
+            least = least_correlation(self.alpha, present)
+        by_correlation = relevance[:, CORRELATION] >= least - EQUAL
         relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > self.delta + EQUAL, by_correlation)
         if self.measure != "su":  # a pair of both kinds is measured by correlation: a constant has none
             relevant &= norms > 0
