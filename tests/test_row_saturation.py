@@ -40,6 +40,7 @@ def precisions_outside(state: Any, criterion: str) -> Any:
     return cells[state.bias.shape[0] > 1 :: 2 if criterion == "snr" else 1]
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("n_classes", "criterion", "max_cells"),
     [
@@ -69,6 +70,7 @@ def test_growth_is_right_within_one_percent_after_a_billion_rows(
         assert grown == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.needs_jit
 def test_an_outsider_is_let_in_after_2_to_the_24_rows() -> None:
     learner = late_learner(2.0**25, 2, "confidence")
     for _ in range(40):

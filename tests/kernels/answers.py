@@ -1,0 +1,115 @@
+"""What every method answers on a little data of each form, as JSON can hold it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from streamsieve.checks import PROMISES, suits
+from streamsieve.checks.data import sparse_stream
+from streamsieve.checks.rows import spread_out
+from streamsieve.registry import learner_class
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.targets import Kind
+
+FEATURES, BUDGET = 12, 7
+MORE: dict[str, tuple[dict[str, Any], ...]] = {  # parameters that the shared checks do not try
+    "sofs": (
+        {"curve": [6], "forget": 1.0, "update": "uniform"},
+        {"curve": [6], "forget": 1.0, "update": "uniform", "criterion": "confidence"},
+        {"n_features_to_select": 2, "normalize": "standard"},
+    ),
+    "sofs-regressor": ({"curve": [6], "forget": 1.0},),
+    "pet": ({"curve": [6], "forget": 1.0},),
+    "fofs": ({"curve": [6], "forget": 1.0},),
+}
+Problem = tuple[str, Any, NDArray[Any]]
+
+
+def row_problems(kind: Kind, many_classes: bool) -> Iterator[Problem]:
+    """Enough sparse rows for learners of small budgets to begin; many classes; columns of all scales."""
+    X, y = sparse_stream(kind, rows=300, features=FEATURES)
+    yield "sparse", X, y
+    few = X.toarray()[:60]
+    if many_classes:
+        yield "four classes", X[:60], 2.0 * (few[:, 0] > 0) + (y[:60] > 0)
+    few[:, 0] += 5
+    few[:, 1] -= 0.3
+    few[:, 2] *= 100
+    few[::9, :2] = 0
+    yield "mixed", csr_array(few), y[:60]
+    yield "dense", few, y[:60]
+
+
+def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Problem]:
+    """Columns that are equal, constant, far from 0 or hardly ever there; many classes; columns without zeros."""
+    stream, y = sparse_stream(kind, rows=rows, features=FEATURES)
+    y[::7] *= -1  # classes that nothing tells apart
+    X = stream.toarray()
+    X[:, 1] = X[:, 0]
+    X[:, 4] = 2 * X[:, 3] + (X[:, 5] > 0)
+    X[:, 7] += 1e6
+    X[3:, 8] = 0
+    X[:, 9] = 1.0
+    yield "sparse", csc_array(X), y
+    if many_classes:
+        yield "four classes", X, 2.0 * (X[:, 0] > 0) + (y > 0)
+    yield "dense", np.asfortranarray(X + 0.3), y
+
+
+def problems(learner: Any, kind: Kind, many_classes: bool) -> Iterator[Problem]:
+    if learner.reads != "rows":
+        iterates = learner.reads == "matrix" or learner.predicts
+        yield from column_problems(kind, many_classes, 24 if iterates else 50)
+        return
+    yield from row_problems(kind, many_classes)
+    if "check_huge_ids_change_nothing" not in learner.exempt_from_checks:
+        yield "huge ids", *sparse_stream(kind, rows=60, features=FEATURES)
+
+
+def learn(make: Any, name: str, X: Any, y: NDArray[Any]) -> Any:
+    """A selector that has learned, by rows of huge ids if that is its name."""
+    if name != "huge ids":
+        return make().fit(X, y)
+    selector = make().start(**make.classes)
+    for block in ArraySource(X, y, block_rows=20).row_blocks():
+        selector.partial_fit_block(spread_out(block, 5_000_000_000))
+    return selector
+
+
+def cases(method: str) -> Iterator[tuple[str, Any, Problem]]:
+    """A name, what makes an estimator, and a problem, for all parameters that the shared checks try."""
+    learner = learner_class(method)
+    promises = PROMISES[learner.reads]
+    for kind in sorted(learner.targets):
+        for params in ({}, *learner.check_variants, *MORE.get(method, ())):
+            if not (suits(params, kind) or params.get("loss") == "huber"):
+                continue
+            make = promises.Maker(method, params, kind)
+            if "n_features_to_select" not in params and isinstance(make().get_params().get("n_features_to_select"), int):
+                make.params = make.params | {"n_features_to_select": BUDGET}
+            tags = make().__sklearn_tags__().classifier_tags
+            many = kind == "classes" and (tags is None or tags.multi_class)
+            for problem in problems(learner, kind, many):
+                yield f"{kind} {params} {problem[0]}", make, problem
+
+
+def answers(method: str) -> dict[str, Any]:
+    """What was learned, and what is predicted, case by case."""
+    learner = learner_class(method)
+    found = {}
+    for name, make, problem in cases(method):
+        with warnings.catch_warnings(action="ignore"):
+            selector = learn(make, *problem)
+            answer = PROMISES[learner.reads].learned(selector)
+        answer.pop("target", None)  # a first step of the fit of probabilities ends at 0, or what rounding makes of it
+        if learner.predicts and problem[0] != "huge ids":
+            answer["predicted"] = selector.predict(problem[1]).tolist()
+        found[name] = json.loads(json.dumps(answer))
+    return found
