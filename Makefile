@@ -29,13 +29,15 @@ test-full: lint $(VENV)/.installed-dev
 bounds: $(VENV)/.installed-dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-# Coverage sees no compiled code: the tests of kernels run once more as Python, the others as they are.
-INTERPRETED := tests/fuzz/test_bases.py tests/fuzz/test_readers.py tests/sources/test_svmlight.py tests/sources/test_synthetic.py \
-	tests/sources/test_transpose.py tests/test_blankets.py tests/test_filters.py tests/test_ogfs.py tests/test_osfs.py tests/test_relief.py
+# Coverage sees no compiled code: what else tests kernels runs once more as Python. The rest runs as it is, in which
+# tests/kernels has every kernel run as Python in a process of its own. About 25 minutes on two cores.
+INTERPRETED := tests/kernels tests/fuzz/test_readers.py tests/test_alpha_investing.py tests/test_blankets.py \
+	tests/test_filters.py tests/test_ogfs.py tests/test_osfs.py tests/test_relief.py tests/test_row_saturation.py tests/test_saola.py \
+	tests/sources/test_transpose.py::test_buckets_hold_what_memory_would tests/sources/test_transpose.py::test_ids_may_be_huge
 coverage: $(VENV)/.installed-dev
 	rm -rf .coverage && mkdir .coverage
-	NUMBA_DISABLE_JIT=1 $(RUN)/python -m coverage run -m pytest -W ignore::RuntimeWarning -m "not needs_jit" $(INTERPRETED)
-	$(RUN)/python -m coverage run -m pytest -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(RUN)/python -m coverage run -m pytest -W ignore::RuntimeWarning -m "not needs_jit and not slow" $(INTERPRETED)
+	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadfile -m "not slow"
 	$(RUN)/python -m coverage combine --quiet
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
 

@@ -12,14 +12,15 @@ from streamsieve.checks.other_process import in_other_process
 from streamsieve.registry import METHODS
 
 from .answers import answers
+from .readings import readings
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from tests.kernels.answers import answers
-found = answers(sys.argv[2])
-"""
+
+
+def interpreted(module: str, call: str) -> Any:
+    """What a call of one of the modules beside this one gives where kernels are not compiled."""
+    script = f"import sys; sys.path.insert(0, sys.argv[1]); from tests.kernels.{module} import *; found = {call}"
+    return in_other_process(script, [str(ROOT)], NUMBA_DISABLE_JIT="1")
 
 
 def assert_close(found: Any, expected: Any, what: str) -> None:
@@ -41,5 +42,9 @@ def assert_close(found: Any, expected: Any, what: str) -> None:
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("method", METHODS)
 def test_compiled_kernels_answer_as_plain_python_does(method: str) -> None:
-    interpreted = in_other_process(SCRIPT, [str(ROOT), method], NUMBA_DISABLE_JIT="1")
-    assert_close(answers(method), interpreted, method)
+    assert_close(answers(method), interpreted("answers", f"answers({method!r})"), method)
+
+
+@pytest.mark.needs_jit
+def test_compiled_kernels_read_and_generate_what_plain_python_does() -> None:
+    assert_close(readings(), interpreted("readings", "readings()"), "read")

@@ -1,0 +1,83 @@
+"""What is refused of blocks, targets and columns that somebody made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streamsieve as ss
+from streamsieve import DataError, UsageError
+from streamsieve.blocks import RowBlock, columns_of, dense_block
+from streamsieve.registry import learner_class
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.writers import write_rows
+from streamsieve.training import train
+
+X = np.random.default_rng(0).standard_normal((20, 4))
+Y = np.tile([0, 1], 10)
+
+
+def test_a_label_per_row() -> None:
+    with pytest.raises(DataError, match="a block of 2 rows with 3 labels"):
+        RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), np.array([0, 1, 1]), 1)
+    with pytest.raises(DataError, match="one label per row, got an array of 2 dimension"):
+        ArraySource(X, np.tile(Y[:, None], 2))
+
+
+def test_an_id_a_name_and_a_group_per_column() -> None:
+    for known in ({"ids": np.arange(3)}, {"names": np.array(["a"], object)}, {"groups": np.arange(5)}):
+        with pytest.raises(DataError, match=r"a block of 4 columns with \d ids, names or groups"):
+            columns_of(X, **known)
+
+
+def test_a_matrix_has_columns() -> None:
+    with pytest.raises(DataError, match="there are no columns"):
+        ArraySource(X[:, :0], Y)
+
+
+def test_learners_of_columns_start_with_a_target_alone() -> None:
+    with pytest.raises(UsageError, match="saola measures columns against a target; start with y="):
+        ss.SAOLA().start()
+    with pytest.raises(UsageError, match="takes the classes from the target; omit classes"):
+        ss.SAOLA().start(classes=[0, 1], y=Y)
+
+
+def test_ids_of_columns_are_not_negative() -> None:
+    block = columns_of(X, ids=np.arange(-1, 3))
+    with pytest.raises(DataError, match="feature id -1 is negative; ids start at 0"):
+        ss.SAOLA().start(y=Y).partial_fit_block(block)
+
+
+def test_further_columns_have_the_target_of_the_first() -> None:
+    selector = ss.SAOLA().partial_fit_columns(X[:, :2], Y)
+    with pytest.raises(DataError, match="the target differs from that of the first columns"):
+        selector.partial_fit_columns(X[:, 2:], 1 - Y)
+
+
+@pytest.mark.parametrize("method", ["pet", "saola"])
+def test_data_shorter_than_what_was_learned_is_not_gone_on_with(method: str) -> None:
+    learner: Any = learner_class(method)()
+    train(learner, ArraySource(X, Y))
+    shorter = ArraySource(X[:5], Y[:5]) if method == "pet" else ArraySource(X[:, :2], Y)
+    with pytest.raises(DataError, match=r"has \d (rows|features), but the checkpoint was written after (20|4)"):
+        train(learner, shorter, y=Y)
+
+
+def test_labels_of_a_table_keep_the_type_of_the_first(tmp_path: Path) -> None:
+    first, other = dense_block(X, Y), dense_block(X, np.where(Y, "yes", "no"))
+    many = [first] * (1 << 12)  # more than one block of the file
+    with pytest.raises(DataError, match="the first rows hold other types than later ones"):
+        write_rows(tmp_path / "rows.parquet", [*many, other], n_features=4)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
+    table = pa.table({"a": [1.0, 2.0], "y": pa.array([b"\xff\xfe", b"\x00"], pa.binary())})
+    with pa.OSFile(str(tmp_path / "table.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match="the target 'y' holds binary values; a label is a number or a text"):
+        list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
