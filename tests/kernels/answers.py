@@ -49,7 +49,7 @@ def row_problems(kind: Kind, many_classes: bool) -> Iterator[Problem]:
 
 
 def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Problem]:
-    """Columns that are equal, constant, far from 0 or hardly ever there; many classes; columns without zeros."""
+    """Columns that are equal, constant, far from 0 or hardly ever there; many classes; columns that all matter."""
     stream, y = sparse_stream(kind, rows=rows, features=FEATURES)
     y[::7] *= -1  # classes that nothing tells apart
     X = stream.toarray()
@@ -62,6 +62,9 @@ def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Probl
     if many_classes:
         yield "four classes", X, 2.0 * (X[:, 0] > 0) + (y > 0)
     yield "dense", np.asfortranarray(X + 0.3), y
+    if kind == "numbers":
+        full = np.random.default_rng(1).standard_normal((rows, FEATURES))
+        yield "all matter", full, full @ np.arange(1.0, FEATURES + 1)
 
 
 def problems(learner: Any, kind: Kind, params: dict[str, Any], many_classes: bool) -> Iterator[Problem]:

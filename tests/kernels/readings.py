@@ -27,9 +27,13 @@ GENERATED = (
 NUMBERS = "1,0,-2.5,1e3,0.1,123456789012345678901,1e-320,.5,7.,+3,-0,2.2250738585072014e-308,1E+2,98765.43210987654321"
 HEADER = "y" + "".join(f",c{k}" for k in range(NUMBERS.count(",") + 1))
 ENTRIES = " ".join(f"{k}:{number}" for k, number in enumerate(NUMBERS.split(","), 1))
+WIDE_NUMBERS = ",".join([NUMBERS] * 150)
+WIDE_HEADER = "y" + "".join(f",c{k}" for k in range(WIDE_NUMBERS.count(",") + 1))
+ODD = (1.0, -2.5, 0.1, 123456.789, 1e20, 3e38, 1e-20, -1e-44, 1e9, 0.0001, 16777216.0, 0.0)
 TEXTS = {  # numbers in all spellings, quotes, empty fields and lines, returns, comments, ids out of order
     "rows.svm": f"1 3:1 17:2.5\n-1 qid:3 2:0.1 1:4 # a query\n\n# nothing\n1.0e0\t{ENTRIES}\r\n-1 12345678:1",
     "rows.csv": f'{HEADER}\n1,{NUMBERS}\n\n"0",{NUMBERS}\r\n1{"," * NUMBERS.count(",")},"5"\n0,{NUMBERS}\n',
+    "wide.csv": f"{WIDE_HEADER}\n\n\r\n1,{WIDE_NUMBERS}\n0,{WIDE_NUMBERS}\r\n1{',' * WIDE_HEADER.count(',')}\n",
     "rows.tsv": f"{HEADER}\n1,{NUMBERS}\r\n\r\n0{',' * NUMBERS.count(',')},\r\n0,{NUMBERS}".replace(",", "\t"),
 }
 
@@ -53,6 +57,9 @@ def readings() -> dict[str, Any]:
             path = Path(folder, name)
             path.write_bytes(text.encode())
             found[name] = rows_of(open_source(path, None if name.endswith("svm") else "y"), missing="keep")
+        odd = ArraySource(np.array([ODD, ODD[::-1]]), np.array([0.5, -1.0]))
+        write_rows(Path(folder, "written.svm"), odd.row_blocks(), n_features=len(ODD))
+        found["written.svm"] = rows_of(open_source(Path(folder, "written.svm")))
         X, y = sparse_stream(rows=20, features=10)
         for name in ("rows.arrow", "rows.parquet"):
             path, columns = Path(folder, name), Path(folder, f"columns.{name}")

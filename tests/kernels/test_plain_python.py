@@ -29,11 +29,11 @@ def assert_close(found: Any, expected: Any, what: str) -> None:
         assert sorted(found) == sorted(expected), what
         for key, value in expected.items():
             assert_close(found[key], value, f"{what}: {key}")
-    elif isinstance(expected, list):
+    elif isinstance(expected, list) and not all(isinstance(value, float) for value in expected):
         assert len(found) == len(expected), what
         for position, value in enumerate(expected):
             assert_close(found[position], value, f"{what}[{position}]")
-    elif isinstance(expected, float):
+    elif isinstance(expected, float | list):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6, err_msg=what)
     else:
         assert found == expected, what
