@@ -38,5 +38,5 @@ def checks_for(method: str) -> Iterator[tuple[str, Check]]:
 def suits(params: dict[str, Any], kind: Kind) -> bool:
     """Whether parameters make sense for a kind of target: what counts classes or weighs them needs some."""
     if "loss" in params:
-        return bool(params["loss"] == "squared") == (kind == "numbers")
+        return bool(params["loss"] in ("squared", "huber")) == (kind == "numbers")
     return kind == "classes" or (params.get("measure") not in ("su", "g2", "chi2") and not params.get("class_weight"))

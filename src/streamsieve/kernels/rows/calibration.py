@@ -63,7 +63,7 @@ def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> No
         square += newness(weights[row], total) * (score * score - square)
         if square < SMALLEST_SQUARE:
             continue
-        slope = bounded(slope, square)
+        slope = begun(slope, square)
         sign = 1.0 if codes[row] == 1 else -1.0
         wrong = 1.0 / (1.0 + np.exp(sign * (slope * score + offset)))
         spread = weight * wrong * (1.0 - wrong)
@@ -104,7 +104,7 @@ def calibrate_many(scores: F64, codes: I64, weights: F64, calibration: F64) -> N
         square = calibration[SQUARE]
         if square < SMALLEST_SQUARE:
             continue
-        slope, best = bounded(calibration[SLOPE], square), centred.max()
+        slope, best = begun(calibration[SLOPE], square), centred.max()
         chances = first = second = 0.0
         for c in range(n_classes):
             chance = np.exp(slope * (centred[c] - best))
@@ -127,10 +127,14 @@ def newness(weight: float, total: float) -> float:
 
 
 @kernel
+def begun(slope: float, square: float) -> float:
+    """A slope within its bounds; where there was none yet, which 0 stands for, 1 over the size of the scores."""
+    return float(1.0 / np.sqrt(square)) if slope == 0.0 else bounded(slope, square)
+
+
+@kernel
 def bounded(slope: float, square: float) -> float:
-    """A slope within its bounds for scores of this mean square; where there was none yet, 1 over their size."""
-    if slope == 0.0:
-        return float(1.0 / np.sqrt(square))
+    """A slope within its bounds for scores of this mean square; a step may have led to 0 or beyond."""
     if slope < 0.0 or slope * slope * square < SMALLEST_SLOPE * SMALLEST_SLOPE:
         return float(SMALLEST_SLOPE / np.sqrt(square))
     if slope * slope * square > LARGEST_SLOPE * LARGEST_SLOPE:
