@@ -31,6 +31,26 @@ def test_agrees_with_the_oracle(seed, n_rows, n_columns, density):
     assert found.indices.tolist() == expected
 
 
+def test_columns_without_anything_new_are_not_taken_and_cost_their_test():
+    """Constant ones, and multiples of kept ones; what they were tested at is spent all the same."""
+    random = np.random.default_rng(0)
+    signal, noise = random.normal(0, 1, (2, 60))
+    y = signal + 0.1 * noise
+    X = np.column_stack([np.zeros(60), np.full(60, 3.0), signal, 2.0 * signal, signal + 5.0, np.zeros(60)])
+    selector = ss.AlphaInvesting().fit(X, y)
+    assert selector.selection().indices.tolist() == [2]
+    wealth = 0.5
+    for i in range(2, 8):  # the constant was the first
+        wealth += (0.5 if i == 4 else 0.0) - wealth / (2 * i)
+    state = selector._settled()
+    assert state.wealth[0] == pytest.approx(wealth)
+    y = (y - y.mean()) / np.linalg.norm(y - y.mean())  # as it is learned
+    left = y - np.polyval(np.polyfit(signal, y, 1), signal)
+    np.testing.assert_allclose(state.residual, left, atol=1e-12)
+    assert state.error[0] == pytest.approx(left @ left)
+    assert selector.selection().scores[0] == pytest.approx(30.0 * (1.0 - left @ left))
+
+
 @pytest.mark.needs_jit
 def test_the_reference_library_selects_the_same():
     case = next(case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "AlphaInvesting")
