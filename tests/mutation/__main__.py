@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -30,7 +31,8 @@ from .equivalent import EQUIVALENT
 from .modules import MODULES
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 30  # seconds of work for the tests of one mutant: what takes longer never ends
+LONGEST = 60  # seconds of work for the tests of a module as it is
+MORE, TIMES = 2, 2  # what takes so many seconds more than so many times as much work never ends
 STUCK = 600  # seconds in which such tests have ended on any machine
 SETTINGS = {
     "NUMBA_DISABLE_JIT": "1",
@@ -44,7 +46,7 @@ THIRD_PARTIES = (  # imported once, not by every mutant
     *("sklearn.base", "sklearn.feature_selection", "sklearn.utils.validation", "sklearn.utils.multiclass"),
     *("hypothesis.strategies", "hypothesis.extra.numpy", "pytest"),
 )
-FAILED = 1  # what pytest exits with if a test fails
+MISUSED, EMPTY = 4, 5  # what pytest exits with if it was called wrongly, or finds no test
 
 
 class MutantImporter(importlib.machinery.SourceFileLoader, importlib.abc.MetaPathFinder):
@@ -66,12 +68,12 @@ class Verdict(NamedTuple):
     survives: bool
 
 
-def start(module: str, mutant: Mutant | None, tests: list[str]) -> int:
-    """Run the tests in a process of its own, with a mutant in place of a module; its id."""
+def start(module: str, mutant: Mutant | None, tests: list[str], longest: int) -> int:
+    """Run the tests in a process of its own, with a mutant in place of a module, for so many seconds; its id."""
     process = os.fork()
     if process:
         return process
-    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))  # ends the process, whatever it does
+    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))  # ends the process, whatever it does
     signal.alarm(STUCK)  # and so does this
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
@@ -88,19 +90,28 @@ def start(module: str, mutant: Mutant | None, tests: list[str]) -> int:
 
 def passes(status: int, tests: list[str]) -> bool:
     """Whether a process has found that all tests pass; that there are none is a fault of the table of modules."""
-    if os.WIFEXITED(status) and os.WEXITSTATUS(status) not in (0, FAILED, 2):
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (MISUSED, EMPTY):
         raise SystemExit(f"pytest cannot run {' '.join(tests)}")
     return status == 0
 
 
+def seconds_of_work(module: str, tests: list[str]) -> int:
+    """How long the processor is busy with the tests of a module as it is, rounded up."""
+    _, status, used = os.wait4(start(module, None, tests, LONGEST), 0)
+    if not passes(status, tests):
+        raise SystemExit(f"{module}: its tests fail as it is, or take too long: {' '.join(tests)}")
+    return ceil(used.ru_utime + used.ru_stime)
+
+
 def verdicts(module: str, mutants: list[Mutant], tests: list[str], jobs: int) -> Iterator[Verdict]:
     """Try mutants, so many at a time, in the order in which their tests end."""
+    longest = MORE + TIMES * seconds_of_work(module, tests)
     running: dict[int, Mutant] = {}
     waiting = list(reversed(mutants))
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
-            running[start(module, mutant, tests)] = mutant
+            running[start(module, mutant, tests, longest)] = mutant
         process, status = os.wait()
         yield Verdict(running.pop(process), passes(status, tests))
 
@@ -121,10 +132,8 @@ def try_module(name: str, arguments: argparse.Namespace) -> Count:
     if arguments.survivors:
         wanted = Path(arguments.survivors).read_text()
         mutants = [mutant for mutant in mutants if f"{module}:{mutant.line}: {mutant}\n" in wanted]
-    if mutants and not passes(os.waitpid(start(module, None, tests), 0)[1], tests):
-        raise SystemExit(f"{module}: its tests fail as it is, or take too long: {' '.join(tests)}")
     equivalent = alive = 0
-    for mutant, survives in verdicts(module, mutants, tests, arguments.jobs):
+    for mutant, survives in verdicts(module, mutants, tests, arguments.jobs) if mutants else ():
         if survives and str(mutant) in EQUIVALENT.get(name, ()):
             equivalent += 1
         elif survives:
