@@ -2,7 +2,7 @@
 
 ``python -m tests.mutation heap storing --sample 60 --seed 1`` changes one comparison, sum, number, condition, minimum
 or maximum at a time in the modules named, and runs their tests with the JIT off. It prints what no test has noticed,
-as ``file:line: function: old -> new``, but for what is known to change nothing (``equivalent.py``). Without a name all
+as ``file:line: function: old -> new``, but for what is known to change nothing (``equivalent.txt``). Without a name all
 modules are tried, which takes hours without a sample.
 
 No file is changed: each mutant is tried in a process of its own, which imports it in place of the module.
@@ -27,10 +27,10 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from .changes import Mutant, mutants_of
-from .equivalent import EQUIVALENT
 from .modules import MODULES
 
 ROOT = Path(__file__).parents[2]
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")  # a line per mutant, and indented ones that say why
 LONGEST = 60  # seconds of work for the tests of a module as it is
 MORE, TIMES = 2, 2  # what takes so many seconds more than so many times as much work never ends
 STUCK = 600  # seconds in which such tests have ended on any machine
@@ -132,9 +132,10 @@ def try_module(name: str, arguments: argparse.Namespace) -> Count:
     if arguments.survivors:
         wanted = Path(arguments.survivors).read_text()
         mutants = [mutant for mutant in mutants if f"{module}:{mutant.line}: {mutant}\n" in wanted]
+    known = set(EQUIVALENT.read_text().splitlines())
     equivalent = alive = 0
     for mutant, survives in verdicts(module, mutants, tests, arguments.jobs) if mutants else ():
-        if survives and str(mutant) in EQUIVALENT.get(name, ()):
+        if survives and f"{name}: {mutant}" in known:
             equivalent += 1
         elif survives:
             alive += 1
