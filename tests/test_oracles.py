@@ -227,6 +227,20 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
 
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sofs_and_its_curve_do_not_depend_on_blocks(criterion: str, n_classes: int) -> None:
+    rows, found = rows_of_classes(7, 80, n_classes), []
+    for size in (1, 80):
+        selector = ss.SOFS(4, criterion=criterion, curve=[1, 2], normalize=False, class_weight=None)
+        selector.start(N_FEATURES, range(n_classes))
+        for first in range(0, 80, size):
+            selector.partial_fit_block(block_of(rows[first : first + size], [1.0] * size))
+        found.append(selector.model().arrays)
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(found[1][name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize(("n_classes", "value"), [(2, 2.0), (3, 3.0)])
 def test_sofs_learns_nothing_from_a_margin_of_exactly_one(n_classes: int, value: float, criterion: str) -> None:
     """The first row, a mistake by a margin of 0, makes a weight of a half, or of a third."""
