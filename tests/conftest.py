@@ -6,13 +6,17 @@ import os
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
+
+from .effort import JIT_IS_OFF
 
 settings.register_profile("steady", derandomize=True)  # the same streams in every run
 settings.register_profile("explore")  # others every time: make test-full
 settings.register_profile("without_jit", derandomize=True, max_examples=4, deadline=None)
+settings.register_profile(  # that a test fails is enough: tests/mutation
+    "mutants", derandomize=True, max_examples=16, deadline=None, phases=(Phase.explicit, Phase.generate)
+)
 
-JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 settings.load_profile("without_jit" if JIT_IS_OFF else "steady")
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # lets scikit-learn's array API check run instead of skipping itself

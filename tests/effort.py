@@ -1,11 +1,14 @@
-"""How many examples the property tests draw: all of them in the full run, a third of them otherwise."""
+"""How many examples the property tests draw: all in the full run, a third otherwise, few if kernels are Python."""
 
 from __future__ import annotations
 
 import os
 
 FULL = bool(os.environ.get("FULL_TESTS"))  # set by make test-full
+JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def examples(number: int) -> int:
+    if JIT_IS_OFF:
+        return number // 20
     return number if FULL else number // 3

@@ -12,6 +12,7 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.distributed.columns import train_column_shards
 from streamsieve.distributed.local import ThreadEngine
+from streamsieve.kernels.columns.copies import are_equal, fingerprint
 from streamsieve.registry import learner_class
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
@@ -129,3 +130,52 @@ def test_models_of_before_go_on_by_the_rule_alone(name):
     selector = ss.load(DATA / "models" / f"{name}.model")
     assert selector.duplicates == "keep"
     assert selector.n_duplicates_ == 0
+
+
+def prints(*columns: list[tuple[int, float]]) -> list[float]:
+    """Of columns of rows and values."""
+    indptr = np.cumsum([0, *map(len, columns)])
+    rows = np.array([row for column in columns for row, _ in column], np.int32)
+    values = np.array([value for column in columns for _, value in column])
+    return [fingerprint(indptr, rows, values, column) for column in range(len(columns))]
+
+
+def test_fingerprints_of_columns_that_differ_are_different():
+    column = [(0, 1.0), (3, -2.0), (4, 1.5), (7, np.nan), (8, 0.5)]
+    others = [
+        [(row, 2.0 * value) for row, value in column],
+        [(row, value + 1.0) for row, value in column],
+        [(row, -value) for row, value in column],
+        [(row + 1, value) for row, value in column],
+        column[1:],
+        column[:-1],
+        [(0, 1.0), (3, 1.5), (4, -2.0), (7, np.nan), (8, 0.5)],
+        [(0, 1.0), (3, -2.0), (4, 1.5), (6, np.nan), (8, 0.5)],
+    ]
+    first, again, *found = prints(column, list(column), *others)
+    assert first == again
+    assert np.isfinite(first)
+    assert len({first, *found}) == 1 + len(others)
+
+
+def test_the_fingerprint_of_a_column_is_that_of_saved_models():
+    """Models keep it: one that was saved knows the copies of its columns by it."""
+    golden = (1.0 + np.sqrt(5.0)) / 2.0 - 1.0
+    factors = [1.0 + row * golden % 1.0 for row in (1, 4, 5)]
+    expected = factors[0] * 2.0 - factors[1] * 5.0 + factors[2]
+    np.testing.assert_allclose(prints([(9, 1.0)], [(0, 2.0), (3, -5.0), (4, np.nan)])[1], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ([1.0, np.nan, 0.0], [1.0, np.nan, 0.0], True),
+        ([1.0, np.nan, 0.0], [1.0, 2.0, 0.0], False),
+        ([1.0, 2.0, 0.0], [1.0, np.nan, 0.0], False),
+        ([1.0, 2.0, 0.0], [1.0, 2.0, 1e-300], False),
+        ([3.0, 2.0, 0.0], [1.0, 2.0, 0.0], False),
+        ([], [], True),
+    ],
+)
+def test_lines_are_equal_in_every_value_and_where_none_is(one, other, equal):
+    assert are_equal(np.array(one), np.array(other)) is equal

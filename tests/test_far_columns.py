@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csc_array
 
 import streamsieve as ss
+from streamsieve.kernels.columns import centring
 from streamsieve.kernels.columns.slots import measure_column
 from streamsieve.training import train
 
@@ -140,3 +141,125 @@ def test_of_the_rows_of_a_pair_a_column_may_be_far_from_0():
     X = np.column_stack([X, y])
     chosen = ss.SAOLA(measure="fisher_z", missing="skip", alpha=0.5).fit(X[:, :2], y).selection()
     assert chosen.indices.tolist() == [0]
+
+
+# ---- the kernels
+
+
+N_ROWS = 4
+HUGE, TINY = 2.0**201, 2.0**-201
+SPREAD = [1.0, 3.0, 2.0, 1.0]  # not within a factor of two of the first
+
+
+def columns_of_lists(columns: list[list[float]]) -> tuple[Any, Any]:
+    return np.cumsum([0, *map(len, columns)]), np.array([value for column in columns for value in column], float)
+
+
+FAR: list[tuple[list[float], bool]] = [  # a column, and whether a shift or another unit would help it
+    (SPREAD, False),
+    ([5.0, 6.0, 7.0, 10.0], True),
+    ([10.0, 5.0, 10.0, 20.0], True),  # on both ends of the factor of two
+    ([10.0, 4.999, 10.0, 20.0], False),
+    ([10.0, 5.0, 10.0, 20.001], False),
+    ([5.0, 6.0, 7.0], False),  # a row without a value, which is 0
+    ([-5.0, -6.0, -7.0, -10.0], True),
+    ([5.0, 6.0, -7.0, 6.0], False),
+    ([np.nan, 6.0, np.nan, 7.0], True),
+    ([np.nan] * 4, False),
+    ([0.0, 1.0, 1.0, 1.0], False),
+    ([], False),
+    ([1.0, -HUGE, 3.0, 0.0], True),
+    ([1.0, 2.0**200, 3.0, 0.0], False),
+    ([TINY, -TINY], True),
+    ([2.0**-200, 1e-300], False),
+    ([TINY, 1.0, 3.0, 0.0], False),
+    ([0.0, 0.0], False),
+]
+
+
+@pytest.mark.parametrize(("column", "far"), FAR)
+def test_columns_that_a_shift_or_a_unit_would_help_are_found(column, far):
+    indptr, values = columns_of_lists([[1.0, 2.0], column, SPREAD])
+    found = np.array([True] * 3)
+    centring.find_far(indptr, values, N_ROWS, 1, 3, True, found)
+    assert found.tolist() == [True, far, False]
+
+
+def test_without_large_values_the_first_says_whether_all_are_looked_at():
+    """What begins with an ordinary number has no extreme size if there is none beyond LARGEST."""
+    indptr, values = columns_of_lists([[1.0, HUGE, 3.0], [TINY, TINY / 2], [TINY, 1.0], [2.0**-200, TINY], []])
+    found = np.ones(5, bool)
+    centring.find_far(indptr, values, N_ROWS, 0, 5, False, found)
+    assert found.tolist() == [False, True, False, False, False]
+
+
+@pytest.mark.parametrize(("column", "far"), FAR)
+def test_far_columns_are_shifted_by_their_first_value_and_others_stay(column, far):
+    indptr, values = columns_of_lists([[8.0, 8.0, 8.0, 8.0], column, [9.0, 9.0, 9.0, 9.0]])
+    before = values.copy()
+    centring.centre_columns(indptr, N_ROWS, np.array([True, far, True]), 1, 2, values)
+    inside = slice(indptr[1], indptr[2])
+    assert values[:4].tolist() == [8.0] * 4
+    assert values[indptr[2] :].tolist() == [9.0] * 4
+    shown = before[inside]
+    if not far:
+        np.testing.assert_array_equal(values[inside], shown)
+        return
+    present = shown[~np.isnan(shown)]
+    if len(column) == N_ROWS and max(abs(present)) < HUGE:
+        np.testing.assert_array_equal(values[inside], shown - present[0])
+    else:  # a power of two
+        factor = values[inside][0] / shown[0]
+        np.testing.assert_array_equal(values[inside], shown * factor)
+        assert np.frexp(factor)[0] == 0.5
+        assert 0.5 <= abs(values[inside]).max() < 1.0
+
+
+def test_a_column_may_need_both_a_shift_and_another_unit():
+    values = np.array([3.0, 4.0, 5.0, 3.0]) * 2.0**900
+    centring.centre_columns(np.array([0, 4]), N_ROWS, np.ones(1, bool), 0, 1, values)
+    np.testing.assert_array_equal(values, np.array([0.0, 1.0, 2.0, 0.0]) / 4.0)
+
+
+def test_sizes_beyond_which_squares_overflow_or_vanish():
+    sizes = [0.0, 2.0**-200, 1.0, 2.0**200, TINY, 5e-324, HUGE]
+    assert [centring.is_extreme(size) for size in sizes] == [False] * 4 + [True] * 3
+    values = np.array([9.0, -2.0, np.nan, 1.0, 7.0])
+    assert centring.largest_size(values, 1, 4) == 2.0
+    assert centring.largest_size(values, 2, 3) == centring.largest_size(values, 2, 2) == 0.0
+    assert centring.first_present(values, 2, 5) == 1.0
+    assert centring.first_present(values, 2, 3) == 0.0
+
+
+BILLION = 2.0**30  # from here to the next power of two, 32-bit numbers are 128 apart
+STEP = 128.0
+
+
+@pytest.mark.parametrize(
+    ("column", "coarse", "varies"),
+    [
+        ([BILLION, BILLION + STEP, BILLION, BILLION], True, True),
+        ([BILLION, BILLION + 64 * STEP, BILLION, BILLION], True, True),
+        ([BILLION, BILLION + 65 * STEP, BILLION, BILLION], False, False),
+        ([-BILLION, -BILLION - STEP, -BILLION, -BILLION], True, True),
+        ([BILLION, np.nan, np.nan, BILLION + STEP], True, True),
+        ([BILLION - STEP / 2, BILLION, BILLION, BILLION], True, True),  # below it they are half as far apart
+        ([BILLION, BILLION + STEP / 4, BILLION, BILLION], False, False),  # no 32-bit number
+        ([BILLION, BILLION + STEP, BILLION + 1.0, BILLION], False, False),
+        ([BILLION] * 4, True, False),
+        ([BILLION] * 3, False, False),
+        ([2.0**24] * 4, True, False),
+        ([-(2.0**24)] * 4, True, False),
+        ([2.0**24 - 1.0] * 4, False, False),
+        ([0.25, 0.375, 0.25, 0.25], False, False),
+        (SPREAD, False, False),
+        ([np.nan] * 4, False, False),
+        ([1.5, 1.5 + 2.0**-22, 1.5, 1.5], True, True),
+    ],
+)
+def test_columns_of_few_32_bit_numbers_are_found(column, coarse, varies):
+    indptr, values = columns_of_lists([SPREAD, column, [BILLION] * 4])
+    found, different = np.ones(3, bool), np.ones(3, bool)
+    centring.find_coarse(indptr, values, N_ROWS, 1, 2, found, different)
+    assert found.tolist() == [True, coarse, True]
+    assert different.tolist() == [True, varies, True]

@@ -186,6 +186,71 @@ def test_sofs_agrees_with_its_oracle(data: Any) -> None:
     compare("sofs", data, rows, n_classes, normalize, least_distance=1e-5)
 
 
+def rows_of_classes(seed: int, n_rows: int, n_classes: int) -> list[Row]:
+    """Rows of values that make no ties, of which the class depends on a few features: many are learned well."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n_rows, N_FEATURES)) * (random.random((n_rows, N_FEATURES)) < 0.5)
+    X[n_rows // 2] = 0.0
+    scores = X[:, :n_classes] + 0.4 * random.standard_normal((n_rows, n_classes))
+    rows = X.astype(np.float32).tolist()
+    codes = scores.argmax(axis=1).tolist()
+    return [({j: x for j, x in enumerate(row) if x}, code) for row, code in zip(rows, codes, strict=True)]
+
+
+@pytest.mark.parametrize(("n_classes", "update"), [(2, "max_score"), (3, "uniform"), (5, "max_score")])
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
+@pytest.mark.parametrize("forget", [None, 2.0, 30.0])
+def test_sofs_agrees_with_its_oracle_over_longer_streams(
+    n_classes: int, update: str, criterion: str, forget: float | None
+) -> None:
+    """So long that what forgetting leaves of old precision is put into the stored ones, and in several blocks."""
+    form: dict[str, Any] = {"update": update, "criterion": criterion, "forget": forget, "n_features_to_select": 4}
+    form |= {"fit_intercept": True, "gamma": 0.5}
+    compared = 0
+    for seed in range(8):
+        if compared == 2:
+            break
+        rows = rows_of_classes(seed, 120, n_classes)
+        weights = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0], len(rows), p=[0.1, 0.2, 0.5, 0.2]).tolist()
+        expected = sofs.learn(rows, n_classes, weights, **form)
+        if expected["closest_call"] < 1e-5:
+            continue
+        compared += 1
+        selector = ss.SOFS(**form, normalize=False, class_weight=None).start(N_FEATURES, range(n_classes))
+        for first in (0, 50, 100):
+            part = slice(first, first + 50)
+            selector.partial_fit_block(block_of(rows[part], weights[part]))
+        if forget and criterion == "confidence" and n_classes > 2:
+            expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
+        assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
+    assert compared == 2
+
+
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sofs_and_its_curve_do_not_depend_on_blocks(criterion: str, n_classes: int) -> None:
+    rows, found = rows_of_classes(7, 80, n_classes), []
+    for size in (1, 80):
+        selector = ss.SOFS(4, criterion=criterion, curve=[1, 2], normalize=False, class_weight=None)
+        selector.start(N_FEATURES, range(n_classes))
+        for first in range(0, 80, size):
+            selector.partial_fit_block(block_of(rows[first : first + size], [1.0] * size))
+        found.append(selector.model().arrays)
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(found[1][name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
+@pytest.mark.parametrize(("n_classes", "value"), [(2, 2.0), (3, 3.0)])
+def test_sofs_learns_nothing_from_a_margin_of_exactly_one(n_classes: int, value: float, criterion: str) -> None:
+    """The first row, a mistake by a margin of 0, makes a weight of a half, or of a third."""
+    selector = ss.SOFS(1, criterion=criterion, gamma=1.0, normalize=False, fit_intercept=False, class_weight=None)
+    selector.start(N_FEATURES, range(n_classes))
+    for x, updates in ((1.0, 1), (value, 1), (0.75 * value, 2)):
+        selector.partial_fit_block(block_of([({3: x}, 1)], [1.0]))
+        assert (selector.mistakes_, selector.updates_) == (1, updates)
+
+
 @pytest.mark.parametrize("method", TESTED)
 @settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import streamsieve as ss
-from streamsieve.kernels.rows.storing import LATE, NEAREST, noise_of, rounded
+from streamsieve.kernels.rows.storing import (
+    LARGEST,
+    LATE,
+    LONGEST_STEP,
+    NEAREST,
+    bounded,
+    limited,
+    noise_of,
+    rounded,
+    storable,
+)
 from streamsieve.selectors.rows.sofs import SOFSLearner
 
 BLOCK = 100_000
@@ -88,6 +98,40 @@ def test_rounding_by_chance_is_right_on_average_for_any_part_of_a_step() -> None
             moved = [float(rounded(start + part * step, noise)) - start for noise in noises]
             assert np.mean(moved) == pytest.approx(part * step, rel=0.1, abs=0.01 * abs(step))
             assert set(np.round(np.array(moved) / step)) <= {0.0, 1.0, -1.0}
+
+
+def test_without_chance_late_numbers_are_cut() -> None:
+    for number in (1.0, -1.0, 2.0**24, 2.0**-100):
+        step = float(np.spacing(np.float32(number)))
+        assert rounded(number + 0.99 * step, 0) == number
+        assert rounded(number + 0.01 * step, (1 << 29) - 1) == number + step
+
+
+def test_the_chance_of_rounding_is_that_of_other_versions() -> None:
+    """Models go on where they were saved: what a row is rounded by must not change."""
+    assert [noise_of(LATE + k) for k in range(3)] == [482869947, 478369555, 169234178]
+
+
+@pytest.mark.parametrize(
+    ("number", "precision", "weight", "step"),
+    [
+        (-1.0, 0.0, -1.0, -1.0),
+        (-0.0, 0.0, 0.0, 0.0),
+        (2.5, 2.5, 2.5, 2.5),
+        (1e50, LARGEST, LARGEST, 1e50),
+        (-1e50, 0.0, -LARGEST, -1e50),
+        (1e70, LARGEST, LARGEST, LONGEST_STEP),
+        (-1e70, 0.0, -LARGEST, -LONGEST_STEP),
+        (np.inf, LARGEST, LARGEST, LONGEST_STEP),
+        (-np.inf, 0.0, -LARGEST, -LONGEST_STEP),
+        (np.nan, LARGEST, LARGEST, LONGEST_STEP),
+        (-np.nan, LARGEST, LARGEST, LONGEST_STEP),
+    ],
+)
+def test_what_is_stored_is_a_number_in_range(number: float, precision: float, weight: float, step: float) -> None:
+    assert (storable(number), bounded(number), limited(number)) == (precision, weight, step)
+    assert not np.signbit(storable(number))
+    assert np.isfinite(np.float32(bounded(number)))
 
 
 def test_before_that_the_nearest_number_is_taken() -> None:

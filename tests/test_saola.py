@@ -15,6 +15,7 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.binning import MDL, bin_columns
 from streamsieve.kernels.columns.contents import code_columns
+from streamsieve.kernels.columns.saola import Rule, is_redundant, who_may_go
 
 from .effort import examples
 from .oracles import saola as oracle
@@ -147,6 +148,23 @@ def test_newcomers_to_a_full_selection_fare_as_by_the_rule(
     assert selector.counts_ == counts
 
 
+ROUNDING, MORE = 1e-13, 1e-9  # what is no difference, and what is one
+
+
+@pytest.mark.parametrize("off", [-MORE, -ROUNDING, 0.0, ROUNDING, MORE])
+def test_dependences_that_differ_by_rounding_alone_are_equal(off):
+    paper = Rule(ties_lose=False, strict=False, larger_bound=False, least=(0.25, 0.5), drops_copies=True)
+    strict, larger = paper._replace(strict=True), paper._replace(larger_bound=True)
+    for mine, its in ((0.6, 0.7), (0.7, 0.6)):
+        assert is_redundant(paper, mine, its, 0.6 + off, 1) is (off > -MORE)
+        assert is_redundant(strict, mine, its, 0.6 + off, 1) is (off == MORE)
+        assert is_redundant(larger, mine, its, 0.7 + off, 1) is (off > -MORE)
+    for pair, least in enumerate(paper.least):
+        assert is_redundant(paper, 0.1, 0.2, least + off, pair) is (off > -MORE)
+    assert who_may_go(paper, 0.6, 0.6 + off) == (off == MORE, off == -MORE)
+    assert who_may_go(paper._replace(ties_lose=True), 0.6, 0.6 + off) == (off > -MORE, off == -MORE)
+
+
 @settings(deadline=None)
 @given(problems(), st.sampled_from([None, 3, "mdl"]))
 def test_auto_and_bins_look_past_missing_values(problem, bins):
@@ -225,6 +243,7 @@ def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size
     selection = selector.selection()
     found = sorted((number, group) for group, members in expected.items() for number in members)
     assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
+    assert sum(selector.finish().counts_.values()) == X.shape[1]
 
 
 def test_a_group_in_two_parts_is_refused():

@@ -101,7 +101,7 @@ class Model:
             archive.writestr(zipfile.ZipInfo(HEADER), to_json(top, indent=1))  # without the time of writing
             for name, array in self.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+                    npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
 
     @classmethod
     def _read(cls, file: IO[bytes], origin: str) -> Self:

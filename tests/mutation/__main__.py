@@ -1,174 +1,169 @@
 """Mutation testing: change the code in one spot and see whether a test notices.
 
-``python -m tests.mutation osfs filters --sample 60`` copies the project to a temporary folder, changes one comparison,
-sum, number, condition or refusal at a time in the modules named, and runs their tests with the JIT off. It prints
-what no test has noticed. Without a name all modules are tried, which takes hours.
+``python -m tests.mutation heap storing --sample 60 --seed 1`` changes one comparison, sum, number, condition, minimum
+or maximum at a time in the modules named, and runs their tests with the JIT off. It prints what no test has noticed,
+as ``file:line: function: old -> new``, but for what is known to change nothing (``equivalent.txt``). Without a name all
+modules are tried, which takes hours without a sample.
+
+No file is changed: each mutant is tried in a process of its own, which imports it in place of the module.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import importlib.abc
+import importlib.machinery
 import os
 import random
-import shutil
-import subprocess
+import resource
+import signal
 import sys
-import tempfile
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from importlib import import_module
+from math import ceil
 from pathlib import Path
-from queue import SimpleQueue
+from types import CodeType
 from typing import Any, NamedTuple
 
+from .changes import Mutant, mutants_of
 from .modules import MODULES
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("src", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
-LONGEST = 120  # seconds for the tests of one mutant: what takes longer never ends
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")  # a line per mutant, and indented ones that say why
+LONGEST = 60  # seconds of work for the tests of a module as it is
+MORE, TIMES = 2, 2  # what takes so many seconds more than so many times as much work never ends
+STUCK = 600  # seconds in which such tests have ended on any machine
+SETTINGS = {
+    "NUMBA_DISABLE_JIT": "1",
+    "SCIPY_ARRAY_API": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
 }
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-}
+THIRD_PARTIES = (  # imported once, not by every mutant
+    *("numba", "pandas", "polars", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "scipy.stats", "scipy.special"),
+    *("sklearn.base", "sklearn.feature_selection", "sklearn.utils.validation", "sklearn.utils.multiclass"),
+    *("hypothesis.strategies", "hypothesis.extra.numpy", "pytest"),
+)
+MISUSED, EMPTY = 4, 5  # what pytest exits with if it was called wrongly, or finds no test
 
 
-class Mutant(NamedTuple):
-    line: int
-    change: str
-    code: str
+class MutantImporter(importlib.machinery.SourceFileLoader, importlib.abc.MetaPathFinder):
+    """Imports the code of a mutant in place of its module."""
+
+    def __init__(self, name: str, path: Path, code: CodeType) -> None:
+        super().__init__(name, str(path))
+        self.code = code
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        return importlib.machinery.ModuleSpec(fullname, self, origin=self.path) if fullname == self.name else None
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.code
 
 
-def changes_of(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """Ways to change a node: what is said of each, and what does it to a copy of the node."""
-    if isinstance(node, ast.Compare):
-        for at, operator in enumerate(node.ops):
-            new = COMPARISONS[type(operator)]
-            yield f"{type(operator).__name__} -> {new.__name__}", lambda n, at=at, new=new: n.ops.__setitem__(at, new())
-    elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in OPERATORS:
-        new_operator = OPERATORS[type(node.op)]
-        name = f"{type(node.op).__name__} -> {new_operator.__name__}"
-        yield name, lambda n, new=new_operator: setattr(n, "op", new())
-    elif isinstance(node, ast.BoolOp):
-        other = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield f"{type(node.op).__name__} -> {other.__name__}", lambda n, new=other: setattr(n, "op", new())
-    elif isinstance(node, ast.If | ast.While):
-        yield "condition -> False", lambda n: setattr(n, "test", ast.Constant(False))
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield f"{node.value} -> {node.value + 1}", lambda n: setattr(n, "value", n.value + 1)
-    elif isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield f"{node.value} -> {not node.value}", lambda n: setattr(n, "value", not n.value)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "not -> not not", lambda n: setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))
+class Verdict(NamedTuple):
+    mutant: Mutant
+    survives: bool
 
 
-def mutants_of(source: str) -> list[Mutant]:
-    """All changes to the bodies of functions; types, docstrings and tables of constants are let alone."""
-    tree = ast.parse(source)
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for statement in function.body
-        for node in ast.walk(statement)
-    }
-    found = []
-    for number, node in enumerate(ast.walk(tree)):
-        for name, change in changes_of(node) if id(node) in inside else ():
-            new = copy.deepcopy(tree)
-            change(next(islice(ast.walk(new), number, None)))
-            found.append(Mutant(node.lineno, name, ast.unparse(ast.fix_missing_locations(new))))  # type: ignore[attr-defined]
-    return found
-
-
-def notices(folder: Path, module: str, mutant: Mutant | None, tests: list[str]) -> bool:
-    """Whether the tests fail, in a copy of the project, with a mutant in place of a module."""
-    path = folder / module
-    original = path.read_text()
+def start(module: str, mutant: Mutant | None, tests: list[str], longest: int) -> int:
+    """Run the tests in a process of its own, with a mutant in place of a module, for so many seconds; its id."""
+    process = os.fork()
+    if process:
+        return process
+    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))  # ends the process, whatever it does
+    signal.alarm(STUCK)  # and so does this
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nothing, stream)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "streamsieve")]:
+        del sys.modules[name]
+    sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     if mutant is not None:
-        path.write_text(mutant.code)
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += ["-W", "ignore::RuntimeWarning", *tests]
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, timeout=LONGEST, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        return done.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        path.write_text(original)
+        name = module.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        sys.meta_path.insert(0, MutantImporter(name, ROOT / module, compile(mutant.tree, module, "exec")))
+    command = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::RuntimeWarning"]
+    os._exit(import_module("pytest").main([*command, "--hypothesis-profile=mutants", *tests]))
 
 
-def survivors(module: str, tests: list[str], sample: int | None, folders: SimpleQueue[Path], n: int) -> tuple[int, int]:
-    """Try the mutants of a module and print those that no test notices; how many were tried, and survived."""
+def passes(status: int, tests: list[str]) -> bool:
+    """Whether a process has found that all tests pass; that there are none is a fault of the table of modules."""
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (MISUSED, EMPTY):
+        raise SystemExit(f"pytest cannot run {' '.join(tests)}")
+    return status == 0
+
+
+def seconds_of_work(module: str, tests: list[str]) -> int:
+    """How long the processor is busy with the tests of a module as it is, rounded up."""
+    _, status, used = os.wait4(start(module, None, tests, LONGEST), 0)
+    if not passes(status, tests):
+        raise SystemExit(f"{module}: its tests fail as it is, or take too long: {' '.join(tests)}")
+    return ceil(used.ru_utime + used.ru_stime)
+
+
+def verdicts(module: str, mutants: list[Mutant], tests: list[str], jobs: int) -> Iterator[Verdict]:
+    """Try mutants, so many at a time, in the order in which their tests end."""
+    longest = MORE + TIMES * seconds_of_work(module, tests)
+    running: dict[int, Mutant] = {}
+    waiting = list(reversed(mutants))
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            mutant = waiting.pop()
+            running[start(module, mutant, tests, longest)] = mutant
+        process, status = os.wait()
+        yield Verdict(running.pop(process), passes(status, tests))
+
+
+class Count(NamedTuple):
+    tried: int
+    equivalent: int
+    alive: int
+
+
+def try_module(name: str, arguments: argparse.Namespace) -> Count:
+    """Try the mutants of a module, print those that no test notices, and count them."""
+    module, tests = MODULES[name]
     mutants = mutants_of((ROOT / module).read_text())
-    random.Random(0).shuffle(mutants)
-    tried = sorted(mutants[:sample])
-    folder = folders.get()
-    if notices(folder, module, None, tests):
-        raise SystemExit(f"{module}: its tests fail as it is: {' '.join(tests)}")
-    folders.put(folder)
-
-    def survives(mutant: Mutant) -> bool:
-        folder = folders.get()
-        try:
-            return not notices(folder, module, mutant, tests)
-        finally:
-            folders.put(folder)
-
-    alive = 0
-    lines = (ROOT / module).read_text().splitlines()
-    with ThreadPoolExecutor(n) as pool:
-        for mutant, lives in zip(tried, pool.map(survives, tried), strict=True):
-            if lives:
-                alive += 1
-                print(f"{module}:{mutant.line}: {mutant.change}: {lines[mutant.line - 1].strip()}", flush=True)
-    print(f"{module}: {len(tried)} of {len(mutants)} mutants, {alive} survive", flush=True)
-    return len(tried), alive
+    n_mutants, began = len(mutants), time.monotonic()
+    random.Random(arguments.seed).shuffle(mutants)
+    mutants = sorted(mutants[: arguments.sample], key=lambda mutant: mutant.line)
+    if arguments.survivors:
+        wanted = Path(arguments.survivors).read_text()
+        mutants = [mutant for mutant in mutants if f"{module}:{mutant.line}: {mutant}\n" in wanted]
+    known = set(EQUIVALENT.read_text().splitlines())
+    equivalent = alive = 0
+    for mutant, survives in verdicts(module, mutants, tests, arguments.jobs) if mutants else ():
+        if survives and f"{name}: {mutant}" in known:
+            equivalent += 1
+        elif survives:
+            alive += 1
+            print(f"{module}:{mutant.line}: {mutant}", flush=True)
+    seconds = time.monotonic() - began
+    print(
+        f"{name}: {len(mutants)} of {n_mutants} mutants, {len(mutants) - equivalent - alive} noticed, "
+        f"{equivalent} equivalent, {alive} survive ({seconds:.0f} s)",
+        flush=True,
+    )
+    return Count(len(mutants), equivalent, alive)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(MODULES)}")
     parser.add_argument("--sample", type=int, help="try so many mutants of each module, drawn at random")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--survivors", help="try those alone that are in this file, what an earlier run has printed")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folders: SimpleQueue[Path] = SimpleQueue()
-        for number in range(arguments.jobs):
-            folder = Path(place) / str(number)
-            for name in COPIED:
-                if (ROOT / name).is_dir():
-                    shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-                else:
-                    shutil.copy(ROOT / name, folder / name)
-            folders.put(folder)
-        counts = [
-            survivors(*MODULES[name], arguments.sample, folders, arguments.jobs) for name in arguments.names or MODULES
-        ]
-    print(f"{sum(tried for tried, _ in counts)} mutants, {sum(alive for _, alive in counts)} survive")
+    os.environ.update(SETTINGS)
+    os.chdir(ROOT)
+    for name in THIRD_PARTIES:
+        import_module(name)
+    counts = [try_module(name, arguments) for name in arguments.names or MODULES]
+    tried, equivalent, alive = (sum(column) for column in zip(*counts, strict=True))
+    print(f"{tried} mutants, {tried - equivalent - alive} noticed, {equivalent} equivalent, {alive} survive")
 
 
 if __name__ == "__main__":

@@ -495,6 +495,53 @@ loose_entries = st.one_of(
 @settings(deadline=None)
 @given(st.lists(loose_entries, min_size=1, max_size=4))
 def test_an_entry_means_the_same_wherever_it_stands(parts):
+    assert_same_wherever(parts)
+
+
+ODD_ENTRIES = [
+    *(
+        "1",
+        "1:",
+        ":1",
+        ":",
+        "x:1",
+        "1:x",
+        "1.5:2",
+        "1;2",
+        "1 :2",
+        "1: 2",
+        "1::2",
+        "1:2:3",
+        "0:1",
+        "-1:1",
+        "+1:1",
+        "01:1",
+    ),
+    *("1:-", "1:--1", "1:+1", "1:-+1", "1:1.", "1:.5", "1:.", "1:-.5", "1:1.5.5", "1:/.5", "1:;.5", "1:-5.", "1:1#2"),
+    *("1:0", "1:-0", "1:0.0", "1:1e3", "1:1.5e3", "1:1e", "1:1.5e", "1:nan", "1:inf", "1:0x1", "1:1_0", "1:1,5"),
+    *(f"{'1' * n}:1" for n in (7, 8, 9, 15, 16, 17, 18, 19)),
+    *(f"1:{'9' * n}" for n in (7, 8, 9, 15, 16, 17, 31)),
+    *(f"1:-{'1' * n}" for n in (14, 15, 16, 29, 30)),
+    *(f"1:3.{'7' * n}" for n in (1, 7, 8, 9, 14, 15, 16, 17, 30)),
+    *(
+        "1:9.007199254740992",
+        "1:9.007199254740993",
+        "1:9.99999999999999",
+        "1:0.000000000000001",
+        "1:0.0000000000000001",
+    ),
+    *("2:1 1:1", "2:1 2:1", "1:1\t2:2", "1:1  2:2", "1:1\r", "qid:3 1:1", "1:1 qid:3", "1:1 # 2:x", "1:1#", "1:1.5#"),
+    *(f"{2**31}:1", f"{2**31 - 1}:1.5 {2**31}:2", f"{2**63 - 1}:1", "1:3.4e38", "1:3.5e38", f"1:{'9' * 39}"),
+]
+
+
+@pytest.mark.parametrize("entry", ODD_ENTRIES)
+def test_an_odd_entry_means_the_same_wherever_it_is(entry):
+    for parts in ([entry], ["1:1", entry], [entry, "999:2.5"]):
+        assert_same_wherever(parts)
+
+
+def assert_same_wherever(parts):
     """Near the end of a text entries are read byte by byte, elsewhere eight bytes at a time."""
     line = ("1 " + " ".join(parts) + "\n").encode("latin-1")
     slow, slow_lines = svmlight_parsing.parse_text(np.frombuffer(line, np.uint8), 1, "rows.svm")

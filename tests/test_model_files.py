@@ -1,0 +1,396 @@
+"""Files of models and the schema of their arrays, without a learner: what is read, what is refused, what is said."""
+
+from __future__ import annotations
+
+import errno
+import io
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib import format as npy
+
+import streamsieve.model as module
+from streamsieve.errors import DataError, UsageError
+from streamsieve.model import (
+    Field,
+    Model,
+    check_arrays,
+    check_classes,
+    check_ids,
+    check_scores,
+    refusing_damage,
+    texts_of_arrays,
+    texts_to_arrays,
+    upgraded,
+)
+
+ARRAYS = {
+    "state.weight": np.linspace(-1.0, 1.0, 20).reshape(4, 5),
+    "classes": np.array(["no", "yes"]),
+    "empty": np.empty((0, 3), np.int32),
+    "one": np.array(7, np.int64),
+}
+
+
+def a_model(**arrays: Any) -> Model:
+    return Model("sofs", {"gamma": 1.5}, {"rows": 3}, arrays or ARRAYS, note={"by": "me"}, version="9.9")
+
+
+def rewritten(data: bytes, changes: dict[str, bytes]) -> bytes:
+    """An archive with some members replaced, or new ones."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for member in old.namelist():
+            new.writestr(member, changes.pop(member, None) or old.read(member))
+        for member, content in changes.items():
+            new.writestr(member, content)
+    return out.getvalue()
+
+
+def array_file(array: Any, version: tuple[int, int] | None = None, **fields: Any) -> bytes:
+    """A file of an array; ``fields`` of its header may be other than they should."""
+    out = io.BytesIO()
+    if not fields:
+        npy.write_array(out, array, version=version)
+        return out.getvalue()
+    npy.write_array_header_1_0(out, {**npy.header_data_from_array_1_0(array), **fields})
+    return out.getvalue() + array.tobytes()
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(DataError, match="not a streamsieve model, or damaged") as caught:
+        Model.from_bytes(data)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("part_bytes", [1, 7, 160, 1 << 24])
+def test_a_model_comes_back_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_bytes: int) -> None:
+    monkeypatch.setattr(module, "PART_BYTES", part_bytes)
+    model = a_model()
+    model.save(tmp_path / "model")
+    for same in (Model.load(tmp_path / "model"), Model.from_bytes(model.to_bytes()), model.copy()):
+        assert (same.method, same.params, same.header) == ("sofs", {"gamma": 1.5}, {"rows": 3})
+        assert (same.note, same.version, same.format) == ({"by": "me"}, "9.9", 2)
+        assert list(same.arrays) == list(ARRAYS)
+        for name, array in ARRAYS.items():
+            assert (same.arrays[name].dtype, same.arrays[name].shape) == (array.dtype, array.shape)
+            np.testing.assert_array_equal(same.arrays[name], array)
+            assert same.arrays[name].flags.writeable
+
+
+def test_a_copy_shares_nothing_that_learning_changes() -> None:
+    model = a_model(x=np.zeros(3))
+    other = model.copy()
+    other.arrays["x"][0] = 1.0
+    other.params["gamma"] = 2.0
+    other.header["rows"] = 4
+    assert (model.arrays["x"][0], model.params["gamma"], model.header["rows"]) == (0.0, 1.5, 3)
+
+
+@pytest.mark.parametrize("number", [0, 3, "2"])
+def test_another_format_is_refused_with_what_to_do(number: Any) -> None:
+    header = f'{{"streamsieve_format": {number!r}, "version": "7.5"}}'.replace("'", '"')
+    with pytest.raises(DataError, match=r"model format .*, this version reads 2; install .* \(7.5\) or train again"):
+        Model.from_bytes(rewritten(a_model().to_bytes(), {"header.json": header.encode()}))
+
+
+HEADER = {"streamsieve_format": 2, "method": "pet", "version": "1", "params": {}, "note": None, "learned": {}}
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("method", 1), ("params", []), ("learned", "x"), ("note", 3), ("version", 2)]
+)
+def test_a_field_of_the_header_that_is_something_else_is_named(field: str, wrong: Any) -> None:
+    def with_header(header: dict[str, Any]) -> bytes:
+        return rewritten(a_model().to_bytes(), {"header.json": module.to_json(header).encode()})
+
+    assert Model.from_bytes(with_header(HEADER)).method == "pet"
+    assert "where it should not" in refused(with_header({**HEADER, field: wrong}))
+    assert field in refused(with_header({key: value for key, value in HEADER.items() if key != field}))
+
+
+@pytest.mark.parametrize("name", ["../x.npy", "x.txt", "A.npy", "x y.npy", ".npy", "state.weight"])
+def test_members_of_other_names_are_refused(name: str) -> None:
+    assert "has no business in it" in refused(rewritten(a_model().to_bytes(), {name: array_file(np.zeros(1))}))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_is_there_twice_is_refused() -> None:
+    out = io.BytesIO(a_model().to_bytes())
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr("one.npy", array_file(np.zeros(1)))
+    assert "'one.npy' has no business in it" in refused(out.getvalue())
+
+
+def test_compressed_members_are_refused() -> None:
+    out = io.BytesIO(a_model().to_bytes())
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("other.npy", array_file(np.zeros(100)))
+    assert "'other.npy' is compressed" in refused(out.getvalue())
+
+
+def test_members_are_no_larger_than_the_file() -> None:
+    with zipfile.ZipFile(io.BytesIO(a_model().to_bytes())) as archive:
+        total = sum(member.file_size for member in archive.infolist())
+        assert list(module._members(archive, total)) == list(ARRAYS)
+        with pytest.raises(ValueError, match=f"it says that {total - 1:,} bytes hold {total:,}"):
+            module._members(archive, total - 1)
+        archive.infolist()[1].file_size += 1
+        with pytest.raises(ValueError, match="is compressed"):
+            module._members(archive, total)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_versions_of_arrays_that_can_be_read(version: tuple[int, int]) -> None:
+    array = np.arange(5.0)
+    data = rewritten(a_model().to_bytes(), {"one.npy": array_file(array, version)})
+    np.testing.assert_array_equal(Model.from_bytes(data).arrays["one"], array)
+
+
+def test_an_array_in_another_order_of_one_axis_is_the_same() -> None:
+    data = rewritten(a_model().to_bytes(), {"one.npy": array_file(np.arange(5.0), fortran_order=True)})
+    np.testing.assert_array_equal(Model.from_bytes(data).arrays["one"], np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (array_file(np.zeros(2), (3, 0)), "is an array of version"),
+        (array_file(np.zeros(2, complex)), "holds complex128 values"),
+        (array_file(np.zeros(2, "M8[s]")), "holds datetime64"),
+        (array_file(np.zeros(2, ">f8")), "holds >f8 values"),
+        (array_file(np.zeros((2, 2)), fortran_order=True), "holds float64 values"),
+        (array_file(np.zeros(2), shape=(3,)), r"does not hold what its shape \(3,\) says"),
+        (array_file(np.zeros(3), shape=(2,)), r"does not hold what its shape \(2,\) says"),
+        (array_file(np.zeros(4), shape=(-2, -2)), r"does not hold what its shape \(-2, -2\) says"),
+        (array_file(np.zeros(4), shape=(2, 4)), r"does not hold what its shape \(2, 4\) says"),
+        (array_file(np.zeros(0), shape=(0, -1)), r"does not hold what its shape \(0, -1\) says"),
+        (b"rubbish", "one.npy|magic"),
+    ],
+)
+def test_arrays_that_are_not_what_they_say_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Model.from_bytes(rewritten(a_model().to_bytes(), {"one.npy": content}))
+
+
+def test_a_changed_byte_is_noticed() -> None:
+    data = bytearray(a_model().to_bytes())
+    at = data.index(struct.pack("<d", 1.0))
+    data[at] ^= 1
+    assert "Bad CRC-32" in refused(bytes(data))
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"not an archive" * 100])
+def test_what_is_no_archive_is_refused(data: bytes) -> None:
+    refused(data)
+    refused(a_model().to_bytes()[: len(data)])
+
+
+def test_faults_of_the_machine_are_not_taken_for_damage(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Model.load(tmp_path / "none")
+    for error in (DataError("x"), UsageError("y"), OSError(errno.EIO, "z"), KeyboardInterrupt()):
+        with pytest.raises(type(error)) as caught, refusing_damage("there"):
+            raise error
+        assert caught.value is error
+    for error in (OSError(errno.EINVAL, "w"), KeyError("k"), ValueError("v"), struct.error("s")):
+        with pytest.raises(DataError, match="there: not a streamsieve model, or damaged"), refusing_damage("there"):
+            raise error
+
+
+# ---- the first format
+
+
+def upgraded_from_1(arrays: dict[str, Any], **learned: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    top = {"streamsieve_format": 1, "method": "m", "version": "0.1", "params": {"a": 1}, "note": None}
+    new, found = upgraded({**top, **learned}, dict(arrays))
+    assert {key: new[key] for key in new if key != "learned"} == {k: top[k] for k in top if k != "streamsieve_format"}
+    return new["learned"], found
+
+
+def assert_arrays(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert sorted(found) == sorted(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.mark.parametrize(("regression", "kind"), [(True, "numbers"), (False, "classes")])
+def test_targets_of_the_first_format(regression: bool, kind: str) -> None:
+    learned, arrays = upgraded_from_1({}, regression=regression, told=5, seen=2)
+    assert learned == {"kind": kind, "centre": 0.0, "scale": 1.0, "fitted": 5, "seen": 2}
+    assert_arrays(arrays, {"classes": np.empty(0)})
+    classes = np.array([1, 2])
+    assert_arrays(upgraded_from_1({"classes": classes}, regression=regression)[1], {"classes": classes})
+
+
+def test_names_of_the_first_format() -> None:
+    learned, arrays = upgraded_from_1({"measured": np.ones(1), "other": np.zeros(1)}, names=[[3, "c"], [9, "i"]])
+    assert learned == {}
+    texts = texts_to_arrays("names", ["c", "i"])
+    assert_arrays(arrays, {"state.measured": np.ones(1), "other": np.zeros(1), "named_ids": np.array([3, 9]), **texts})
+    assert upgraded_from_1({}, names=[]) == ({}, {})
+    _, arrays = upgraded_from_1({"feature_names": np.array(["x", "yy"])})
+    assert_arrays(arrays, texts_to_arrays("names", ["x", "yy"]))
+
+
+@pytest.mark.parametrize("rows", [0.0, 4.0])
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_sofs_of_the_first_format(rows: float, n_classes: int) -> None:
+    """One vector of weights, of two classes, or one per class with cells that have all precisions first."""
+    cells = np.arange(1.0, 1.0 + 4 * n_classes, dtype=np.float32).reshape(2, 2 * n_classes)
+    cells[1] = 0.0  # never seen
+    many = np.vstack([cells, cells[:1]])
+    many.view(np.int32)[2, 0] = -5  # the name of a slot
+    before = {
+        "moments.totals": np.array([6.0, rows]),
+        "state.fresh": np.zeros(2),
+        "state.bias": np.zeros((n_classes, 2)),
+    }
+    before |= {"curve.mistakes": np.zeros(5, np.int64), "state.weight": np.zeros((2, 3) if n_classes > 1 else 2)}
+    _, arrays = upgraded_from_1({**before, "state.cells": many})
+    squares = 36.0 / max(rows, 1.0)
+    expected: dict[str, Any] = {name: before[name] for name in ("state.fresh", "state.bias", "curve.mistakes")}
+    expected |= {"moments.totals": np.array([6.0, rows, squares, rows]), "state.kept_squares": np.array([squares])}
+    expected |= {"state.weight": before["state.weight"], "curve.errors": np.zeros(5), "state.cells": many}
+    if n_classes == 1:
+        expected["state.usual"] = np.zeros(2)
+    else:
+        by_class = [[np.inf, 1, 4, 2, 5, 3, 6], [0.0] * 7, [0.0, 1, 4, 2, 5, 3, 6]]
+        expected["state.cells"] = np.array(by_class, np.float32)
+        expected["state.cells"].view(np.int32)[2, :2] = -5
+    assert_arrays(
+        {name: array.view(np.int32) if name == "state.cells" else array for name, array in arrays.items()},
+        {name: array.view(np.int32) if name == "state.cells" else array for name, array in expected.items()},
+    )
+
+
+def test_other_methods_of_the_first_format_have_no_intercept_of_kept_parts() -> None:
+    _, arrays = upgraded_from_1({"moments.totals": np.array([6.0, 4.0]), "state.weight": np.zeros(2)})
+    assert_arrays(arrays, {"moments.totals": np.array([6.0, 4.0, 9.0, 4.0]), "state.weight": np.zeros(2)})
+
+
+# ---- texts
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"t.text": np.zeros(3, np.int8)},
+        {"t.offsets": np.array([0, 3], np.int32)},
+        {"t.text": np.zeros((3, 1), np.uint8)},
+        {"t.offsets": np.array([[0], [3]])},
+        {"t.offsets": np.empty(0, np.int64)},
+        {"t.offsets": np.array([1, 3])},
+        {"t.offsets": np.array([0, 2])},
+        {"t.offsets": np.array([0, 4])},
+        {"t.offsets": np.array([0, 2, 1, 3])},
+    ],
+)
+def test_texts_that_are_cut_wrongly_are_refused(changes: dict[str, Any]) -> None:
+    arrays = texts_to_arrays("t", ["a", "", "bc"])
+    assert texts_of_arrays("t", arrays).tolist() == ["a", "", "bc"]
+    with pytest.raises(ValueError, match=r"t are (not texts|cut in the wrong places)"):
+        texts_of_arrays("t", {**arrays, **changes})
+    assert texts_of_arrays("u", arrays) is None
+
+
+# ---- the schema
+
+
+SCHEMA = {
+    "a": Field(np.float64, ("n", 2)),
+    "b": Field(np.int64, ("n",), low=0, below="m"),
+    "c": Field(None, ()),
+}
+
+
+def arrays_of_schema() -> dict[str, Any]:
+    return {"a": np.zeros((3, 2)), "b": np.array([0, 1, 4]), "c": np.array("x")}
+
+
+def test_arrays_as_the_schema_has_them_pass_and_sizes_come_back() -> None:
+    given = {"m": 5}
+    assert check_arrays(arrays_of_schema(), SCHEMA, given) == {"m": 5, "n": 3}
+    assert given == {"m": 5}
+    assert check_arrays({}, {}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("d", np.zeros(1), "'d' has no business in it"),
+        ("a", np.zeros((3, 2), np.float32), "'a' is float32 of 2 axes"),
+        ("a", np.zeros(3), "'a' is float64 of 1 axes"),
+        ("a", np.zeros((3, 3)), "'a' has an axis of 3, not 2"),
+        ("b", np.zeros(4, np.int64), "'b' has an axis of 4, not 3"),
+        ("b", np.array([0, -1, 2]), "'b' has a value below 0"),
+        ("b", np.array([0, 5, 2]), "'b' has a value of 5 or more"),
+        ("a", np.full((3, 2), np.nan), "'a' has values that are not finite"),
+    ],
+)
+def test_arrays_that_are_not_as_the_schema_has_them_are_named(name: str, array: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_arrays({**arrays_of_schema(), name: array}, SCHEMA, {"m": 5})
+
+
+@pytest.mark.parametrize(
+    ("array", "field", "passes"),
+    [
+        (np.array([1e100, -1e100]), {}, True),
+        (np.array([1.1e100, 0.0]), {}, False),
+        (np.array([-1.1e100, 0.0]), {}, False),
+        (np.array([0.0, np.inf]), {}, False),
+        (np.array([0.0, np.inf]), {"finite": False}, True),
+        (np.array([0.0, np.nan]), {"finite": False}, True),
+        (np.array([0.0, np.nan]), {"finite": False, "low": 0.0}, False),
+        (np.array([0.0, np.nan]), {"finite": False, "below": 1.0}, False),
+        (np.array([2**62 - 1]), {}, True),
+        (np.array([2**62]), {}, False),
+        (np.array([2**62]), {"below": 2**63}, True),
+        (np.array([2**63], np.uint64), {}, True),
+        (np.array([2**63], np.uint64), {"low": 0}, True),
+        (np.array([-(2**63)]), {}, True),
+        (np.array([0.5]), {"low": 0.5, "below": 0.6}, True),
+        (np.array([0.5]), {"low": 0.6}, False),
+        (np.array([0.5]), {"below": 0.5}, False),
+        (np.array([True]), {}, True),
+        (np.empty(0), {"low": 1.0}, True),
+        (np.array(["x"]), {"low": 1.0}, True),
+        (np.array([b"x"]), {"low": 1.0}, True),
+    ],
+)
+def test_ranges_of_numbers(array: Any, field: dict[str, Any], passes: bool) -> None:
+    schema = {"x": Field(None, ("n",), **field)}
+    if passes:
+        assert check_arrays({"x": array}, schema, {}) == {"n": array.size}
+    else:
+        with pytest.raises(ValueError, match="'x' has"):
+            check_arrays({"x": array}, schema, {})
+
+
+@pytest.mark.parametrize("classes", [[], [3], [1, 2, 3], ["a", "b"], [0.5, 1.5]])
+def test_classes_that_can_be(classes: list[Any]) -> None:
+    check_classes(np.array(classes))
+
+
+@pytest.mark.parametrize(
+    "classes", [[[1], [2]], [2, 1], [1, 1], [1.0, np.inf], [-np.inf, 1.0], [np.nan], [1.0, np.nan]]
+)
+def test_classes_that_cannot_be(classes: list[Any]) -> None:
+    with pytest.raises(ValueError, match="class"):
+        check_classes(np.array(classes))
+
+
+def test_ids_and_scores() -> None:
+    check_ids(np.empty(0, np.int64), 0)
+    check_ids(np.array([4, 0, 2]), 5)
+    check_scores(np.array([1.0, -np.inf]))
+    for ids, message in (([5], "a feature beyond its 5"), ([-1, 2], "beyond"), ([2, 3, 2], "appears twice")):
+        with pytest.raises(ValueError, match=message):
+            check_ids(np.array(ids), 5)
+    with pytest.raises(ValueError, match="not a number"):
+        check_scores(np.array([1.0, np.nan]))
