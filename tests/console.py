@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import warm
 
+NOISE = re.compile(r"^(streamsieve: note: )?compiling streamsieve's kernels for first use \(once\)\n", re.MULTILINE)
 EXIT = re.compile(r"\s+# exits with (\d)$")
 
 
@@ -41,8 +42,7 @@ def run_transcript(transcript: str, folder: Path) -> None:
         done = subprocess.run(
             command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
-        noise = "streamsieve: compiling kernels for first use (once)\n"
-        printed = (done.stderr + done.stdout).replace(noise, "")
+        printed = NOISE.sub("", done.stderr + done.stdout)
         assert done.returncode == code, f"$ {command}\nexit code {done.returncode}, expected {code}\n{printed}"
         same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
         assert same, f"$ {command}\n--- expected\n{expected}--- printed\n{printed}"

@@ -119,8 +119,9 @@ def test_a_feature_speaks_for_the_class_that_it_is_found_in(tmp_path: Path) -> N
         coef = record.selector.coef_.toarray()[:, record.selection.indices]
         np.testing.assert_array_equal(np.atleast_2d(np.array(record.details["weights"]).T), coef)
         table = list(csv.DictReader((folder / "selection.csv").read_text().splitlines()))
-        assert list(table[0]) == ["feature", "score", "name", "weight", "class"]
-        assert {int(line["feature"]): line["class"] for line in table} == spoken
+        assert list(table[0]) == ["feature", "index", "score", "weight", "class"]
+        assert {int(line["index"]): line["class"] for line in table} == spoken
+        assert {line["feature"] for line in table} == {f"word {line['index']}" for line in table}
         best = np.array(coef).max(axis=0) if len(spoken) == 3 else coef[0]
         assert sorted(float(line["weight"]) for line in table) == sorted(best.tolist())
         again = workflow.resume(folder)

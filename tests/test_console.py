@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import signal
 import subprocess
@@ -34,6 +35,8 @@ def test_transcript_is_reproduced(case: Path, workplace: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
     text = document.read_text()
+    (workplace / "tests").mkdir()
+    (workplace / "tests" / "data").symlink_to(ROOT / "tests" / "data")
     for transcript in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         run_transcript(transcript, workplace)
     script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
@@ -63,20 +66,28 @@ def test_a_run_from_a_file_needs_no_scikit_learn(tmp_path: Path) -> None:
 
 
 def test_compiling_is_announced_once_on_standard_error(tmp_path: Path) -> None:
-    script = "import numpy as np, streamsieve as ss; ss.select((np.eye(2)[[0, 1] * 4], [0, 1] * 4), 'relieff', 1)"
+    script = (
+        "import json, numpy as np, streamsieve as ss\n"
+        "record = ss.select((np.eye(2)[[0, 1] * 4], [0, 1] * 4), 'relieff', 1)\n"
+        "print(json.dumps(record.seconds))"
+    )
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""}
     first, second = (
         subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
         for _ in range(2)
     )
-    assert first.stderr == "streamsieve: compiling kernels for first use (once)\n"
+    assert first.stderr == "compiling streamsieve's kernels for first use (once)\n"
     assert second.stderr == ""
+    for done, compiles in ((first, True), (second, False)):
+        seconds = json.loads(done.stdout)
+        assert (seconds["compile"] > 0) == compiles
+        assert seconds["read"] + seconds["learn"] + seconds["compile"] == pytest.approx(seconds["total"])
 
 
 SLOW_DISK = """
 import io, sys, time
 from streamsieve.cli import main
-from streamsieve.sources import delimited
+from streamsieve.sources import delimited_text as delimited
 
 class Slow(io.RawIOBase):
     def __init__(self, raw):

@@ -461,7 +461,9 @@ def test_a_fit_warns_where_it_was_called_and_partial_fit_does_not() -> None:
 def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
     X, y = one_loud_column(np.random.default_rng(1))
     X = np.column_stack([X, X[:, 7]]).astype(np.float32)
-    expected = remarks_on(str(useless), normalize="l2")
+    again = useless.with_name("zero_based.svm")
+    write_rows(again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True)  # where ids are those of arrays
+    expected = remarks_on(ss.open_source(again, zero_based=True), normalize="l2")
     assert set(expected) == {MAJORITY, ALL, SCALES, COPIES}
     for source in (
         ArraySource(X, y),

@@ -24,6 +24,8 @@ from streamsieve.runs.folder import CHECKPOINT, FILES, MODEL, REQUEST, RESULT
 from streamsieve.sources import buckets, svmlight
 from streamsieve.training import Progress
 
+from .effort import FULL
+
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -287,9 +289,11 @@ def test_notes_of_a_stranger_give_the_right_columns_or_none(
     sparse_rows: Path, expected: bytes, interrupted: dict[str, Path], tmp_path: Path
 ) -> None:
     """Several hundred damaged or forged notes: the same columns as without them, or begin again, and then those."""
-    random, outcomes = np.random.default_rng(0), Counter[str]()
+    random, outcomes, every = np.random.default_rng(0), Counter[str](), 1 if FULL else 4
     for stage, whole in interrupted.items():
         for number, (what, mutate) in enumerate(mutations(random)):
+            if number % every:
+                continue
             folder = tmp_path / f"{stage} {number}"
             shutil.copytree(whole, folder)
             (work,) = folder.iterdir()
@@ -303,7 +307,7 @@ def test_notes_of_a_stranger_give_the_right_columns_or_none(
             assert [path.name for path in folder.iterdir()] == [OUTPUT], f"{stage}: {what}"
             shutil.rmtree(folder)
             outcomes["right"] += 1
-    assert outcomes["right"] > 400
+    assert outcomes["right"] > 400 // every
     assert set(outcomes) == {"right", "begin again"}
 
 

@@ -23,7 +23,7 @@ from streamsieve.machine import available_memory, limited, reading_bytes, readin
 from streamsieve.runs import RunDirectory
 from streamsieve.selectors.matrix import forecast
 from streamsieve.selectors.rows.sofs import SOFSLearner
-from streamsieve.sources import buckets, delimited, transpose
+from streamsieve.sources import buckets, delimited_text, transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.transpose import whole_matrix
 from streamsieve.sources.writers import write_columns, write_rows
@@ -211,7 +211,7 @@ def test_a_limit_and_workers_are_refused_together(tmp_path):
 def test_a_row_group_that_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = table(tmp_path / "table.parquet", 500, 30)
     monkeypatch.setattr(machine, "available_memory", lambda: 1000)
-    with pytest.raises(ss.DataError, match=r"table\.parquet: the 31 columns of row group 1, .* smaller row groups"):
+    with pytest.raises(ss.DataError, match=r"table\.parquet: \d+ columns? of row group 1, .* smaller row groups"):
         ss.select(path, target="t")
 
 
@@ -312,7 +312,7 @@ def test_arrays_for_ids_are_counted_by_what_was_written():
 def test_a_first_chunk_of_a_table_is_cut_without_a_change(tmp_path, monkeypatch):
     path = table(tmp_path / "table.csv", 400, 5)
     whole = [block.to_dense(np.float32) for block in ss.open_source(path, "t").row_blocks()]
-    monkeypatch.setattr(delimited, "chunk_bytes", lambda letters: 500)
+    monkeypatch.setattr(delimited_text, "chunk_bytes", lambda letters: 500)
     parts = [block.to_dense(np.float32) for block in ss.open_source(path, "t").row_blocks()]
     assert len(parts) > 20 > len(whole)
     np.testing.assert_array_equal(np.concatenate(parts), np.concatenate(whole))

@@ -119,7 +119,7 @@ def test_json_is_plain_letters_and_holds_names_as_they_are(folder: Path) -> None
 def test_files_hold_names_and_labels_as_they_are(folder: Path) -> None:
     with (folder / "run" / "selection.csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert {line["name"] for line in lines} == set(NAMES)
+    assert {line["feature"] for line in lines} == set(NAMES)
     assert {line["class"] for line in lines} <= set(LABELS)
     run(folder, "predict", "run", "hostile.parquet", "--scores", "-o", "scores.csv")
     with (folder / "scores.csv").open(newline="", encoding="utf-8") as file:

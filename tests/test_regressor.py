@@ -210,7 +210,7 @@ def test_a_target_of_numbers_names_the_method(tmp_path: Path) -> None:
     for method in ([], ["-m", "sofs"]):
         done = CliRunner().invoke(main, ["select", str(tmp_path / "rows.svm"), *method])
         assert done.exit_code == 1
-        assert "-m sofs-regressor" in done.output
+        assert "sofs-regressor" in done.output
 
 
 def test_command_line(tmp_path: Path) -> None:

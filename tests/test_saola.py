@@ -183,7 +183,9 @@ def test_columns_that_never_vary_are_counted():
     assert ss.SAOLA(missing="skip").fit(X, y).n_constant_ == 3
 
 
-@pytest.mark.parametrize("groups", [[0, 0, -1], [0, 1.5, 2], [0, None, 1], [0, np.nan, 1], ["a", "b", "c"], [0, 1]])
+@pytest.mark.parametrize(
+    "groups", [[0, 0, -1], [0, 1.5, 2], [0, None, 1], [0, np.nan, 1], ["a", 1, "c"], [0, 1], ["a", " ", "b"]]
+)
 def test_unknown_groups_are_refused(groups):
     X, y = np.random.default_rng(0).normal(0, 1, (10, 3)), np.arange(10) % 2
     with pytest.raises(ss.DataError, match="group"):
@@ -250,7 +252,9 @@ def test_a_group_in_two_parts_is_refused():
     X, y = np.eye(6), np.array([0, 1, 0, 1, 0, 1])
     X[:, 0] = y
     with pytest.raises(ss.DataError, match="group 1 comes in two parts"):
-        ss.GroupSAOLA(measure="su").fit(X, y, groups=[1, 1, 2, 2, 1, 1])
+        ss.GroupSAOLA(measure="su").partial_fit_columns(X, y, groups=[1, 1, 2, 2, 1, 1])
+    with pytest.raises(ss.DataError, match="group 'a' comes in two parts"):
+        ss.GroupSAOLA(measure="su").partial_fit_columns(X, y, groups=list("aabbaa"))
 
 
 @pytest.mark.needs_jit

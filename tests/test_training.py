@@ -121,7 +121,7 @@ def test_groups_are_in_every_form_of_the_result(wide: Path, tmp_path: Path) -> N
     assert record.selection.groups.tolist() == expected.tolist()
     assert record.to_dict()["details"]["groups"] == expected.tolist()
     with (tmp_path / "run" / "selection.csv").open() as file:
-        assert {int(line["feature"]) // 10 == int(line["group"]) for line in csv.DictReader(file)} == {True}
+        assert {int(line["index"]) // 10 == int(line["group"]) for line in csv.DictReader(file)} == {True}
     again = RunDirectory(tmp_path / "run").result()
     assert again is not None
     assert again.selection.groups.tolist() == expected.tolist()
@@ -165,5 +165,8 @@ def test_blocks_of_columns_with_ids_beyond_the_groups_are_refused() -> None:
 
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     source = ColumnBlockSource([columns_of(X, 3)], y)
-    with pytest.raises(ss.DataError, match="4 groups, but there is a feature 6"):
+    with pytest.raises(ss.DataError, match="4 groups for 7 features"):
         train(learner_class("group-saola")(), source, groups=np.arange(4))
+    stream = ColumnBlockSource(iter([columns_of(X, 3)]), y)
+    with pytest.raises(ss.DataError, match="4 groups, but there is a feature 6"):
+        train(learner_class("group-saola")(), stream, groups=np.arange(4))

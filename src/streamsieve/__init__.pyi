@@ -31,6 +31,7 @@ from .estimators import ReliefF as ReliefF
 from .estimators import SOFSRegressor as SOFSRegressor
 from .estimators import load as load
 from .runs import RunRecord as RunRecord
+from .selection import Feature as Feature
 from .selection import Selection as Selection
 from .sources import open_source as open_source
 from .sources.base import ColumnSource as ColumnSource

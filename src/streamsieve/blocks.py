@@ -101,6 +101,18 @@ class RowBlock:
         known = {name: getattr(self, name) for name in ROW_FIELDS}
         return RowBlock.trusted(**(known | changes))
 
+    def with_entries(
+        self, indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], n_features: int
+    ) -> RowBlock:
+        """The same rows with other entries, which must fit: ``derived``, for what is done to every block."""
+        known = self.y, n_features, self.origin, self.dense, self.sample_weight, self.names
+        return RowBlock.trusted(indptr, indices, values, *known)
+
+    def with_target(self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> RowBlock:
+        """The same rows with a label, and maybe a weight, each."""
+        known = self.n_features, self.origin, self.dense, sample_weight, self.names
+        return RowBlock.trusted(self.indptr, self.indices, self.values, y, *known)
+
     @property
     def n_rows(self) -> int:
         return self.indptr.size - 1

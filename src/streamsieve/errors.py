@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 
 class DataError(ValueError):
     """The data cannot be used as it is: the message says where, what is wrong and what to do."""
@@ -9,6 +12,15 @@ class DataError(ValueError):
 
 class UsageError(ValueError):
     """A name, an option or a combination of them that does not exist: the message says which do."""
+
+
+class ParameterError(ValueError):
+    """A parameter of a method has a value that it cannot have; ``choices`` are all it can have, if those are few."""
+
+    def __init__(self, name: str, value: Any, expected: str, choices: Sequence[Any] | None = None) -> None:
+        super().__init__(f"{name}={value!r}: must be {expected}")
+        self.expected = expected
+        self.choices = None if choices is None else list(choices)
 
 
 class RunError(RuntimeError):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from .errors import UsageError
+from .errors import UsageError, prefix
 from .model import Model, refusing_damage
-from .selectors.base import AnyLearner
+from .selectors.base import AnyLearner, Reads
+from .targets import Kind
 
 METHODS = {  # name -> module under selectors, and learner
     "sofs": "rows.sofs:SOFSLearner",
@@ -43,22 +43,42 @@ METHODS = {  # name -> module under selectors, and learner
 }
 
 
+def method_named(text: str) -> str:
+    """The method that a text names: by its name or its class, in any case, with hyphens, underscores or neither."""
+    known = {_letters(method): method for method in METHODS}
+    method = known.get(_letters(text))
+    if method is None:
+        near = [known[letters] for letters in difflib.get_close_matches(_letters(text), known, 3)]
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        raise UsageError(f"there is no method {text!r}{hint}; the methods are {', '.join(METHODS)}")
+    return method
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
 def learner_class(method: str) -> type[AnyLearner]:
     """The class that learns by a method."""
-    if method not in METHODS:
-        near = difflib.get_close_matches(method, METHODS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise UsageError(f"there is no method {method!r}{hint}; the methods are {', '.join(METHODS)}")
-    module, _, name = METHODS[method].partition(":")
+    module, _, name = METHODS[method_named(method)].partition(":")
     learner: type[AnyLearner] = vars(import_module(f".selectors.{module}", __package__))[name]
     return learner
 
 
-def describe_method(method: str) -> dict[str, Any]:
-    """Name, one line about it, and its parameters with their defaults, from the class itself."""
-    learner = learner_class(method)
-    summary = (learner.__doc__ or "").splitlines()[0]
-    return {"name": method, "summary": summary, "params": learner().parameters()}
+def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = "") -> None:
+    """Refuse what is not a parameter of a method; ``origin`` is the file it is from."""
+    names = learner_class(method).parameter_names()
+    for name in params:
+        if name not in names:
+            near = difflib.get_close_matches(name, names)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            raise UsageError(f"{prefix(origin)}{method} has no parameter {name!r}{hint}; it has {', '.join(names)}")
+
+
+def methods_for(kind: Kind, reads: Reads) -> list[str]:
+    """The methods that learn targets of a kind, those first that read the data in the same way."""
+    able = [method for method in METHODS if kind in learner_class(method).targets]
+    return sorted(able, key=lambda method: learner_class(method).reads != reads)
 
 
 def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:

@@ -7,6 +7,7 @@ row.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +31,29 @@ EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
 LEAST_ROWS = 50  # to judge the order of the labels by
 FEW_SWITCHES = 0.1  # of those that a random order has
 NONE_YET = -1
+
+
+class NewLabelError(DataError):
+    """A label that is not one of the classes known so far; data that can be read again may begin anew with it."""
+
+    def __init__(self, message: str, label: Any) -> None:
+        super().__init__(message)
+        self.label = label
+
+    def __reduce__(self) -> tuple[type[NewLabelError], tuple[str, Any]]:
+        return type(self), (str(self), self.label)
+
+
+class NotClassesError(DataError):
+    """Numbers to predict, for a method that learns classes; ``methods`` are those that learn numbers, if known."""
+
+    def __init__(self, what: str, methods: Sequence[str] = ()) -> None:
+        named = f": {', '.join(methods)}" if methods else ""
+        super().__init__(f"{what}; make classes of them, or take a method that learns numbers{named}")
+        self.what, self.methods = what, tuple(methods)
+
+    def __reduce__(self) -> tuple[type[NotClassesError], tuple[str, tuple[str, ...]]]:
+        return type(self), (self.what, self.methods)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +118,7 @@ def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[K
     As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all else are classes. A
     method that knows classes alone takes any two values as such.
     """
-    continuous = y.dtype.kind == "f" and bool((values != np.floor(values)).any())
+    continuous = has_fractions(values)
     if task != "auto":
         kind = KIND_OF_TASK[task]
         if kind == "numbers" and y.dtype.kind not in "biuf":
@@ -102,9 +126,9 @@ def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[K
         return kind
     if kinds == ONLY_CLASSES:
         if continuous and values.size > 2:
-            raise DataError(
+            raise NotClassesError(
                 f"{prefix(origin)}this method learns classes, and the target is a regression's: numbers with "
-                f"fractions, {values.size:,} different ones; make classes of them, or take a method for numbers"
+                f"fractions, {values.size:,} different ones"
             )
         return "classes"
     if not continuous and y.dtype.kind in "iuf" and values.size > MANY_CLASSES:
@@ -115,6 +139,11 @@ def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[K
             stacklevel=2,
         )
     return "numbers" if continuous else "classes"
+
+
+def has_fractions(values: NDArray[Any]) -> bool:
+    """Whether values are numbers, not all of them integers."""
+    return values.dtype.kind == "f" and bool((values != np.floor(values)).any())
 
 
 def show(label: Any) -> str:
@@ -159,6 +188,7 @@ class Labels:
             raise DataError(f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}")
         self.counts = np.zeros(max(2, self.classes.size), np.int64)  # rows of each class
         self.order = np.array([0, NONE_YET])  # changes of class from row to row, class of the last row
+        self._codes: tuple[NDArray[Any] | None, dict[Any, int]] = None, {}  # of these classes
 
     @property
     def n_classes(self) -> int:
@@ -174,6 +204,12 @@ class Labels:
             raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")
         if not len(y):
             return np.empty(0, np.int64), False
+        if len(y) == 1 and self.order[1] != NONE_YET:
+            code = self._code_of(y[0])
+            if code is not None:
+                self.order[0] += self.order[1] != code
+                self.order[1] = code
+                return np.array([code]), False
         if self.given and self.classes.dtype.kind == "U" and y.dtype.kind in "biuf":
             self.classes = classes_from_text(self.classes, y.dtype.kind)
         swap = not self.given and self.classes.size < 2 and self._discover(y)
@@ -193,9 +229,19 @@ class Labels:
         self.order[1] = codes[-1]
         return codes, swap
 
+    def _code_of(self, label: Any) -> int | None:
+        """The number of a class that is known, without the arrays that many labels are worth; None of any other."""
+        if self._codes[0] is not self.classes:
+            first = self.n_classes - self.classes.size  # one class alone is the second
+            self._codes = self.classes, {known: code for code, known in enumerate(self.classes.tolist(), first)}
+        return self._codes[1].get(label.item() if isinstance(label, np.generic) else label)
+
     def count(self, codes: NDArray[np.int64]) -> None:
         """Take note of rows that were learned."""
-        self.counts += np.bincount(codes, minlength=self.n_classes)
+        if codes.size == 1:
+            self.counts[codes[0]] += 1
+        else:
+            self.counts += np.bincount(codes, minlength=self.n_classes)
 
     def _discover(self, y: NDArray[Any]) -> bool:
         """Add the first labels met, up to two; whether the class known before is now the first of them."""
@@ -209,14 +255,14 @@ class Labels:
         known = " and ".join(show(known) for known in self.classes)
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
-        elif any(isinstance(one, float) and one % 1.0 for one in (label, *self.classes.tolist())):
-            cure = (
-                f"is a third one beside {known}, and numbers with fractions are hardly classes; the method for numbers "
-                "is sofs-regressor (SOFSRegressor, -m sofs-regressor)"
+        elif has_fractions(np.array([label, *self.classes.tolist()])):
+            return NotClassesError(
+                f"{where}label {show(label)} is a third one beside {known}, and numbers with fractions are hardly "
+                "classes"
             )
         else:
             cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
-        return DataError(f"{where}label {show(label)} {cure}")
+        return NewLabelError(f"{where}label {show(label)} {cure}", label)
 
     def refuse_one_class(self, origin: str) -> None:
         """At the end of the data: at least two classes must have been there."""
@@ -234,7 +280,10 @@ class Labels:
 
     def order_warning(self, at_end: bool) -> str | None:
         """What to say about rows that come sorted by class, if they do."""
-        rows, changes = self.n_rows, int(self.order[0])
+        changes = int(self.order[0])
+        if changes and not at_end:
+            return None
+        rows = self.n_rows
         if not at_end and rows >= EARLY_ROWS and self.counts.max() == rows:
             return f"the first {rows:,} rows are all of class {show(self._only())}: {ADVICE}"
         expected = rows - float((self.counts.astype(float) ** 2).sum()) / max(rows, 1)

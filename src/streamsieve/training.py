@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import ColumnBlock, RowBlock
+from .class_search import with_all_classes
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
 from .machine import program_loaded, refuse_beyond_limit
 from .selectors.base import AnyLearner
-from .selectors.diagnosis import Look, Remark
+from .selectors.diagnosis import Look, Remark, no_groups
 from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
 from .selectors.rows.sample import Sample
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import by_columns
+from .sources.group_order import OrderedColumns
+from .sources.groups import Grouping, given_groups, grouping_of
 
 FIRST_TRACE_ROW = 1000  # the trace notes mistakes or R2 at this row and at every doubling of it
+
+notes = logging.getLogger("streamsieve")
 
 B = TypeVar("B")
 Trace = list[dict[str, float]]
@@ -73,9 +78,15 @@ class Feed(ABC, Generic[B]):
     def __init__(self, source: DataSource, y: NDArray[Any] | None, total: int | None) -> None:
         self.source, self.y, self.total = source, y, total
 
+    group_names: NDArray[Any] | None = None  # what groups of features are called
+
     def look(self) -> Look:
         """What there still is of the data, after the last block."""
         return Look()
+
+    def remarks(self, learner: AnyLearner) -> list[Remark]:
+        """What a user should know of the data in the hands of a learner."""
+        return []
 
     @abstractmethod
     def blocks(self) -> Iterator[B]:
@@ -114,30 +125,34 @@ class RowFeed(Feed[RowBlock]):
 
 
 class ColumnFeed(Feed[ColumnBlock]):
-    """Columns, of a source that has them or transposed; ``groups`` are those of the features by id, if given."""
+    """Columns, of a source that has them or transposed; those of a group together, if ``groups`` are given.
+
+    A ``Grouping`` is that of columns that are in order already.
+    """
 
     unit = "features"
 
-    def __init__(
-        self, source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report | None
-    ) -> None:
-        self.columns: ColumnSource = by_columns(source, report)
-        self.groups, width = groups, self.columns.n_features or 0
-        if groups is not None and groups.size < width:
-            raise DataError(f"{source.name}: {groups.size:,} groups for {width:,} features; give one for each")
-        super().__init__(self.columns, self.columns.targets() if y is None else y, self.columns.n_features)
+    def __init__(self, source: DataSource, y: NDArray[Any] | None, groups: Any | None, report: Report | None) -> None:
+        known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
+        columns: ColumnSource = by_columns(source, report)
+        if known is None or isinstance(known, Grouping):
+            self.groups: Grouping | None = known
+        else:
+            self.groups = grouping_of(known, source, columns)
+            order = self.groups.order() if columns.rewindable else None
+            columns = columns if order is None else OrderedColumns(columns, order)
+        self.columns = columns
+        self.group_names = columns.group_names if self.groups is None else self.groups.names
+        super().__init__(columns, columns.targets() if y is None else y, columns.n_features)
 
     def blocks(self) -> Iterator[ColumnBlock]:
         for block in self.columns.column_blocks():
-            if self.groups is None:
-                yield block
-            elif block.n_columns and int(block.ids.max()) >= self.groups.size:
-                raise DataError(
-                    f"{self.columns.name}: {self.groups.size:,} groups, but there is a feature {int(block.ids.max())}; "
-                    "give a group for each"
-                )
-            else:
-                yield block.derived(groups=self.groups[block.ids])
+            yield block if self.groups is None else block.derived(groups=self.groups.of(block))
+
+    def remarks(self, learner: AnyLearner) -> list[Remark]:
+        if not learner.knows_groups or self.columns.has_groups:
+            return []
+        return [] if self.groups is not None and self.groups.n_groups < self.groups.n_features else [no_groups()]
 
     def size(self, block: ColumnBlock) -> int:
         return block.n_columns
@@ -168,72 +183,136 @@ class MatrixFeed(Feed[Matrix]):
         return MatrixLook(self.matrix)
 
 
+@contextmanager
+def watching(watch: Watch | None, progress: bool) -> Generator[Watch | None]:
+    """What is called with every snapshot: ``watch`` and, with ``progress``, a bar in the terminal or notebook."""
+    if not progress:
+        yield watch
+        return
+    from .notebook import NotebookBar, in_notebook
+    from .progress import ProgressBar
+
+    with NotebookBar() if in_notebook() else ProgressBar() as bar:
+
+        def both(now: Progress) -> None:
+            bar(now)
+            if watch:
+                watch(now)
+
+        yield both
+
+
 def train(
     learner: AnyLearner,
     source: DataSource,
     *,
     y: NDArray[Any] | None = None,
     classes: Any | None = None,
-    groups: NDArray[np.int64] | None = None,
+    groups: Any | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
     trace: Trace | None = None,
 ) -> Training:
-    """Learn from a source, all of it or what is left after a checkpoint; the only loop over blocks.
+    """Learn from a source, all of it or what is left after a checkpoint.
 
     A learner that has started goes on after what it has learned. ``y`` is the target of columns that come without one.
+    Without ``classes`` rows are learned from the start once more if more than two turn out to be there.
     """
-    done = Training(trace=[] if trace is None else trace)
-    began, compiled = time.perf_counter(), compile_seconds()
-    learning = compiled_learning = 0.0
+
+    def attempt(classes: Any | None, again: bool) -> Training:
+        known = [] if again or trace is None else trace
+        return train_with(learner, source, y, classes, groups, watch, checkpoint, known)
+
+    return with_all_classes(learner, source, classes, attempt)
+
+
+def train_with(
+    learner: AnyLearner,
+    source: DataSource,
+    y: NDArray[Any] | None,
+    classes: Any | None,
+    groups: Any | None,
+    watch: Watch | None,
+    checkpoint: Checkpoint | None,
+    trace: Trace,
+) -> Training:
+    """Learn from a source with the classes that are known: the only loop over blocks."""
+    done, clock = Training(trace=trace), Clock()
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
             watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
 
-    feed = feed_for(learner, source, y, groups, report)
+    notes.info("reading %s", source.name)
+    learner.note_source(source)
+    feed = feed_for(learner, source, y, groups_of(learner, source, groups), report)
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
         raise UsageError(f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file")
     if not learner.started:
         width = learner.width_of(feed.source)
         learner.start(width, classes, feed.source.feature_names, y=feed.y, origin=source.name)
+    learner.name_groups(feed.group_names)
     learner.listen(report)
     with closing(pieces(feed, learner, passes, checkpoint)) as parts:
         for part in parts:
-            start, before = time.perf_counter(), compile_seconds()
-            learner.partial_fit_block(part)
-            program_loaded()
-            refuse_beyond_limit()
-            compiled_learning += compile_seconds() - before
-            learning += time.perf_counter() - start
+            with clock.learning():
+                learner.partial_fit_block(part)
+                program_loaded()
+                refuse_beyond_limit()
             if feed.unit == "rows" and learner.n_learned == next_trace_row(learner.n_learned - 1):
                 done.trace.append(trace_point(learner))
             if checkpoint and learner.n_learned % checkpoint.every == 0:
                 learner.save(checkpoint.path, {"trace": done.trace})
+                notes.info("checkpoint after %s %s: %s", f"{learner.n_learned:,}", feed.unit, checkpoint.path)
             if watch:
                 watch(progress_of(learner, feed, passes))
-    start, before = time.perf_counter(), compile_seconds()
-    learner.finish(source.name)
-    done.remarks = learner.diagnosis(feed.look())
-    compiled_learning += compile_seconds() - before
-    learning += time.perf_counter() - start
+    notes.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
+    with clock.learning():
+        learner.finish(source.name)
+        done.remarks = [*learner.diagnosis(feed.look()), *feed.remarks(learner), *remarks_on(source)]
     learner.listen(None)
     if feed.unit == "rows" and (not done.trace or done.trace[-1]["rows"] != learner.n_learned):
         done.trace.append(trace_point(learner))
-    total, compiling = time.perf_counter() - began, compile_seconds() - compiled
-    learning -= compiled_learning
-    done.seconds = {
-        "total": total,
-        "read": max(0.0, total - learning - compiling),
-        "learn": learning,
-        "compile": compiling,
-    }
+    done.seconds = clock.seconds()
     return done
 
 
+class Clock:
+    """Tells learning, compiling kernels and all else, which is reading, apart; it starts when it is made."""
+
+    def __init__(self) -> None:
+        self.began, self.compiled = time.perf_counter(), compile_seconds()
+        self.learned = 0.0
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """What is done now is learning, but for what is compiled meanwhile, on whichever thread."""
+        began, compiled = time.perf_counter(), compile_seconds()
+        yield
+        self.learned += time.perf_counter() - began - (compile_seconds() - compiled)
+
+    def seconds(self) -> dict[str, float]:
+        """Where the time went."""
+        total, compiling = time.perf_counter() - self.began, compile_seconds() - self.compiled
+        reading = max(0.0, total - self.learned - compiling)
+        return {"total": total, "read": reading, "learn": self.learned, "compile": compiling}
+
+
+def groups_of(learner: AnyLearner, source: DataSource, groups: Any | None) -> Any | None:
+    """The groups of features, for methods that know groups: those given, or the columns of a table with text."""
+    if groups is None and learner.knows_groups and source.encoding is not None and source.encoding.has_groups:
+        return source.encoding.groups
+    return groups
+
+
+def remarks_on(source: DataSource) -> list[Remark]:
+    """What a user should know of how data was read."""
+    return [Remark(note.kind, "note", note.message, note.advice) for note in source.notes]
+
+
 def feed_for(
-    learner: AnyLearner, source: DataSource, y: NDArray[Any] | None, groups: NDArray[np.int64] | None, report: Report
+    learner: AnyLearner, source: DataSource, y: NDArray[Any] | None, groups: Any | None, report: Report
 ) -> Feed[Any]:
     """The data as a learner reads it."""
     if learner.reads == "rows":

@@ -351,6 +351,9 @@ def test_survivors_are_the_columns_that_are_remembered():
     assert block.groups is not None
     assert block.groups.tolist() == [0, 7, 9]
     assert (X[:, [0, 7, 29]] == block.values.reshape(3, 20).T).all()
+    in_other_order = survivors.block(np.array([3, 29, 7, 1, 0]))
+    assert isinstance(in_other_order, ColumnBlock)
+    assert in_other_order.ids.tolist() == [29, 7, 0]
     assert not any(np.shares_memory(block.values, whole.values) for whole in blocks)
     assert not np.shares_memory(held.values, blocks[0].values)
 

@@ -37,18 +37,26 @@ def as_float32(number: bytes | str) -> float:
 
 
 def svmlight(text: bytes, first_index: int) -> list[Row]:
-    """Every line that holds a row; BadTextError if one is not ``label [qid:n] index:value ... [# comment]``."""
+    """Every line that holds a row; BadTextError if one is not ``[label] [qid:n] index:value ... [# comment]``.
+
+    Either all rows have a label, or none, which then begin with an entry.
+    """
     rows = []
     for line in text.split(b"\n"):
         rest = line.lstrip(BLANKS)
         if not rest or rest.startswith(b"#"):
             continue
         found = LABEL.match(rest)
-        if not found or not np.isfinite(float(found[0])):
+        if ENTRY.match(rest):
+            rows.append(Row(None, *entries_of(rest, first_index)))
+        elif not found or not np.isfinite(float(found[0])):
             raise BadTextError("label")
-        rows.append(Row(float(found[0]), *entries_of(rest[found.end() :], first_index)))
+        else:
+            rows.append(Row(float(found[0]), *entries_of(rest[found.end() :], first_index)))
     if not rows:
         raise BadTextError("no rows")
+    if len({row.label is None for row in rows}) > 1:
+        raise BadTextError("some rows have a label")
     return rows
 
 

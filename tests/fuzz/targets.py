@@ -23,8 +23,9 @@ import numpy as np
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.sources import delimited, open_source
+from streamsieve.sources import delimited, delimited_text, open_like, open_source
 from streamsieve.sources.named_rows import named_block
+from streamsieve.sources.reading import Reading
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.svmlight_parsing import Fault, parse_text
 
@@ -157,9 +158,14 @@ def delimited_file(data: bytes) -> None:
     columns = ["a", "b"] if flags & 8 else None
 
     def rows(n_shards: int = 1) -> Any:
-        source: Any = open_source(path, target, columns=columns)
+        source: Any = open_like(path, Reading(target=target), columns)  # all columns are numbers
         parts = source.shards(n_shards) if n_shards > 1 else [source]
         return [row for part in parts for block in part.dense_rows(missing) for row in as_lists(block)]
+
+    def features(n_shards: int = 1) -> Any:
+        source: Any = open_source(path, target, columns=columns, missing="zero" if flags & 16 else "error")
+        parts = source.shards(n_shards) if n_shards > 1 else [source]
+        return [row for part in parts for row in contents(all_rows(part.row_blocks(missing)))]
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -171,14 +177,18 @@ def delimited_file(data: bytes) -> None:
         if b"\r" not in text.replace(b"\r\n", b""):  # the kernel takes lines that end with a newline
             with mock.patch.object(delimited, "WIDE", 1):
                 same_rows(outcome(rows), whole, "the kernel")
-        shards = outcome(lambda: rows(3))
-        if shards is not None:  # a field in quotes may go over the end of a line
-            same_rows(shards, whole, "shards")
+        encoded = outcome(features)
+        with small_chunks(1 << 20, 1 + (flags >> 4)):
+            same_rows(outcome(features), encoded, "chunks of features")
+        for read, expected in ((rows, whole), (features, encoded)):
+            shards = outcome(lambda read=read: read(3))
+            if shards is not None:  # a field in quotes may go over the end of a line
+                same_rows(shards, expected, "shards")
 
 
 @contextmanager
 def small_chunks(first: int, later: int) -> Iterator[None]:
-    with mock.patch.multiple(delimited, FIRST_BYTES=first, CHUNK_BYTES=later):
+    with mock.patch.multiple(delimited_text, FIRST_BYTES=first, CHUNK_BYTES=later):
         yield
 
 

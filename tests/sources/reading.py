@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamsieve import DataError, Source, open_source
-from streamsieve.sources import delimited
+from streamsieve.sources import delimited_text
 from streamsieve.sources.arrays import ArraySource
 
 COMPRESS = {
@@ -68,8 +68,8 @@ def array_refusal(X: Any) -> str:
 
 
 def small_chunks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(delimited, "FIRST_BYTES", size)
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", size)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", size)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", size)
 
 
 def put_table(path: Path, columns: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:

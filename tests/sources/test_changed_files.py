@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import streamsieve as ss
-from streamsieve.sources import arrow, delimited, open_source, svmlight
+from streamsieve.sources import arrow, delimited_text, open_source, svmlight
 from streamsieve.sources.base import Source
 from streamsieve.sources.writers import write_rows
 
@@ -35,8 +35,8 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", 4096)
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 4096)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", 4096)
     monkeypatch.setattr(svmlight, "MARGIN_BYTES", 64)
 
 

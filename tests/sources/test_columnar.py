@@ -64,8 +64,8 @@ def test_bad_cell_is_named_with_row_and_column(place, monkeypatch, bad, message)
     )
 
 
-def test_column_of_dates_or_labels_of_lists_are_refused(place):
-    assert "column 'a' holds dates" in refusal(put_table(place, {"a": pa.array([1], pa.timestamp("ns")), "y": [1]}))
+def test_column_of_spans_or_labels_of_lists_are_refused(place):
+    assert "column 'a' holds time spans" in refusal(put_table(place, {"a": pa.array([1], pa.duration("s")), "y": [1]}))
     assert "the target 'y' holds records or lists" in refusal(put_table(place, {"a": [1], "y": [[1]]}))
 
 

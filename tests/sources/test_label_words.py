@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import streamsieve as ss
-from streamsieve.sources import delimited
+from streamsieve.sources import delimited, delimited_text
 from streamsieve.sources.label_words import is_plain_number
 from streamsieve.workflow import predict
 
@@ -79,8 +79,8 @@ def test_different_codes_are_different_classes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 @pytest.mark.parametrize("late", ["007", "maybe", "1" * 20])
 def test_label_of_another_kind_far_down_is_named_with_its_line(tmp_path, monkeypatch, suffix, late) -> None:
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 256)
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 256)
     path = put(tmp_path / f"late{suffix}", ["7", "8"] * 300 + [late, "7"])
     with pytest.raises(ss.DataError, match=f":602: the label '{late}' is not a plain number.*name all classes"):
         labels_in(path)
@@ -91,16 +91,16 @@ def test_label_of_another_kind_far_down_is_named_with_its_line(tmp_path, monkeyp
 
 
 def test_truth_values_that_become_text_are_named(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 256)
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 256)
     path = put(tmp_path / "late.csv", ["true", "false"] * 300 + ["maybe"])
     with pytest.raises(ss.DataError, match=":602: the label 'maybe' is not true or false"):
         labels_in(path)
 
 
 def test_integers_may_become_fractions_far_down(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 256)
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", 256)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 256)
     path = put(tmp_path / "late.csv", ["7", "8"] * 300 + ["0.5"])
     assert labels_in(path) == [7.0, 8.0] * 300 + [0.5]
 

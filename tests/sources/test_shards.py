@@ -20,7 +20,7 @@ from scipy.sparse import csc_array, csr_array
 
 from streamsieve import DataError, UsageError, open_source
 from streamsieve.blocks import RowBlock
-from streamsieve.sources import delimited
+from streamsieve.sources import delimited, delimited_survey, delimited_text
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnSource, Source
 from streamsieve.sources.columns import by_columns
@@ -92,7 +92,7 @@ def test_any_svmlight_text_can_be_split(folder, lines, last, n, chunk_bytes):
         assert_shards(shard, 2)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(svmlight_lines, min_size=1, max_size=30), st.integers(0, 29), st.integers(2, 9))
 def test_fault_in_a_shard_is_named_with_its_line_in_the_file(folder, lines, at, n):
     lines.insert(at, "1 1:x")
@@ -170,8 +170,8 @@ def test_delimited_text_is_split_correctly_or_not_at_all(folder, records, ended,
     text = '"a",b,y\n1,2,first\n' + "".join(f"{a},{b},{label}{end}" for a, b, label, end in records)
     path = put(folder, text if ended else text.rstrip("\r\n"), "rows.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "FIRST_BYTES", chunk_bytes)
-        patch.setattr(delimited, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(delimited_text, "FIRST_BYTES", chunk_bytes)
+        patch.setattr(delimited_text, "CHUNK_BYTES", chunk_bytes)
         patch.setattr(delimited, "WIDE", 2 if wide else 2048)
         source = open_source(path, "y")
         expected = rows_of(source)
@@ -213,8 +213,9 @@ def test_labels_of_a_shard_are_of_the_kind_of_the_first_in_the_file(folder):
 def test_fault_in_a_shard_of_a_table_is_named_as_in_the_file(folder, monkeypatch, bad, message, wide):
     monkeypatch.setattr(delimited, "WIDE", wide)
     path = put(folder, "a,b,y\n" + "1,2,1\n" * 20 + "\n" + "3,4,0\n" * 10 + f"{bad}\n" + "5,6,1\n" * 9, "bad.csv")
-    monkeypatch.setattr(delimited, "FIRST_BYTES", 50)
-    monkeypatch.setattr(delimited, "CHUNK_BYTES", 50)
+    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 50)
+    monkeypatch.setattr(delimited_text, "FIRST_BYTES", 50)
+    monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 50)
     said = []
     for shard in open_source(path, "y").shards(4):
         try:

@@ -78,9 +78,9 @@ def test_sparse_rows_keep_names_and_width(tmp_path, suffix):
     assert source.feature_names.tolist() == [*NAMES, "f"]
 
 
-def test_table_without_names_counts_its_columns(tmp_path):
+def test_table_without_names_calls_columns_by_their_ids(tmp_path):
     write_rows(tmp_path / "table.csv", blocks(), n_features=4)
-    assert (tmp_path / "table.csv").read_text().splitlines()[0].replace('"', "") == "0,1,2,3,label"
+    assert (tmp_path / "table.csv").read_text().splitlines()[0].replace('"', "") == "x0,x1,x2,x3,label"
 
 
 @pytest.mark.parametrize("labels", [np.array(["no", "yes", "no", "no"]), np.array(["no", "yes", "no", "no"], object)])
@@ -237,10 +237,16 @@ def test_table_without_labels_is_written(tmp_path, suffix):
     assert read(path, columns=NAMES.tolist()) == (X.tolist(), [None] * 4)
 
 
-@pytest.mark.parametrize("suffix", SPARSE)
-def test_sparse_rows_need_labels(tmp_path, suffix):
-    with pytest.raises(DataError, match=r"^here: the rows have no labels"):
-        write_rows(tmp_path / f"rows{suffix}", blocks(None))
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".arrow"])
+def test_sparse_rows_without_labels_are_written(tmp_path, suffix):
+    path = tmp_path / f"rows{suffix}"
+    write_rows(path, blocks(None), n_features=4)
+    assert read(path) == (X.tolist(), [None] * 4)
+
+
+def test_svmlight_rows_need_labels(tmp_path):
+    with pytest.raises(DataError, match=r"^here: the rows have no labels, which svmlight text must have"):
+        write_rows(tmp_path / "rows.svm", blocks(None))
     assert os.listdir(tmp_path) == []
 
 

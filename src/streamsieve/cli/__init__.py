@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import signal
 import sys
@@ -16,7 +15,8 @@ import click
 
 from ..errors import DataError, RunError, UsageError, prefix
 from .commands import COMMANDS
-from .terminal import LONGEST_LINE, printable, say
+from .parameters import as_typed
+from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2
 SIGNALLED = 128  # and the number of the signal
@@ -52,9 +52,12 @@ class Group(click.Group):
             code = _fail(_reason(error))
         os._exit(code or _flushed())
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # as they are used, not by the alphabet
+
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning
-        logging.getLogger("streamsieve").handlers = [Notes()]
+        begin_notes()
         code = FAILED
         try:
             return super().invoke(ctx)
@@ -100,6 +103,15 @@ def _end_in_order() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C: begin a new line after the ^C that the terminal shows, before anything is said."""
+    if os.isatty(2):
+        os.write(2, b"\n")
+    raise KeyboardInterrupt
 
 
 def _open_what_is_closed() -> None:
@@ -133,18 +145,16 @@ def _reason(error: OSError) -> str:
     return f"{prefix(error.filename or full)}{error.strerror or error}"
 
 
-class Notes(logging.Handler):
-    """Shows what a run says before its end."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say(f"streamsieve: note: {record.getMessage()}", err=True)
-
-
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"streamsieve: warning: {message}", err=True)
+    remark(f"streamsieve: warning: {as_typed(str(message))}")
 
 
-@click.group(cls=Group, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Group,
+    commands=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`streamsieve COMMAND --help` explains a command, `streamsieve methods METHOD` a method.",
+)
 @click.version_option(package_name="streamsieve", message="%(prog)s %(version)s")
 def main() -> None:
     """Select a small number of good features from data too wide, too long or never complete, in one pass.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import shlex
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,80 +16,96 @@ from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
 from ..sources import formats
+from ..sources.reading import MISSING, STRINGS
+from .about import AS_JSON, completion, methods
+from .describe import show_data
+from .hints import hint_at_going_on, hint_at_resume
+from .parameters import complete_method, given_parameters, keep, read_method
 from .predictions import write_labels, write_scores
-from .show import fit_text, quality_text, show_data, show_methods, show_summary
-from .terminal import say
+from .selecting import Select
+from .show import fit_text, quality_text, show_summary
+from .terminal import be_quiet, be_verbose, is_quiet, remark, say
 
 TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
 ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
+READING = [
+    click.option("--names", metavar="FILE", help="The names of the features, one a line, for data that has none."),
+    click.option("--drop", metavar="A,B", help="Features to omit."),
+    click.option("--only", metavar="A,B", help="Features to read, and no others."),
+    click.option(
+        "--strings",
+        type=click.Choice(STRINGS),
+        default="onehot",
+        show_default=True,
+        help="Columns of text: a feature per level, hashed to a fixed number of features, omitted or refused.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(MISSING),
+        default="error",
+        show_default=True,
+        help="Missing values: refused, 0, the mean of the column, or skipped by methods that can.",
+    ),
+]
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
+QUIET = click.option(
+    "--quiet", is_flag=True, expose_value=False, callback=be_quiet, help="Print errors only, and what is asked for."
+)
+VERBOSE = click.option(
+    "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Say what is done, and when."
+)
+BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  # the argument counts without a value
 
 
-def read_value(text: str) -> Any:
-    """JSON if it is that (true, null, numbers, lists), text otherwise; what is not a number in JSON, NaN, is text."""
-    try:
-        return json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):  # of a list in lists, or an integer of thousands of digits, too
-        return text
+def reading_options(command: Any) -> Any:
+    """Give a command the options of how data is to be read, beside --target and --zero-based."""
+    for option in reversed(READING):
+        command = option(command)
+    return command
 
 
-def read_param(text: str) -> tuple[str, Any]:
-    """NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"--param {text[:80]}: expected NAME=VALUE, such as gamma=0.5")
-    return name, read_value(value)
-
-
-def read_params(texts: tuple[str, ...], method: str, budget: str | None, workers: int | None) -> dict[str, Any]:
-    """The parameters of a method, with the budget and the number of workers among them."""
-    from ..workflow import refuse_unknown_parameters
-
-    params: dict[str, Any] = {}
-    for name, value in map(read_param, texts):
-        if name in params:
-            raise UsageError(f"--param {name}=... is given twice; omit one of them")
-        params[name] = value
-    refuse_unknown_parameters(method, params)
-    options = {"n_features_to_select": ("-k", None if budget is None else read_value(budget))}
-    options |= {"workers": ("--workers", workers)}
-    for name, (option, value) in options.items():
-        if value is not None and name in params:
-            raise UsageError(f"{option} and --param {name}=... say the same; omit one of them")
-        if value is not None:
-            params[name] = value
-    return params
-
-
-class Select(click.Command):
-    """Refuses files after --test FILE, as a shell writes them for an unquoted pattern: they would be learned from."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
-        rest = super().parse_args(ctx, args)
-        train = ctx.params["train"]
-        for option, name, after in zip(["", *given], given, given[1:], strict=False):
-            if (option == "--test" or name.startswith("--test=")) and after in train and len(train) > 1:
-                raise UsageError(
-                    f"{after}: comes after --test FILE and would be learned from; quote a pattern or repeat --test, "
-                    "and name what to learn from first"
-                )
-        return rest
+def given_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of how data is to be read, but for those that were not given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 @click.command(
     cls=Select,
+    short_help="Select features from data, and keep the model and the result.",
     help="Select features from TRAIN: a file, several that are read one after the other, a folder of files or a "
     "quoted pattern, `-` for standard input, or `synthetic:x1`.\n\n"
     f"Files: {formats.readable()}.",
 )
 @click.argument("train", nargs=-1)
-@click.option("-m", "--method", default="sofs", show_default=True, help="See `streamsieve methods`.")
-@click.option("-k", "budget", metavar="NUMBER", help="How many features to keep; below 1, a fraction of them all.")
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
+@click.option(
+    "-m",
+    "--method",
+    default="sofs",
+    show_default=True,
+    callback=read_method,
+    shell_complete=complete_method,
+    metavar="METHOD",
+    help="How to select. `streamsieve methods` lists the methods, `streamsieve methods METHOD` describes one.",
+)
+@click.option(
+    "-k",
+    "budget",
+    metavar="NUMBER",
+    expose_value=False,
+    callback=keep,
+    help="How many features to keep; below 1, a fraction of them all; `auto`, where a method can choose.",
+)
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    expose_value=False,
+    callback=keep,
+    help="A parameter of the method, as --name value is; repeatable.",
+)
 @click.option(
     "--test",
     multiple=True,
@@ -106,21 +120,40 @@ class Select(click.Command):
     help="Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take columns.",
 )
 @click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
-@click.option("--classes", metavar="A,B", help="The labels; without it the first two that occur.")
-@click.option("--groups", metavar="FILE", help="The group of every feature, one integer per line.")
+@click.option("--classes", metavar="A,B", help="The labels; without it those that occur, in a pipe the first two.")
+@click.option(
+    "--groups",
+    metavar="FILE",
+    help="The groups of the features: one integer or name per line, or lines of a feature, a tab and its group.",
+)
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
 @click.option("--engine", type=click.Choice(ENGINES), help="Train in parts, on workers of this machine or of Ray.")
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="How many workers; default: one per core here.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    expose_value=False,
+    callback=keep,
+    help="How many workers; default: one per core here.",
+)
 @click.option("--address", metavar="HOST:PORT", help="Of a Ray cluster; default: one that runs here, or a new one.")
 @MEMORY
 @TARGET
+@reading_options
 @ZERO_BASED
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    expose_value=False,
+    help="Take options from a TOML file; those that are typed win.",
+)
 @AS_JSON
+@QUIET
+@VERBOSE
 def select(
     train: tuple[str, ...],
     method: str,
-    budget: str | None,
-    params: tuple[str, ...],
     test: tuple[str, ...],
     output: Path | None,
     checkpoint_every: int | None,
@@ -129,12 +162,12 @@ def select(
     groups: str | None,
     seed: int | None,
     engine: str | None,
-    workers: int | None,
     address: str | None,
     memory: str | None,
     target: str | None,
     zero_based: bool,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     from .. import workflow
     from ..report import summarize
@@ -163,95 +196,82 @@ def select(
                 address=address,
                 memory=memory,
                 watch=watch,
-                **read_params(params, method, budget, workers),
+                **(given_reading(reading) | given_parameters(click.get_current_context())),
             )
     summary = summarize(record)
     if as_json:
         click.echo(to_json(summary))
-    else:
+    elif not is_quiet():
         show_summary(summary, folder)
 
 
 def refuse_beside_resume(context: click.Context) -> None:
     """Refuse every option that was given beside --resume, whichever it is: the run knows what it was asked."""
-    for option in context.command.params:
+    for option in context.command.get_params(context):
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in ("train", "resume", "address", "as_json"):  # an argument counts without a value
+        if given and name not in BESIDE_RESUME:
             raise UsageError(
-                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json "
-                "and, of a Ray cluster, --address"
+                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json, "
+                "--quiet, --verbose and, of a Ray cluster, --address"
             )
 
 
-@contextmanager
-def hint_at_resume(folder: str | Path | None) -> Iterator[None]:
-    """After Ctrl-C, say how to go on if there is a checkpoint."""
-    from ..runs import RunDirectory
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        if folder and RunDirectory(folder).checkpoint:
-            again = f"streamsieve select --resume {shlex.quote(str(folder))}"
-            say(f"go on from the last checkpoint with: {again}", err=True)
-        raise
-
-
-@contextmanager
-def hint_at_going_on(output: Path) -> Iterator[None]:
-    """After an interruption, say that the work so far is kept, if it is."""
-    from ..workflow import work_folder
-
-    try:
-        yield
-    except (KeyboardInterrupt, OSError):
-        folder = work_folder(output)
-        if folder is not None:
-            say(f"the same command goes on from here; to give up instead, remove {shlex.quote(str(folder))}", err=True)
-        raise
-
-
 def progress_bar() -> AbstractContextManager[Any]:
-    """A bar on standard error if that is a terminal; nothing otherwise."""
-    if not sys.stderr.isatty():
+    """A bar on standard error if that is a terminal that can draw one; nothing otherwise."""
+    if is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         return nullcontext()
-    from .progress import ProgressBar
+    from ..progress import ProgressBar
 
     return ProgressBar()
 
 
-@click.command()
+@click.command(short_help="Write data with the selected features only.")
 @RUN_DIR
 @DATA
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
 )
+@click.option("--renumber", is_flag=True, help="Sparse rows: number the features 1, 2, ... in order of their ids.")
 @MEMORY
 @TARGET
 @ZERO_BASED
+@QUIET
+@VERBOSE
 def apply(
-    run_dir: str, data: tuple[str, ...], output: Path, memory: str | None, target: str | None, zero_based: bool
+    run_dir: str,
+    data: tuple[str, ...],
+    output: Path,
+    renumber: bool,
+    memory: str | None,
+    target: str | None,
+    zero_based: bool,
 ) -> None:
-    """Write DATA, one or more files, with the selected columns only, renumbered in ascending order of id."""
+    """Write DATA, one or more files, with the selected features only.
+
+    A table has them by name, without names as x0, x1, ... after their 0-based ids; sparse rows keep their ids.
+    """
     from .. import workflow
 
-    rows = workflow.apply(run_dir, data, output, target, zero_based, memory)
-    say(f"{rows:,} rows written to {output}", err=True)
+    rows = workflow.apply(run_dir, data, output, target, zero_based, memory, renumber)
+    remark(f"{rows:,} rows written to {output}")
 
 
-@click.command()
+@click.command(short_help="Predict labels or numbers, and measure how well.")
 @RUN_DIR
 @DATA
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
 @click.option("--scores", is_flag=True, help="Write a CSV table with the score beside each label, or one per class.")
 @TARGET
 @ZERO_BASED
+@QUIET
+@VERBOSE
 def predict(
     run_dir: str, data: tuple[str, ...], output: Path | None, scores: bool, target: str | None, zero_based: bool
 ) -> None:
     """Print the predicted label, or number, of every row of DATA, one or more files, one a line.
 
+    The selected features are enough, in any order; labels need not be there.
     The accuracy, the balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
     """
     from .. import workflow
@@ -266,26 +286,36 @@ def predict(
     else:
         quality = workflow.measure(write(rows, sys.stdout), rows.classes)
     if isinstance(quality, workflow.Fit):
-        say(f"R2 {fit_text(*quality)}", err=True)
+        remark(f"R2 {fit_text(*quality)}")
     elif quality is not None:
-        say(f"accuracy {quality_text(*quality)}", err=True)
+        remark(f"accuracy {quality_text(*quality)}")
 
 
 @click.command(
+    short_help="Write data in another format, or by columns.",
     help=f"Write DATA, one or more files, to OUTPUT in the format its suffix names: {formats.writable()}.\n\n"
     "With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an "
-    "interruption the same command goes on where it was."
+    "interruption the same command goes on where it was.",
 )
 @DATA
 @click.argument("output", type=click.Path(path_type=Path))
 @TARGET
+@reading_options
 @ZERO_BASED
 @click.option(
     "--columns", is_flag=True, help=f"Write column by column, to {formats.column_files()}, for methods that need that."
 )
 @MEMORY
+@QUIET
+@VERBOSE
 def convert(
-    data: tuple[str, ...], output: Path, target: str | None, zero_based: bool, columns: bool, memory: str | None
+    data: tuple[str, ...],
+    output: Path,
+    target: str | None,
+    zero_based: bool,
+    columns: bool,
+    memory: str | None,
+    **reading: Any,
 ) -> None:
     from .. import workflow
 
@@ -293,14 +323,16 @@ def convert(
         raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
     if columns:
         with progress_bar() as watch, hint_at_going_on(output):
-            features = workflow.convert_to_columns(data, output, target, zero_based, memory, watch)
-        say(f"{features:,} columns written to {output}", err=True)
+            features = workflow.convert_to_columns(
+                data, output, target, zero_based, memory, watch, **given_reading(reading)
+            )
+        remark(f"{features:,} columns written to {output}")
         return
-    rows = workflow.convert(data, output, target, zero_based, memory)
-    say(f"{rows:,} rows written to {output}", err=True)
+    rows = workflow.convert(data, output, target, zero_based, memory, **given_reading(reading))
+    remark(f"{rows:,} rows written to {output}")
 
 
-@click.command()
+@click.command(short_help="Write synthetic data, to try things out.")
 @click.argument("kind", metavar="KIND")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
@@ -329,6 +361,7 @@ def convert(
     help="For substitution: another number gives other informative features and weights; 0 if not given.",
 )
 @ZERO_BASED
+@QUIET
 def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
 
@@ -344,38 +377,28 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
                 f"--{name}: {kind} has no such option; it has {', '.join(f'--{other}' for other in known)}"
             )
     written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
-    say(f"{written:,} rows written to {output}", err=True)
+    remark(f"{written:,} rows written to {output}")
 
 
-@click.command()
+@click.command(short_help="Describe data: rows, features, labels, values.")
 @DATA
 @TARGET
+@reading_options
 @ZERO_BASED
 @AS_JSON
-def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: bool) -> None:
+def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: bool, **reading: Any) -> None:
     """Describe DATA, one or more files: rows, features, labels, values."""
     from .. import workflow
     from ..sources import open_source
 
-    source = open_source(data, target, zero_based)
+    source = open_source(data, target, zero_based, [], **given_reading(reading))  # labels or not
     description = workflow.describe(source)
     if as_json:
         click.echo(to_json(description))
     else:
         show_data(data[0] if len(data) == 1 else source.name, description)
+        if source.takes_target and not source.has_labels:
+            say("  say which column is to be predicted: --target NAME")
 
 
-@click.command()
-@AS_JSON
-def methods(as_json: bool) -> None:
-    """List the methods and their parameters."""
-    from ..registry import METHODS, describe_method
-
-    descriptions = [describe_method(name) for name in METHODS]
-    if as_json:
-        click.echo(to_json(descriptions))
-    else:
-        show_methods(descriptions)
-
-
-COMMANDS: list[click.Command] = [select, apply, predict, convert, generate, info, methods]
+COMMANDS: list[click.Command] = [select, apply, predict, convert, generate, info, methods, completion]

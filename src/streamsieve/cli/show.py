@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from .parameters import as_typed
 from .terminal import LONGEST_CELL, printable, say
 
-MOST_LABELS = 50  # shown one by one; more may be numbers
 # what the columns of a table of features are called
 COLUMNS = {
     "feature": "feature",
+    "index": "index",
     "score": "score",
     "weight": "weight",
     "class": "speaks for",
     "group": "group",
-    "name": "name",
 }
 
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """A run, from its summary; what is to be noted comes first, as warnings do."""
+    from ..runs.record import as_read
+
     for remark in summary["details"].get("diagnosis", []):
         if remark["level"] == "note":
-            say(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
+            say(f"streamsieve: note: {as_typed(remark['message'])}; {as_typed(remark['advice'])}", err=True)
     say(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
     say(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
@@ -56,7 +58,7 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     say(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
     if summary["best"]:
         say(f"best {len(summary['best'])} by score")
-        for line in table_of_features(summary["best"]):
+        for line in table_of_features(as_read(summary["best"], summary["details"].get("first_id", 0))):
             say(f"  {line}")
     if saved_to:
         say(f"saved to {saved_to}")
@@ -122,29 +124,3 @@ def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
     compiling = seconds.get("compile", 0.0)
     parts += f", compiling {compiling:.2f}" if compiling else ""
     return f"{seconds['total']:.2f} s ({'per worker ' if per_worker else ''}{parts})"
-
-
-def show_data(name: str, description: dict[str, Any]) -> None:
-    say(name)
-    say(f"  rows       {description['rows']:,}")
-    say(f"  features   {description['features']:,}" + (" (named)" if description["named"] else ""))
-    say(
-        f"  non-zeros  {description['nonzeros']:,} ({description['nonzeros_per_row']:.1f} per row, "
-        f"density {description['density']:.3g})"
-    )
-    if description["nonzeros"]:
-        say(f"  values     {description['smallest_value']:.6g} to {description['largest_value']:.6g}")
-    labels = description["labels"]
-    if len(labels) > MOST_LABELS:
-        say(f"  labels     {len(labels):,} different ones")
-    for label, count in labels.items() if len(labels) <= MOST_LABELS else ():
-        say(f"  label {cell(label):<4} {count:,} rows ({count / description['rows']:.1%})")
-    if 0 < description["label_changes"] < len(labels) < description["rows"]:  # numbers may all be different
-        say("  the rows are sorted by label: shuffle them before learning from a stream")
-
-
-def show_methods(descriptions: list[dict[str, Any]]) -> None:
-    for method in descriptions:
-        say(f"{method['name']:<22}{method['summary']}")
-        for name, default in method["params"].items():
-            say(f"    {name} = {default}")

@@ -1,42 +1,18 @@
-"""The one way to the terminal: what is printed stays on its line and is only text.
-
-Names of features, labels and files come from data, and data comes from anywhere. An escape sequence in a name would
-colour, overwrite or forge what the terminal shows, a newline a whole line of output.
-"""
+"""The one way to the terminal: what is printed stays on its line and is only text."""
 
 from __future__ import annotations
 
-import re
+import logging
 import sys
+import time
 
 import click
 
+from ..showing import LONGEST_CELL as LONGEST_CELL
+from ..showing import printable as printable
+
 LONGEST_LINE = 2000  # letters; what a message quotes may be as long as a file
-LONGEST_CELL = 60  # of a name or a label in a table
-ELLIPSIS = "…"
-# Control characters, what begins another line, surrogates without a partner, what changes the direction of writing and
-# what nobody sees. Joiners and marks of direction, which some scripts need, stay.
-UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f]"
-)
-SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-
-
-def printable(text: object, longest: int | None = None) -> str:
-    """A text as one line that can be shown: what is not plain text as an escape, the middle cut if it is too long."""
-    shown = UNSAFE.sub(_escaped, str(text))
-    if longest is not None and len(shown) > longest:
-        end = longest // 4
-        shown = shown[: longest - end - 1] + ELLIPSIS + shown[-end:]
-    return shown
-
-
-def _escaped(found: re.Match[str]) -> str:
-    letter = found[0]
-    code = ord(letter)
-    if letter in SHORT:
-        return SHORT[letter]
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+notes = logging.getLogger("streamsieve")  # its level is how much is said: errors, notes, or every step
 
 
 def say(text: object, err: bool = False) -> None:
@@ -44,3 +20,48 @@ def say(text: object, err: bool = False) -> None:
     line = printable(text, LONGEST_LINE)
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def remark(text: object) -> None:
+    """Print one line on standard error, unless only errors are wanted."""
+    if not is_quiet():
+        say(text, err=True)
+
+
+class Notes(logging.Handler):
+    """Shows what a run says on its way: notes and, if they are wanted, steps with their time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = time.perf_counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        kind = "note" if record.levelno >= logging.WARNING else f"{time.perf_counter() - self.began:.2f} s"
+        say(f"streamsieve: {kind}: {record.getMessage()}", err=True)
+
+
+def begin_notes() -> None:
+    """Show notes, and no steps."""
+    notes.handlers = [Notes()]
+    notes.setLevel(logging.WARNING)
+
+
+def is_quiet() -> bool:
+    return not notes.isEnabledFor(logging.WARNING)
+
+
+def be_quiet(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Say nothing but errors from now on."""
+    _set_level(wanted, logging.ERROR)
+
+
+def be_verbose(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Say every step from now on."""
+    _set_level(wanted, logging.INFO)
+
+
+def _set_level(wanted: bool, level: int) -> None:
+    if wanted and notes.level != logging.WARNING:
+        raise click.UsageError("--quiet and --verbose are opposites; omit one of them")
+    if wanted:
+        notes.setLevel(level)

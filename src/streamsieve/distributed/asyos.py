@@ -6,18 +6,16 @@ that the centre has. Nobody waits, so the answer depends on timing.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from ..kernels.jit import compile_seconds
 from ..selectors.base import is_integer
 from ..selectors.columns.asyos import MOST_WORKERS, AsyOSLearner
 from ..selectors.diagnosis import Look
 from ..sources.base import ColumnSource, DataSource
-from ..training import ColumnFeed, Progress, Training, Watch
+from ..training import Clock, ColumnFeed, Progress, Training, Watch
 from .asyos_worker import Saved, SubstitutionWorker, Task
 from .dealing import deal
 from .engine import Crew, Engine
@@ -40,7 +38,8 @@ def train_asyos(
 
     Its ``workers`` become as many as there are, or as can have something to do.
     """
-    began, compiled = time.perf_counter(), compile_seconds()
+    clock = Clock()
+    learner.note_source(source)
     if learner.staleness is not None:
         raise UsageError(
             f"staleness={learner.staleness} is of a simulation, and workers that run at the same time know what they "
@@ -57,25 +56,22 @@ def train_asyos(
     passes = learner.passes_over(feed.source)
     learner.start(learner.width_of(feed.source), None, feed.source.feature_names, y=feed.y, origin=source.name)
     run = AsyOSRun(learner, engine, pieces, passes, feed.total)
+    prepared = clock.seconds()  # what is compiled from here on is measured by the workers
     while run.left:
         run.step()
         if watch:
             watch(Progress(run.offered, None if feed.total is None else feed.total * passes, feed.unit))
-    start, before = time.perf_counter(), compile_seconds()
-    run.gather()
-    learner.finish(source.name)
-    done = Training(remarks=learner.diagnosis(Look()))
-    finishing, compiled_finishing = time.perf_counter() - start, compile_seconds() - before
+    finishing = Clock()
+    with finishing.learning():
+        run.gather()
+        learner.finish(source.name)
+        done = Training(remarks=learner.diagnosis(Look()))
     learning, compiling = (sum(times) / learner.workers for times in zip(*run.seconds, strict=True))
-    total = time.perf_counter() - began
-    learning += finishing - compiled_finishing
-    compiling += compile_seconds() - compiled
-    done.seconds = {
-        "total": total,
-        "read": max(0.0, total - learning - compiling),
-        "learn": learning,
-        "compile": compiling,
-    }
+    total = clock.seconds()["total"]
+    learning += finishing.seconds()["learn"]
+    compiling += prepared["compile"] + finishing.seconds()["compile"]
+    reading = max(0.0, total - learning - compiling)
+    done.seconds = {"total": total, "read": reading, "learn": learning, "compile": compiling}
     done.details = {"workers": learner.workers, "lost_workers": run.crew.losses}
     return done
 

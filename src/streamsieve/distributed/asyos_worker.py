@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock
 from ..kernels.columns.slots import Slots
-from ..kernels.jit import compile_seconds
 from ..selectors.columns.asynchronous import BlockWorker, shares
 from ..selectors.columns.base import ColumnLearner, ColumnMemory, Tally
 from ..selectors.columns.slots import no_slots, picked
@@ -22,7 +21,9 @@ from ..selectors.columns.stepping import Stepping, SteppingState
 from ..selectors.linear import standardized
 from ..sources.base import ColumnSource
 from ..targets import BOTH, Kind, Target
+from ..training import Clock
 from .engine import SLICE_SECONDS, CentreLike
+from .spent import spent_by
 
 F64 = NDArray[np.float64]
 
@@ -123,7 +124,7 @@ class SubstitutionWorker:
         self.pieces, self.passes, self.block_size = pieces, task.passes, task.block_size
         self.reached, self.handed = saved.reached, set(slots.ids.tolist())
         self.stream = self._stream(saved.reached)
-        self.learning, self.compiled = 0.0, compile_seconds()
+        self.clock = Clock()
 
     def ready(self) -> None:
         """Answers as soon as the worker is there."""
@@ -133,11 +134,9 @@ class SubstitutionWorker:
         until = time.perf_counter() + SLICE_SECONDS
         finished = True
         for block in self.stream:
-            began = time.perf_counter()
-            self.part.partial_fit_block(block)
-            ended = time.perf_counter()
-            self.learning += ended - began
-            if ended > until:
+            with self.clock.learning():
+                self.part.partial_fit_block(block)
+            if time.perf_counter() > until:
                 finished = False
                 break
         return self._handover(finished)
@@ -148,7 +147,6 @@ class SubstitutionWorker:
         new = ids[[feature not in self.handed for feature in ids.tolist()]] if ids.size else ids
         self.handed = set(ids.tolist())
         slots, weights, level = worker.state
-        compiling = compile_seconds() - self.compiled
         return Handover(
             self.reached,
             finished,
@@ -158,7 +156,7 @@ class SubstitutionWorker:
             level.copy(),
             self.part.tally(),
             self.part.memory.names,
-            (self.learning - compiling, compiling),
+            spent_by(self.clock)[1:],
         )
 
     def _stream(self, start: Reached) -> Generator[ColumnBlock]:

@@ -21,18 +21,16 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock
 from ..errors import UsageError
-from ..kernels.jit import compile_seconds
 from ..machine import peak_memory
 from ..model import Model
 from ..registry import METHODS, learner_class
 from ..selectors.base import AnyLearner
 from ..selectors.columns.base import ColumnLearner, Tally
 from ..sources.base import ColumnSource, DataSource
-from ..training import ColumnFeed, Progress, Training, Watch, pieces
+from ..sources.groups import Grouping
+from ..training import Clock, ColumnFeed, Progress, Training, Watch, pieces
 from .engine import SLICE_SECONDS, Crew, Engine
-from .spent import Seconds, Spent
-
-Groups = NDArray[np.int64]
+from .spent import Seconds, Spent, spent_by
 
 # ---- what a worker does
 
@@ -52,9 +50,10 @@ class Survivors:
             if feature not in self.columns:
                 self.columns[feature] = owned(block.columns(at, at + 1))
 
-    def block(self) -> ColumnBlock | None:
-        """All of them, in order of their ids; None if there are none."""
-        columns = [self.columns[feature] for feature in sorted(self.columns)]
+    def block(self, order: NDArray[np.int64] | None = None) -> ColumnBlock | None:
+        """All of them, in order of their ids, or in the ``order`` of a source; None if there are none."""
+        ids = sorted(self.columns) if order is None else order[np.isin(order, list(self.columns))].tolist()
+        columns = [self.columns[feature] for feature in ids]
         return ColumnBlock.joined(columns) if columns else None
 
 
@@ -85,34 +84,31 @@ class Part(NamedTuple):
 class ColumnWorker:
     """Learns a shard of the columns from a model that has started; ``alone`` if there are no other shards."""
 
-    def __init__(self, base: Model, shard: ColumnSource, groups: Groups | None, passes: int, alone: bool) -> None:
+    def __init__(self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool) -> None:
         self.learner = cast(ColumnLearner[Any], learner_class(base.method).from_model(base.copy()))
         feed = ColumnFeed(shard, self.learner.memory.target.numbers, groups, None)
         self.pieces = pieces(feed, self.learner, passes, None)
-        self.survivors = None if alone else Survivors()
+        self.survivors, self.order = None if alone else Survivors(), shard.order
 
     def go_on(self) -> Part:
         """Learn for a while."""
-        began, compiled, learning, found = time.perf_counter(), compile_seconds(), 0.0, None
-        while found is None and time.perf_counter() < began + SLICE_SECONDS:
+        clock, found = Clock(), None
+        while found is None and time.perf_counter() < clock.began + SLICE_SECONDS:
             block = next(self.pieces, None)
-            start = time.perf_counter()
-            if block is None:
-                found = self._found()
-            else:
-                self.learner.partial_fit_block(block)
-                if self.survivors is not None:
-                    self.survivors.note(block, self.learner.remembered())
-            learning += time.perf_counter() - start
-        compiling = compile_seconds() - compiled
-        seconds = time.perf_counter() - began, max(0.0, learning - compiling), compiling
-        return Part(self.learner.n_learned, seconds, peak_memory(), found)
+            with clock.learning():
+                if block is None:
+                    found = self._found()
+                else:
+                    self.learner.partial_fit_block(block)
+                    if self.survivors is not None:
+                        self.survivors.note(block, self.learner.remembered())
+        return Part(self.learner.n_learned, spent_by(clock), peak_memory(), found)
 
     def _found(self) -> Found:
         tally = self.learner.tally()
         if self.survivors is None:
             return Found(self.learner.model(), None, tally)
-        return Found(None, self.survivors.block(), tally)
+        return Found(None, self.survivors.block(self.order), tally)
 
 
 # ---- what the driver does
@@ -158,21 +154,22 @@ class ColumnShards:
         in_order = [found[worker] for worker in range(self.n_workers)]
         if in_order[0].model is not None:
             self.learner.take_up(in_order[0].model)
+            self.learner.name_groups(self.feed.group_names)
         else:
             self.select_again(in_order)
 
     def select_again(self, found: list[Found]) -> None:
         """Learn what the workers kept, in order of the ids, and count what they have counted."""
-        start, compiled = time.perf_counter(), compile_seconds()
+        clock = Clock()
         blocks = [part.survivors for part in found if part.survivors is not None]
         self.survivors = sum(block.n_columns for block in blocks)
-        for number in range(self.passes):
-            self.learner.begin_pass(number)
-            for block in blocks:
-                self.learner.partial_fit_block(block)
-        self.learner.take_over([part.tally for part in found])
-        compiling, total = compile_seconds() - compiled, time.perf_counter() - start
-        self.spent.add((total, total - compiling, compiling))
+        with clock.learning():
+            for number in range(self.passes):
+                self.learner.begin_pass(number)
+                for block in blocks:
+                    self.learner.partial_fit_block(block)
+            self.learner.take_over([part.tally for part in found])
+        self.spent.add(spent_by(clock))
 
     def note(self, worker: int, part: Part) -> None:
         """Take note of how far a worker is."""
@@ -197,7 +194,7 @@ def train_column_shards(
     engine: Engine,
     *,
     y: NDArray[Any] | None = None,
-    groups: Groups | None = None,
+    groups: Any | None = None,
     watch: Watch | None = None,
 ) -> Training:
     """Learn columns on the workers of an engine, as ``training.train`` does in one process, from the start.
@@ -207,6 +204,7 @@ def train_column_shards(
     """
     began, done = time.perf_counter(), Training()
     refuse_not_selected_again(learner, engine.n_workers)
+    learner.note_source(source)
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
@@ -215,10 +213,11 @@ def train_column_shards(
     feed = ColumnFeed(source, y, groups, report)
     columns = cast(ColumnLearner[Any], learner)
     columns.start(columns.width_of(feed.columns), None, feed.columns.feature_names, y=feed.y, origin=source.name)
+    columns.name_groups(feed.group_names)
     shards = ColumnShards(columns, feed, engine, watch)
     shards.learn()
     columns.finish(source.name)
-    done.remarks = columns.diagnosis(feed.look())
+    done.remarks = [*columns.diagnosis(feed.look()), *feed.remarks(columns)]
     done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
     done.details = shards.details()
     return done

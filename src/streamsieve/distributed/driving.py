@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..class_search import with_all_classes
 from ..errors import UsageError
 from ..machine import cores
 from ..selectors.base import AnyLearner
 from ..selectors.columns.asyos import AsyOSLearner
 from ..sources.base import ColumnSource, DataSource, by_rows
-from ..training import Checkpoint, Trace, Training, Watch
+from ..training import Checkpoint, Trace, Training, Watch, groups_of, remarks_on
 from .asyos import train_asyos
 from .columns import refuse_not_selected_again, train_column_shards
 from .opening import open_engine, require_known
@@ -65,7 +63,7 @@ def train_on(
     source: DataSource,
     *,
     classes: Any | None = None,
-    groups: NDArray[np.int64] | None = None,
+    groups: Any | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
     trace: Trace | None = None,
@@ -75,21 +73,26 @@ def train_on(
     refuse_on_engine(learner, choice, checkpoint is not None)
     by_row = learner.reads == "rows"
     in_memory = source.matrix is not None or not (by_row or isinstance(source, ColumnSource))
-    with open_engine(*choice, in_memory) as engine:
-        if by_row:
-            training = train_row_shards(
-                learner,
-                by_rows(source),
-                engine,
-                classes=classes,
-                watch=watch,
-                checkpoint=checkpoint,
-                trace=trace,
-                note=note,
-            )
-        elif learner.is_asynchronous:
-            training = train_asyos(cast(AsyOSLearner, learner), source, engine, watch=watch)
-        else:
-            training = train_column_shards(learner, source, engine, groups=groups, watch=watch)
-        training.details = {"name": choice.engine, **training.details}
+
+    def attempt(classes: Any | None, again: bool) -> Training:
+        with open_engine(*choice, in_memory) as engine:
+            if by_row:
+                return train_row_shards(
+                    learner,
+                    by_rows(source),
+                    engine,
+                    classes=classes,
+                    watch=watch,
+                    checkpoint=checkpoint,
+                    trace=None if again else trace,
+                    note=note,
+                )
+            if learner.is_asynchronous:
+                return train_asyos(cast(AsyOSLearner, learner), source, engine, watch=watch)
+            known = groups_of(learner, source, groups)
+            return train_column_shards(learner, source, engine, groups=known, watch=watch)
+
+    training = with_all_classes(learner, source, classes, attempt)
+    training.remarks += remarks_on(source)
+    training.details = {"name": choice.engine, **training.details}
     return training

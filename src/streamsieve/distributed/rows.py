@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, cast
 
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError
-from ..kernels.jit import compile_seconds
 from ..machine import peak_memory
 from ..model import Model
 from ..registry import METHODS, learner_class, merge_models
@@ -35,10 +34,10 @@ from ..selectors.rows.sample import Sample
 from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
 from ..targets import Labels
-from ..training import Checkpoint, Progress, Trace, Training, Watch, next_look, trace_point
+from ..training import Checkpoint, Clock, Progress, Trace, Training, Watch, next_look, trace_point
 from .dealing import deal
 from .engine import SLICE_SECONDS, Crew, Engine
-from .spent import Seconds, Spent
+from .spent import Seconds, Spent, spent_by
 
 FIRST_ROWS = 1024  # that are learned before the first round, at least
 ROWS_PER_CLASS = 256  # that are learned first, where there are more than two classes
@@ -132,21 +131,18 @@ class RowWorker:
         """Learn for a while."""
         learner, model, loss = self.learner, None, 0.0
         assert learner is not None, "a round has to begin before it goes on"
-        began, compiled, learning = time.perf_counter(), compile_seconds(), 0.0
-        while model is None and time.perf_counter() < began + SLICE_SECONDS:
+        clock = Clock()
+        while model is None and time.perf_counter() < clock.began + SLICE_SECONDS:
             block = self.stream.next(self.wanted - self.rows) if self.rows < self.wanted else None
-            start = time.perf_counter()
-            if block is None:
-                model, self.learner = learner.model(), None
-                loss = 0.0 if self.first_rows is None else learner.loss_on(self.first_rows)
-            else:
-                learner.partial_fit_block(block)
-                self.rows += block.n_rows
-            learning += time.perf_counter() - start
-        compiling = compile_seconds() - compiled
-        seconds = time.perf_counter() - began, max(0.0, learning - compiling), compiling
+            with clock.learning():
+                if block is None:
+                    model, self.learner = learner.model(), None
+                    loss = 0.0 if self.first_rows is None else learner.loss_on(self.first_rows)
+                else:
+                    learner.partial_fit_block(block)
+                    self.rows += block.n_rows
         mistakes = (learner.mistakes or 0) - self.mistakes_before
-        return Part(self.rows, mistakes, self.stream.bytes_read, seconds, peak_memory(), model, loss)
+        return Part(self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss)
 
 
 # ---- what the driver does
@@ -304,6 +300,7 @@ def train_row_shards(
     """
     began = time.perf_counter()
     refuse_not_merged(learner, engine.n_workers)
+    learner.note_source(source)
     shards = RowShards(cast(RowLearner[Any], learner), source, engine, watch)
     done = Training(trace=[] if trace is None else trace)
     if learner.started:

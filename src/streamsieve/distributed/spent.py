@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from ..training import Clock
+
 Seconds = tuple[float, float, float]  # in all, learning, compiling
+
+
+def spent_by(clock: Clock) -> Seconds:
+    """The seconds of one worker."""
+    seconds = clock.seconds()
+    return seconds["total"], seconds["learn"], seconds["compile"]
 
 
 class Spent:

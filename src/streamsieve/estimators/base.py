@@ -16,9 +16,9 @@ from ..machine import available_memory
 from ..selection import Selection
 from ..selectors.diagnosis import warn_of
 from ..sources.base import DataSource
-from ..training import Watch, train
+from ..training import train, watching
 from ..values import is_sparse
-from .validation import check_array, usable, validate_data
+from .validation import as_learned, check_array, usable, validate_data
 
 if TYPE_CHECKING:
     from ..selectors.base import Learner
@@ -86,11 +86,13 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
         return names[selected]
 
     def transform(self, X: Any) -> Any:
-        """The selected columns of ``X``, in ascending order of id."""
+        """The selected columns of ``X``, in ascending order of id; of a table with text, features such as ``a=b``."""
         check_is_fitted(self)
         options = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": not get_tags(self).input_tags.allow_nan}
-        X = validate_data(self, self._without_unseen(X), **options, reset=False)
-        return _safe_indexing(X, self.selection().indices, axis=1)
+        X, names = as_learned(self, X, reset=False)
+        X = validate_data(self, self._without_unseen(X), names=names, **options, reset=False)
+        chosen = _safe_indexing(X, self.selection().indices, axis=1)
+        return chosen if names is None or not is_sparse(chosen) else chosen.toarray()
 
     def inverse_transform(self, X: Any) -> Any:
         """A matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
@@ -112,12 +114,13 @@ class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
         *,
         y: NDArray[Any] | None = None,
         classes: Any | None = None,
-        groups: NDArray[np.int64] | None = None,
-        watch: Watch | None = None,
+        groups: Any | None = None,
+        progress: bool = False,
     ) -> Self:
-        """Learn from a source, from scratch."""
+        """Learn from a source, from scratch; ``progress`` shows a bar."""
         self.reset()
-        done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
+        with watching(None, progress) as watch:
+            done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
         warn_of(done.remarks, stacklevel=4)
         return self
 

@@ -9,7 +9,7 @@ from ..sources.arrays import ArraySource
 from ..sources.base import DataSource
 from .base import Estimator
 from .linear import LinearEstimator
-from .validation import validate_data
+from .validation import as_learned, validate_data
 
 if TYPE_CHECKING:
     from ..selectors.matrix.base import MatrixLearner
@@ -26,12 +26,15 @@ class MatrixEstimator(Estimator, AnyMatrixLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
         self.check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
-        return self._refit(ArraySource(X, y, self.feature_names, name=""))
-
-    def fit_source(self, source: DataSource) -> Self:
-        """Learn from all features of a source, from scratch."""
+        X, names = as_learned(self, X, reset=True)
+        X, y = validate_data(self, X, y, names, accept_sparse=("csc", "csr"), dtype="numeric", ensure_min_samples=2)
+        source = ArraySource(X, y, self.feature_names, name="")
+        source.encoding = self.encoding
         return self._refit(source)
+
+    def fit_source(self, source: DataSource, *, progress: bool = False) -> Self:
+        """Learn from all features of a source, from scratch; ``progress=True`` shows a bar."""
+        return self._refit(source, progress=progress)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,8 @@ from ..targets import ONLY_NUMBERS
 from .base import Estimator
 from .exact_rows import row_source
 from .named_rows import NamedRowsEstimator
-from .validation import check_array, check_sample_weight, validate_data
+from .small_chunks import small_block
+from .validation import as_learned, check_array, check_sample_weight, validate_data
 
 if TYPE_CHECKING:
     from ..selectors.rows.base import RowLearner
@@ -34,7 +35,7 @@ else:
     AnyRowLearner = AnyRowClassifier = object
 
 
-SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
+SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_", "encoding")
 
 
 class RowEstimator(Estimator, AnyRowLearner):
@@ -53,9 +54,12 @@ class RowEstimator(Estimator, AnyRowLearner):
 
     def _source(self, X: Any, y: Any, sample_weight: Any | None) -> Source:
         """The rows to learn from, once it is clear that they can be."""
-        X, y = validate_data(self, X, y, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
+        X, names = as_learned(self, X, reset=True)
+        X, y = validate_data(self, X, y, names, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        return row_source(X, y, self.feature_names, centres=self.centres, sample_weight=weights)
+        source = row_source(X, y, self.feature_names, centres=self.centres, sample_weight=weights)
+        source.encoding = self.encoding
+        return source
 
     def _classes_in(self, y: NDArray[Any]) -> NDArray[Any] | None:
         """The classes among some labels, for methods that learn classes."""
@@ -64,6 +68,10 @@ class RowEstimator(Estimator, AnyRowLearner):
     def _partial_fit(self, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> Self:
         """Learn from some more rows; what cannot be learned changes nothing."""
         first = not self.started
+        if not first and sample_weight is None and self.feature_names is None:
+            block = small_block(X, y, self.n_features_in_, self.centres)
+            if block is not None:
+                return self.partial_fit_block(block)
         before: dict[str, Any] = {name: value for name, value in vars(self).items() if name in SET_BY_VALIDATION}
         rows = -1 if first else self.n_rows_
         try:
@@ -77,6 +85,7 @@ class RowEstimator(Estimator, AnyRowLearner):
         except Exception:
             if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
                 self.__dict__.pop("feature_names_in_", None)
+                self.set_encoding(None)
                 self.__dict__.update(before)
             raise
         return self
@@ -85,9 +94,10 @@ class RowEstimator(Estimator, AnyRowLearner):
         """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
         known = None if first else self.feature_names
         width = 0 if first else self.n_features_in_
+        X, titles = as_learned(self, X, reset=first)
         wider = np.shape(X)[1:] > (width,)
         numeric = self.targets == ONLY_NUMBERS
-        X, y = validate_data(self, X, y, **self._accepted(), y_numeric=numeric, reset=first or wider)
+        X, y = validate_data(self, X, y, titles, **self._accepted(), y_numeric=numeric, reset=first or wider)
         names = self.feature_names
         if known is not None and (names is None or not np.array_equal(names[:width], known)):
             raise ValueError("the columns seen before must come first, under the same names; new ones after them")
@@ -101,10 +111,11 @@ class RowEstimator(Estimator, AnyRowLearner):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """The score of every row, or of every row and class."""
         check_is_fitted(self)
+        X, names = as_learned(self, X, reset=False)
         if self._has_unseen(X):  # they count nothing, but "l2" measures the rows with them
             X = check_array(X, **self._accepted())
         else:
-            X = validate_data(self, X, **self._accepted(), reset=False)
+            X = validate_data(self, X, names=names, **self._accepted(), reset=False)
         score = self.scorer()
         blocks = row_source(X, centres=self.centres).row_blocks(self.missing_rows)
         return np.concatenate([score(block) for block in blocks])
@@ -143,14 +154,18 @@ class RowEstimator(Estimator, AnyRowLearner):
 class ClassifierEstimator(ClassifierMixin, RowEstimator, AnyRowClassifier):
     """A learner of rows as a scikit-learn classifier and selector."""
 
-    def fit_source(self, source: Source | Iterable[RowBlock], classes: Any | None = None) -> Self:
+    def fit_source(
+        self, source: Source | Iterable[RowBlock], classes: Any | None = None, *, progress: bool = False
+    ) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
-        Without ``classes`` they are the first two labels that occur; a third is an error.
+        Without ``classes`` they are the labels that occur: when more than two turn out to be there, learning begins
+        again with all of them. In what can be read only once they are the first two, and a third is an error.
+        ``progress=True`` shows a bar, in a terminal or a notebook.
         """
         rows = source if isinstance(source, DataSource) else BlockSource(source)
         expect_classes(rows, classes)
-        return self._refit(rows, classes=classes)
+        return self._refit(rows, classes=classes, progress=progress)
 
     def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
         """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
@@ -201,9 +216,12 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
 class RegressorEstimator(RegressorMixin, RowEstimator):
     """A learner of rows as a scikit-learn regressor and selector."""
 
-    def fit_source(self, source: Source | Iterable[RowBlock]) -> Self:
-        """Learn from a source, or from any iterable of blocks, from scratch."""
-        return self._refit(source if isinstance(source, DataSource) else BlockSource(source))
+    def fit_source(self, source: Source | Iterable[RowBlock], *, progress: bool = False) -> Self:
+        """Learn from a source, or from any iterable of blocks, from scratch.
+
+        ``progress=True`` shows a bar, in a terminal or a notebook.
+        """
+        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), progress=progress)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
         """Learn from some more rows."""

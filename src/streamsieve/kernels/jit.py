@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +13,9 @@ from numba.core import event
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+COMPILED, LOCKED = "numba:compile", "numba:compiler_lock"  # Numba's events; the second is around the first
+notes = logging.getLogger("streamsieve")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -48,31 +51,59 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
 
 class _Compiling(event.Listener):
-    """Says on standard error, once per process, that a first use is compiling, and adds up how long that takes."""
+    """Says, once per process, that a first use is compiling, and measures for how long any thread compiles.
+
+    Measured is the time during which at least one thread compiles or keeps what it compiled. So threads that compile at
+    once, or wait for one that does, are not counted twice, and what is left of a run's time is work of its own.
+    """
 
     def __init__(self) -> None:
         self.said = False
-        self.seconds = 0.0
-        self.threads = threading.local()  # one kernel compiles others
+        self.changing = threading.Lock()
+        self.depth: dict[int, int] = {}  # of calls of the compiler, by thread: one kernel compiles others
+        self.began: dict[int, tuple[float, str]] = {}  # by thread that compiles: since when, and what
+        self.first = 0.0  # since when any thread does
+        self.seconds = 0.0  # when none did
 
     def on_start(self, event: Any) -> None:
-        module = event.data["dispatcher"].py_func.__module__
-        if not self.said and module.startswith("streamsieve."):
+        now, thread = time.perf_counter(), threading.get_ident()
+        if event.kind == LOCKED:
+            self.depth[thread] = self.depth.get(thread, 0) + 1
+            return
+        function = event.data["dispatcher"].py_func
+        with self.changing:
+            if not self.began:
+                self.first = now
+            self.began.setdefault(thread, (now, function.__qualname__))
+        if not self.said and function.__module__.startswith("streamsieve."):
             self.said = True
-            print("streamsieve: compiling kernels for first use (once)", file=sys.stderr)
-        nested = self.threads.__dict__.setdefault("began", [])
-        nested.append(time.perf_counter())
+            notes.warning("compiling streamsieve's kernels for first use (once)")
 
     def on_end(self, event: Any) -> None:
-        began = self.threads.__dict__["began"].pop()
-        if not self.threads.__dict__["began"]:
-            self.seconds += time.perf_counter() - began
+        now, thread = time.perf_counter(), threading.get_ident()
+        if event.kind != LOCKED:  # the result is still to be kept
+            return
+        depth = self.depth.pop(thread, 1) - 1
+        if depth:
+            self.depth[thread] = depth
+            return
+        with self.changing:
+            began, name = self.began.pop(thread, (now, ""))
+            if name and not self.began:
+                self.seconds += now - self.first
+        if name:
+            notes.info("compiled %s in %.2f s", name, now - began)
+
+    def so_far(self) -> float:
+        with self.changing:
+            return self.seconds + (time.perf_counter() - self.first if self.began else 0.0)
 
 
 _COMPILING = _Compiling()
-event.register("numba:compile", _COMPILING)
+event.register(COMPILED, _COMPILING)
+event.register(LOCKED, _COMPILING)
 
 
 def compile_seconds() -> float:
-    """How long this process has compiled kernels so far."""
-    return _COMPILING.seconds
+    """For how long this process has compiled kernels so far, on any thread."""
+    return _COMPILING.so_far()

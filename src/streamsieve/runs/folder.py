@@ -123,9 +123,12 @@ class RunDirectory:
         cure = "remove it to finish the run again"
         content = _read_json(self / RESULT, cure)
         try:
-            return RunRecord.from_dict(content)
+            record = RunRecord.from_dict(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
+        if "first_id" not in record.details and is_there(self / REQUEST):  # of an earlier version
+            record.details["first_id"] = self.request().first_id
+        return record
 
     def model(self) -> Path:
         """The model of a finished run."""
@@ -167,12 +170,12 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _write_table(path: Path, record: RunRecord) -> None:
     """The selection as a table, best first."""
-    ranked = record.ranked()
-    for line in ranked:
+    lines = record.table()
+    for line in lines:
         if "class" in line:
             line["class"] = "" if line["class"] is None else label_text(line["class"])
-    titles = list(ranked[0]) if ranked else ["feature", "score"]
+    titles = list(lines[0]) if lines else ["feature", "index", "score"]
     with replacing(path, follow=False) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, titles)
         writer.writeheader()
-        writer.writerows(ranked)
+        writer.writerows(lines)

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..selection import Selection
-from .shapes import MORE_OF_RECORD, RECORD, wrong_fields
+from ..naming import shown
+from ..selection import More, Selection
+from ..showing import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
+from .shapes import MORE_OF_RECORD, RECORD, is_count, wrong_fields
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..estimators import Estimator
 
 ALIGNED = "weights", "speaks_for"  # details with an entry per selected feature
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RunRecord:
     """What a run was given, what it found and what it cost; what only some methods have is in ``details``."""
 
@@ -51,16 +55,64 @@ class RunRecord:
         Where features have weights also the ``weight`` and, where classes are learned, the ``class`` it speaks for: of
         more than two classes, the largest weight and its class.
         """
+        return self.selection.ranked(most, self._more())
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The selected features as a pandas DataFrame, best first, with ``weight`` and ``class`` as ``ranked`` has
+        them.
+        """
+        return self.selection.to_frame(self._more())
+
+    def _more(self) -> More:
+        """What is known of the selected features beside the selection."""
         weights, classes = (self.details.get(key) for key in ALIGNED)
         if weights is None:
-            return self.selection.ranked(most)
+            return {}
         values = np.array(weights, np.float64)
         if classes is None:
-            return self.selection.ranked(most, {"weight": values})
+            return {"weight": values}
         largest = values.max(axis=1) if values.ndim > 1 else values
         labels = np.empty(len(classes), object)
         labels[:] = classes
-        return self.selection.ranked(most, {"weight": largest, "class": labels})
+        return {"weight": largest, "class": labels}
+
+    def __repr__(self) -> str:
+        lines = [f"<RunRecord: {self._text()}", *self._quality()]
+        if len(self.selection):
+            lines.append(f"best {listed(self.ranked(MOST_IN_LIST), len(self.selection))}")
+        return "\n ".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        title = "; ".join([self._text(), *self._quality()])
+        return html_table(title, self.ranked(MOST_IN_TABLE), len(self.selection))
+
+    def _text(self) -> str:
+        """What was done, in a line."""
+        return (
+            f"{printable(self.method, LONGEST_CELL)} selected {len(self.selection):,} of {self.n_features:,} features "
+            f"from {self.n_rows:,} rows in {self.seconds['total']:.2f} s"
+        )
+
+    def _quality(self) -> list[str]:
+        """How good predictions were, in a line, as far as that is known."""
+        online_r2 = self.details.get("online_r2")
+        known = {
+            "online mistakes": None if self.mistakes is None else f"{self.mistakes / max(1, self.n_rows):.2%}",
+            "online R2": None if online_r2 is None else f"{online_r2:.4f}",
+            "test accuracy": None if self.test_accuracy is None else f"{self.test_accuracy:.2%}",
+            "test R2": None if self.test_r2 is None else f"{self.test_r2:.4f}",
+        }
+        said = [f"{what} {value}" for what, value in known.items() if value is not None]
+        return [", ".join(said)] if said else []
+
+    def table(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The same as people read it: every feature as its file names it, its 0-based ``index`` beside it."""
+        return as_read(self.ranked(most), self.first_id)
+
+    @property
+    def first_id(self) -> int:
+        """What the data calls feature 0."""
+        return int(self.details.get("first_id", 0))
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
@@ -102,7 +154,7 @@ class RunRecord:
             np.array(record["selected"], np.int64),
             np.array(record["scores"], np.float64),  # nan for None, as JSON has it
             None if names is None else np.array(names, dtype=object),
-            None if groups is None else np.array(groups, np.int64),
+            None if groups is None else np.array(groups, np.int64 if all(map(is_count, groups)) else object),
         )
         aligned = [record.get("details", {}).get(key) for key in ALIGNED]
         for column in (selection.scores, selection.names, selection.groups, *aligned):
@@ -110,3 +162,15 @@ class RunRecord:
                 raise ValueError("scores, names, groups or weights do not fit the selected features")
         same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
         return cls(selection=selection, **same)
+
+
+def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:
+    """Lines of ``ranked`` for people: the feature as its file names it, then its 0-based ``index``."""
+    return [
+        {
+            "feature": shown(line["feature"], line.get("name"), first_id),
+            "index": line["feature"],
+            **{title: value for title, value in line.items() if title not in ("feature", "name")},
+        }
+        for line in ranked
+    ]

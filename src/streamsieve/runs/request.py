@@ -10,7 +10,9 @@ from typing import Any
 
 from ..errors import DataError
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
-from .shapes import Shape, fields, is_count, is_label, is_object, is_text, list_of, or_none
+from ..sources.formats import SVMLIGHT, format_of
+from ..sources.reading import MISSING, STRINGS, Reading
+from .shapes import Shape, fields, is_count, is_group, is_label, is_object, is_pair, is_text, list_of, or_none
 
 HEAD_BYTES = 1 << 20
 
@@ -28,7 +30,12 @@ class RunRequest:
     classes: list[Any] | None = None
     target: str | None = None
     zero_based: bool = False
-    groups: str | None = None
+    names: str | None = None
+    drop: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+    strings: str = "onehot"
+    missing: str = "error"
+    groups: str | list[Any] | None = None  # a file; or one for each feature, or pairs of a feature and its group
     seed: int | None = None
     checkpoint_every: int | None = None
     fingerprint: dict[str, Any] | None = None  # of the data
@@ -43,14 +50,28 @@ class RunRequest:
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
         """The request in a file; what is missing or of another kind is named."""
-        content = dict.fromkeys(LATER) | content
+        content = LATER | content
         for known in dataclasses.fields(cls):
             if known.name not in content:
                 raise DataError(f"{origin}: damaged, or of another version (no {known.name!r}); start a new run")
             value = content[known.name]
             if not KINDS[known.name](value):
                 raise DataError(f"{origin}: damaged ({known.name!r} is {str(value)[:60]!r}); start a new run")
-        return cls(**{known.name: content[known.name] for known in dataclasses.fields(cls)})
+        found = {known.name: content[known.name] for known in dataclasses.fields(cls)}
+        return cls(**found | {name: tuple(found[name]) for name in ("drop", "only") if found[name] is not None})
+
+    @property
+    def reading(self) -> Reading:
+        """How its data is to be read."""
+        return Reading(**{name: getattr(self, name) for name in Reading._fields})
+
+    @property
+    def first_id(self) -> int:
+        """What its data calls feature 0, by the name of the first file: earlier records do not say."""
+        if self.data is None or self.zero_based or (isinstance(self.data, str) and is_no_file(self.data)):
+            return 0
+        first = Path(self.data if isinstance(self.data, str) else self.data[0])
+        return int(not first.is_dir() and format_of(first)[0] is SVMLIGHT)
 
     def with_fingerprint(self) -> RunRequest:
         """The same, with what its data looks like now."""
@@ -77,7 +98,12 @@ KINDS: dict[str, Shape] = {
     "classes": or_none(list_of(is_label)),
     "target": or_none(is_text),
     "zero_based": lambda value: isinstance(value, bool),
-    "groups": or_none(is_text),
+    "names": or_none(is_text),
+    "drop": list_of(is_text),
+    "only": or_none(list_of(is_text)),
+    "strings": lambda value: value in STRINGS,
+    "missing": lambda value: value in MISSING,
+    "groups": or_none(lambda value: is_text(value) or list_of(is_group)(value) or list_of(is_pair)(value)),
     "seed": or_none(is_count),
     "checkpoint_every": or_none(lambda value: is_count(value) and value > 0),
     "fingerprint": or_none(fields({}, {"path": is_text, "bytes": is_count, "files": list_of(is_file)})),
@@ -86,7 +112,12 @@ KINDS: dict[str, Shape] = {
     "address": or_none(is_text),
     "memory": or_none(lambda value: is_text(value) or is_count(value)),
 }
-LATER = "engine", "workers", "address", "memory"  # that earlier versions did not have
+LATER: dict[str, Any] = {  # what earlier versions did not have, and how they went about it
+    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only")),
+    "drop": [],
+    "strings": "error",
+    "missing": "error",
+}
 
 
 def location(data: Any) -> Location | None:

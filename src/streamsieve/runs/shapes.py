@@ -28,6 +28,15 @@ def is_label(value: Any) -> bool:
     return value is None or isinstance(value, bool | str) or is_number(value)
 
 
+def is_group(value: Any) -> bool:
+    return is_count(value) or is_text(value)
+
+
+def is_pair(value: Any) -> bool:
+    """A feature and its group."""
+    return isinstance(value, list) and len(value) == 2 and all(map(is_group, value))
+
+
 def is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
@@ -83,7 +92,9 @@ DETAILS: Mapping[str, Shape] = {
     "speaks_for": list_of(is_label),
     "majority": or_none(fields({"class": is_label, "rate": is_number}, {})),
     "diagnosis": list_of(lambda value: object_of(is_text)(value) and sorted(value) == sorted(Remark._fields)),
-    "groups": list_of(is_count),
+    "groups": list_of(is_group),
+    "first_id": lambda value: type(value) is int and value in (0, 1),
+    "renumbered": or_none(is_text),
     "online_r2": is_measure,
     "test_error": is_number,
     "test_balanced_accuracy": is_measure,

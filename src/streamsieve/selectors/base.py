@@ -16,13 +16,17 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from .. import naming
+from ..blocks import RowBlock
+from ..errors import ParameterError, UsageError
 from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
+from ..sources.encoding import Encoding
 from ..targets import ONLY_CLASSES, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
-from .prediction import Predictor
+from .parameters import as_json, from_json, to_builtin
+from .prediction import Predictor, Squares
 from .serial import serialize
 
 Reads = Literal["rows", "columns", "matrix"]
@@ -73,9 +77,11 @@ class Learner(ABC, Generic[B, M]):
     earlier_parameters: ClassVar[dict[str, Any]] = {}
 
     _memory: M | None = None  # nothing has been learned yet
+    _first_id: int = 0  # what the data calls feature 0, where features have no names
     _listener: Report | None = None  # who wants to know how far the work inside a block is
     n_features_in_: int
     feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
+    encoding: Encoding | None = None  # how the columns of a table became features, if they are not just numbers
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -115,9 +121,17 @@ class Learner(ABC, Generic[B, M]):
         row, for methods that see all rows at once. ``origin`` is where the data comes from, for messages.
         """
 
+    def note_source(self, source: DataSource) -> None:
+        """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
+        self._first_id = source.first_id
+        self.set_encoding(source.encoding)
+
     def reset(self) -> None:
         """Be as if nothing had ever been learned."""
         self._memory = None
+
+    def name_groups(self, names: NDArray[Any] | None) -> None:
+        """Take note of what groups of features are called, by their number; for methods that know groups."""
 
     def begin_pass(self, number: int) -> None:
         """Be ready for the first block of a pass, the first of all being number 0."""
@@ -237,7 +251,21 @@ class Learner(ABC, Generic[B, M]):
     def title(self, feature: int) -> str:
         """What a feature is called in messages."""
         names = self._names_of(np.array([feature]))
-        return f"feature {feature}" if names is None else f"column {names[0]!r}"
+        return naming.title(feature, None if names is None else names[0], self._first_id)
+
+    def row_squares(self, block: RowBlock) -> Squares:
+        """The squared lengths of complete rows, where predictions depend on them; None where they do not."""
+        return None
+
+    @property
+    def uses_lengths(self) -> bool:
+        """Whether predictions depend on how long rows are with all of their features."""
+        return False
+
+    @property
+    def predicts_with_all(self) -> bool:
+        """Whether predictions need all features, not those alone that were selected."""
+        return False
 
     def predictor(self) -> Predictor[B]:
         """What predicts rows, with what was learned so far; for methods that predict."""
@@ -258,6 +286,12 @@ class Learner(ABC, Generic[B, M]):
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
+    def set_encoding(self, encoding: Encoding | None) -> None:
+        """Keep, or forget, how the columns of a table become features."""
+        self.__dict__.pop("encoding", None)
+        if encoding is not None:
+            self.encoding = encoding
+
     # ---- saving
 
     @abstractmethod
@@ -274,8 +308,12 @@ class Learner(ABC, Generic[B, M]):
 
     def model(self, note: dict[str, Any] | None = None) -> Model:
         """All that was learned; its arrays are those learning goes on with, so copy it before more is learned."""
-        params = {name: _as_json(value) for name, value in self.parameters().items()}
+        params = {name: as_json(value) for name, value in self.parameters().items()}
         header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
+        if self._first_id:
+            header["first_id"] = self._first_id
+        if self.encoding is not None:
+            header["encoding"] = self.encoding.to_dict()
         names = self.feature_names
         if names is not None:
             arrays |= texts_to_arrays(NAMES, names)
@@ -286,7 +324,7 @@ class Learner(ABC, Generic[B, M]):
         """A learner that goes on where the model was made."""
         with refusing_damage(origin):
             params = {**cls.earlier_parameters, **model.params}
-            learner = cls(**{name: _from_json(value) for name, value in params.items()})
+            learner = cls(**{name: from_json(value) for name, value in params.items()})
             learner.check_parameters()
             learner.take_up(model)
         return learner
@@ -295,6 +333,11 @@ class Learner(ABC, Generic[B, M]):
         """Go on where a model was made, with the same parameters; its arrays are those learning goes on with."""
         header, arrays = dict(model.header), dict(model.arrays)
         self.n_features_in_ = count_of(header, "n_features")
+        self._first_id = count_of(header, "first_id", 1) if "first_id" in header else 0
+        encoding = header.pop("encoding", None)
+        self.set_encoding(None if encoding is None else Encoding.from_dict(encoding))
+        if self.encoding is not None and self.encoding.n_features < self.n_features_in_:
+            raise ValueError(f"its encoding has {self.encoding.n_features:,} of {self.n_features_in_:,} features")
         if "named_ids" not in arrays:
             names = texts_of_arrays(NAMES, arrays)
             if names is not None and names.size != self.n_features_in_:
@@ -339,37 +382,17 @@ def count_of(header: dict[str, Any], name: str, most: int = LARGEST_COUNT) -> in
     return int(value)
 
 
-def to_builtin(value: Any) -> Any:
-    """NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
-
-    What a generator would draw next is saved apart.
-    """
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    return None if isinstance(value, np.random.Generator) else value
-
-
-def _as_json(value: Any) -> Any:
-    """A parameter as JSON gives it back: keys of any kind become pairs."""
-    if isinstance(value, dict):
-        return {"pairs": [[to_builtin(key), weight] for key, weight in value.items()]}
-    return value
-
-
-def _from_json(value: Any) -> Any:
-    return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value
-
-
 def require(condition: bool, name: str, value: Any, expected: str) -> None:
     """Refuse a parameter, saying what it must be."""
     if not condition:
-        raise ValueError(f"{name}={value!r}: must be {expected}")
+        raise ParameterError(name, value, expected)
 
 
 def require_one_of(name: str, value: Any, allowed: Any) -> None:
     """Refuse a parameter that is not one of some values."""
     fits = any(value is option or (type(value) is type(option) and value == option) for option in allowed)
-    require(fits, name, value, " or ".join(map(repr, allowed)))
+    if not fits:
+        raise ParameterError(name, value, " or ".join(map(repr, allowed)), list(allowed))
 
 
 def require_budget(value: Any) -> None:

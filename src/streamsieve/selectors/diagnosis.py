@@ -62,6 +62,11 @@ def no_limit(wanted: int, width: int, advice: str) -> Remark:
     return Remark("no limit", "note", message, advice)
 
 
+def no_groups() -> Remark:
+    message = "every feature is a group of its own"
+    return Remark("no groups", "note", message, "name the groups (--groups FILE, groups=...), or take saola")
+
+
 def duplicates(groups: list[list[str]]) -> Remark:
     """``groups`` are what selected features are called that were equal wherever something was learned."""
     copies = sum(len(group) - 1 for group in groups)

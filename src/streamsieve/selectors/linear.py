@@ -13,7 +13,7 @@ from ..errors import DataError, prefix
 from ..kernels.losses import LOGISTIC, SQUARED, SQUARED_HINGE
 from ..targets import BOTH, Kind, Target, read_target, show
 from .base import MOST_FEATURES, Learner, is_integer, require, require_one_of
-from .prediction import Prediction, Predictor
+from .prediction import Prediction, Predictor, Squares
 
 LOSSES = {"squared": SQUARED, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 TASK_OF_LOSS = {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
@@ -60,7 +60,8 @@ class LinearModel:
             return weights
         return {**weights, "speaks_for": classes_of_weights(self.weights[:, None], self.classes.tolist())}
 
-    def predict(self, block: RowBlock) -> Prediction:
+    def predict(self, block: RowBlock, squares: Squares = None) -> Prediction:
+        """What is predicted of rows; their lengths do not matter."""
         scores = self.score(block)
         return Prediction(self.labels(scores), scores, self.probabilities(scores))
 

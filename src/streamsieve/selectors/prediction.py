@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 B = TypeVar("B")  # the kind of block that has the rows
+Squares = NDArray[np.float64] | None
 
 
 class Prediction(NamedTuple):
@@ -22,10 +23,14 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Predictor(Generic[B]):
-    """Predicts the rows of a block, made once for as many blocks as there are."""
+    """Predicts the rows of a block, made once for as many blocks as there are.
+
+    Of rows with the selected features alone, ``squares`` has the squared lengths that the complete rows have, as
+    ``Learner.row_squares`` gives them; NaN where that is not known.
+    """
 
     classes: NDArray[Any] | None  # sorted; None if it predicts numbers
-    predict: Callable[[B], Prediction]
+    predict: Callable[[B, Squares], Prediction]
 
-    def __call__(self, block: B) -> Prediction:
-        return self.predict(block)
+    def __call__(self, block: B, squares: Squares = None) -> Prediction:
+        return self.predict(block, squares)

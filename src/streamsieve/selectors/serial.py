@@ -18,7 +18,7 @@ from typing import Any
 SERIALIZED = (
     # learning
     *("start", "reset", "begin_pass", "partial_fit_block", "finish", "take_up", "as_part", "take_over", "ask", "tell"),
-    *("fit", "fit_source", "partial_fit", "partial_fit_columns"),
+    *("name_groups", "fit", "fit_source", "partial_fit", "partial_fit_columns"),
     # what was learned
     *("selection", "findings", "diagnosis", "predictor", "scorer", "linear_model", "loss_on", "model", "save"),
     *("remembered", "tally", "predict", "predict_proba", "decision_function", "_scores", "coef_", "intercept_"),
@@ -83,9 +83,9 @@ def predicting(method: Method) -> Method:
         predictor = method(self)
         predict = predictor.predict
 
-        def alone(block: Any) -> Any:
+        def alone(block: Any, squares: Any) -> Any:
             with lock_of(self):
-                return predict(block)
+                return predict(block, squares)
 
         return replace(predictor, predict=alone)
 

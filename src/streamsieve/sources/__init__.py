@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import UsageError
 from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
 from .formats import Options, format_of, function, table_files
+from .reading import Reading
 
 if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
+    from .encoding import Encoding
 
-    Data = Names | DataSource | tuple[Any, Any]
+    Data = Names | DataSource | tuple[Any, Any] | Any  # the last: a table of pandas, polars or Arrow
 
-__all__ = ["open_like", "open_source", "refuse_target"]
+__all__ = ["open_like", "open_reading", "open_source", "refuse_target"]
 
 
 @overload
@@ -23,17 +26,36 @@ def open_source(
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
+    *,
+    names: str | Path | Iterable[str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: str | Iterable[str] | None = None,
+    strings: str = "onehot",
+    missing: str = "error",
 ) -> Source: ...
 
 
 @overload
 def open_source(
-    data: ColumnSource, target: str | None = None, zero_based: bool = False, columns: list[str] | None = None
+    data: ColumnSource,
+    target: str | None = None,
+    zero_based: bool = False,
+    columns: list[str] | None = None,
+    *,
+    names: str | Path | Iterable[str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: str | Iterable[str] | None = None,
+    strings: str = "onehot",
+    missing: str = "error",
 ) -> ColumnSource: ...
 
 
 def open_source(
-    data: Data, target: str | None = None, zero_based: bool = False, columns: list[str] | None = None
+    data: Data,
+    target: str | None = None,
+    zero_based: bool = False,
+    columns: list[str] | None = None,
+    **options: Any,
 ) -> DataSource:
     """The source for a file, by its suffix, or for several files that are read one after the other.
 
@@ -41,34 +63,76 @@ def open_source(
     rows or columns; for tables ``target`` names the column to predict and ``columns`` the features to read (default:
     all others). .npz is a sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its
     ids counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of
-    a synthetic set, ``-`` is standard input. A pair ``(X, y)`` of arrays, and what is a source already, are taken as
-    they are.
+    a synthetic set, ``-`` is standard input. A table of pandas, polars or Arrow has its ``target`` as a column, a pair
+    ``(X, y)`` apart; what is a source already is taken as it is.
+
+    Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level, ``column=level``),
+    "hash" (a fixed number of features), "drop" or "error". Truth values are 0 and 1, dates days since 1970. A missing
+    value is an error, or with ``missing`` "zero" or "mean" filled in, or with "skip" left to the method. ``drop`` and
+    ``only`` name columns, or features of other data by id, that are omitted, or read alone.
+
+    ``names`` gives names to features of data that has none: a text file with one a line, which may be compressed, or
+    any sequence. Sparse data may have fewer features than names.
 
     Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a folder (and the
     folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural order: part-2 before part-10.
     """
-    source = open_like(data, target, zero_based, columns)
-    if target is not None and is_names(data):
+    names = options.pop("names", None)
+    is_file = names is None or isinstance(names, str | Path)
+    reading = Reading.of(target=target, zero_based=zero_based, names=names if is_file else None, **options)
+    source = open_reading(data, reading, columns)
+    if is_file:
+        return source
+    from .names import give_names, sound_names
+
+    return give_names(source, sound_names(names, "names, number "), "names")
+
+
+def open_reading(data: Data, reading: Reading, columns: list[str] | None = None) -> DataSource:
+    """As ``open_source``, with the options as one."""
+    whole = reading if reading.names is None else reading._replace(drop=(), only=None)  # which may go by these names
+    source = _opened(data, whole, columns, None, find=True)
+    if reading.target is not None and is_names(data):
         refuse_target(source)
-    return source
+    if reading.names is None:
+        return source
+    from .filtered import filtered
+    from .names import give_names, read_names
+
+    return filtered(give_names(source, read_names(Path(reading.names)), reading.names), reading)
 
 
-def open_like(data: Data, target: str | None, zero_based: bool, columns: list[str] | None) -> DataSource:
-    """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake."""
+def open_like(data: Data, reading: Reading, columns: list[str] | None, encoding: Encoding | None = None) -> DataSource:
+    """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
+
+    A table has the features of an ``encoding`` or, without one, these ``columns``, all of which are numbers.
+    """
+    return _opened(data, reading, columns if encoding is None else encoding.column_names, encoding, find=False)
+
+
+def _opened(
+    data: Data, reading: Reading, columns: list[str] | None, encoding: Encoding | None, find: bool
+) -> DataSource:
+    """The source for data; ``find`` says that it is the first of its kind, which shows how its columns are read."""
     from .base import DataSource
 
     if is_names(data):
-        return _open_named(data, target, zero_based, columns)
-    if isinstance(data, tuple):
-        from .arrays import ArraySource
+        return _open_named(data, reading, columns, encoding, find)
+    if isinstance(data, DataSource):
+        return data
+    from .frames import is_frame, open_frame, open_pair
 
-        return ArraySource(*data)
-    if not isinstance(data, DataSource):
+    if isinstance(data, tuple):
+        from .filtered import filtered
+
+        source = open_pair(data, reading, encoding, columns, find)
+        return source if is_frame(data[0]) else filtered(source, reading)
+    if not is_frame(data):
         raise UsageError(
-            f"cannot read from {type(data).__name__}; give a path, a source or a pair (X, y); BlockSource and "
+            f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
             "ColumnBlockSource make sources of blocks"
         )
-    return data
+    return open_frame(data, None, reading, encoding, columns, find)
 
 
 def refuse_target(source: DataSource) -> None:
@@ -79,22 +143,38 @@ def refuse_target(source: DataSource) -> None:
         )
 
 
-def _open_named(names: Names, target: str | None, zero_based: bool, columns: list[str] | None) -> DataSource:
+def _open_named(
+    names: Names, reading: Reading, columns: list[str] | None, encoding: Encoding | None, find: bool
+) -> DataSource:
     names = alone(names)
     if str(names).startswith(SYNTHETIC):
+        from .filtered import filtered
         from .synthetic import open_synthetic
 
-        return open_synthetic(str(names))
+        return filtered(open_synthetic(str(names)), reading)
 
     def open_file(path: Path, features: list[str] | None) -> DataSource:
-        return _open_file(path, Options(target, features, zero_based))
+        return _open_file(path, Options(reading, features))
+
+    def as_asked(parts: Sequence[DataSource], origin: str) -> None:
+        if parts[0].takes_target:
+            from .survey import read_tables
+
+            read_tables(parts, reading, encoding, find, origin)
 
     files = files_of(names)
     if len(files) == 1:
-        return open_file(files[0], columns)
-    from .many import open_many
+        source = open_file(files[0], columns)
+        as_asked([source], source.name)
+    else:
+        from .many import open_many
 
-    return open_many(name_of(names, files), files, open_file, columns)
+        source = open_many(name_of(names, files), files, open_file, columns, as_asked)
+    if source.takes_target or not (reading.drop or reading.only is not None):
+        return source
+    from .filtered import filtered
+
+    return filtered(source, reading)
 
 
 def _open_file(path: Path, options: Options) -> DataSource:

@@ -91,6 +91,9 @@ class ArraySource(Source, ColumnSource):
         columns.value_type = self.value_type
         return columns.column_shards(n)
 
+    def labels(self) -> Iterator[NDArray[Any]]:
+        return super().labels() if self.y is None else iter([self.y])
+
     def targets(self) -> NDArray[Any]:
         return super().targets() if self.y is None else self.y
 

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError
 from ..machine import map_file
+from .arrow_values import is_text
 from .base import ColumnSource, NoRowsError, Report, Source, file_size
 from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
+from .reading import Reading
 from .sparse_lists import VALUES, SparseSource, is_sparse, write_sparse
 from .tables import BatchSource, ColumnTableSource, as_array, batch_values, damage_named, rows_at_once, write_table
 from .writers import LABEL, write_batches
@@ -43,7 +45,9 @@ def open_file(path: Path, options: Options) -> Source:
         by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
     if by_columns:
         return ColumnArrowSource(path)
-    return SparseArrowSource(path) if sparse else ArrowSource(path, options.target, options.columns)
+    if sparse:
+        return SparseArrowSource(path)
+    return ArrowSource(path, options.reading.target, options.columns, options.reading)
 
 
 @contextmanager
@@ -85,11 +89,11 @@ class RecordBatches(BatchSource):
         n_rows = self.n_rows or 0
         return self._row_ranges(n_rows * part // n for part in range(n))
 
-    def _batches_of(self, target: str | None, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    def _batches_of(self, texts: Iterable[str], columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         """The rows of this source, of a file that has not changed, with all columns or these.
 
         Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
-        all columns, and of the ``target``, which may be text, every entry.
+        all columns, and of ``texts``, columns that may be text, every entry.
         """
         known = self._file.begin(self.name, self.path)
         first, at = self._first_row, 0
@@ -101,8 +105,8 @@ class RecordBatches(BatchSource):
                     known.refuse_changed(self.name, self.path)
                     batch = file.get_batch(number)
                     batch.validate()
-                    if target is not None:
-                        batch.column(target).validate(full=True)
+                    for text in texts:
+                        batch.column(text).validate(full=True)
                     yield batch.slice(begin - at, end - begin)
                 at += rows
         known.refuse_changed(self.name, self.path)
@@ -111,9 +115,15 @@ class RecordBatches(BatchSource):
 class ArrowSource(RecordBatches, ColumnTableSource):
     """Columns of numbers in an Arrow file."""
 
-    def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        target: str | None = None,
+        columns: list[str] | None = None,
+        reading: Reading | None = None,
+    ) -> None:
         self.path = Path(path)
-        super().__init__(str(path), target, columns)
+        super().__init__(str(path), target, columns, reading)
         self._count(self.used[-1])
 
     def _column_names(self) -> list[str]:
@@ -122,17 +132,31 @@ class ArrowSource(RecordBatches, ColumnTableSource):
         self._n_columns = len(names)
         return names
 
+    def _types(self) -> dict[str, pa.DataType]:
+        with arrow_file(self.path) as file:
+            return dict(zip(file.schema.names, file.schema.types, strict=True))
+
+    def _texts(self, columns: list[str]) -> list[str]:
+        """The target and columns of text, among some."""
+        coded = [] if self.encoding is None else [one.name for one in self.encoding.columns if one.kind != "number"]
+        wanted = set(columns)
+        return [name for name in (*coded, str(self.target)) if name in wanted]
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows = rows_at_once(len(self.used), batch_values())
         wanted = self.used if len(self.used) < self._n_columns else None
-        for batch in self._batches_of(str(self.target) if self.has_labels else None, wanted):
+        for batch in self._batches_of(self._texts(self.used), wanted):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
+
+    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        types = self._types()
+        return self._batches_of([name for name in columns if is_text(types[name])], columns)
 
     def _read(self, columns: list[str]) -> pa.Table:
         import pyarrow as pa
 
-        batches = list(self._batches_of(str(self.target) if self.target in columns else None, columns))
+        batches = list(self._batches_of(self._texts(columns), columns))
         if not batches:
             raise NoRowsError(f"{self.name}: holds no rows")
         return pa.Table.from_batches(batches)
@@ -147,7 +171,7 @@ class SparseArrowSource(RecordBatches, SparseSource):
         self._count(self.used[-1])
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return self._batches_of(LABEL if self.has_labels else None, None)
+        return self._batches_of([LABEL] if self.has_labels else [], None)
 
 
 class ColumnArrowSource(ColumnListSource):
@@ -186,8 +210,8 @@ class ColumnArrowSource(ColumnListSource):
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as a table if their target is named, as lists of ids and values otherwise; the number of rows."""
-    write = write_sparse if layout.target is None else write_table
+    """Write rows as a table or as lists of ids and values; the number of rows."""
+    write = write_table if layout.as_table else write_sparse
     return write(lambda schema: create(path, schema), blocks, layout)
 
 

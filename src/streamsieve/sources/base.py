@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, DenseRows, RowBlock
 from ..errors import DataError, UsageError
+from ..naming import title
+
+if TYPE_CHECKING:
+    from .encoding import Encoding
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
@@ -19,8 +23,24 @@ Missing = Literal["error", "keep"]  # a missing value is refused, or comes as Na
 Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
 
 
+class Note(NamedTuple):
+    """What a user should know of how data is read, and the one thing to try."""
+
+    kind: str
+    message: str
+    advice: str
+
+
 class NoRowsError(DataError):
     """There is not a single row: an error in all of the data, but not in one of several files."""
+
+
+class AbsentColumnError(DataError):
+    """A table does not have a column that was asked for; it has those that are ``available``."""
+
+    def __init__(self, message: str, available: list[str]) -> None:
+        super().__init__(message)
+        self.available = available
 
 
 class DataSource(ABC):
@@ -29,11 +49,13 @@ class DataSource(ABC):
     ``bytes_read`` of ``n_bytes`` is how far the reading has come. A table, where the column to predict must be named,
     says so by ``takes_target``; its ``target`` is that column. A source that has all of its data in memory shows it as
     ``matrix``, an array or a SciPy sparse matrix, whose columns are the features ``ids``, all of them if that is None.
+    Of a table whose columns are not all features as they are, ``encoding`` says how they become such.
     """
 
     name: str
     n_rows: int | None = None
     n_features: int | None = None
+    first_id: int = 0  # what the data calls the feature of id 0, if features have no names
     feature_names: NDArray[Any] | None = None
     rewindable: bool = True  # whether it can be read more than once
     has_labels: bool = True
@@ -43,6 +65,10 @@ class DataSource(ABC):
     target: str | None = None
     matrix: Any = None
     ids: NDArray[np.int64] | None = None
+    renumbered: str | None = None  # the mark of the selection whose features it has, numbered in their order
+    encoding: Encoding | None = None
+    notes: tuple[Note, ...] = ()
+    incomplete: tuple[str, ...] = ()  # columns of a table that were seen to have missing values, before all is read
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -76,11 +102,15 @@ class Source(DataSource):
     def labels_as_written(self) -> None:
         """Read labels as text where the data does not say what they are: in text with columns ``007`` is not ``7``."""
 
+    def labels(self) -> Iterator[NDArray[Any]]:
+        """The label of every row, in blocks; where the labels are apart from the rest, nothing else is read."""
+        for block in self.row_blocks("keep"):
+            if block.y is None:
+                raise DataError(f"{self.name}: the rows have no labels")
+            yield block.y
+
     def targets(self) -> NDArray[Any]:
-        labels = [block.y for block in self.row_blocks("keep")]
-        if any(part is None for part in labels):
-            raise DataError(f"{self.name}: the rows have no labels")
-        return np.concatenate([part for part in labels if part is not None])
+        return np.concatenate(list(self.labels()))
 
     def shards(self, n: int) -> list[Source]:
         """The rows in ``n`` parts of about the same size, or fewer: one after the other they are all rows in order.
@@ -104,7 +134,9 @@ class ColumnSource(DataSource):
     """
 
     value_type: type[np.floating[Any]] = np.float64  # what holds every value exactly
-    has_groups: bool = False  # whether blocks name the groups of their columns
+    has_groups: bool = False  # whether blocks have the groups of their columns
+    group_names: NDArray[Any] | None = None  # what these are called, by number; None if by their number
+    order: NDArray[np.int64] | None = None  # the ids as the columns come, if they do not ascend
     columns_splittable: bool = False
 
     @abstractmethod
@@ -226,7 +258,7 @@ def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | Non
     at = int(np.flatnonzero(~finite)[0])
     row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
     feature = int(block.indices[at])
-    column = f"column {names[feature]!r}" if names is not None else f"feature {feature}"
+    column = title(feature, None if names is None else names[feature], 0)
     raise not_finite(block.origin, row, column, float(block.values[at]))
 
 

@@ -205,7 +205,7 @@ class BucketSource(ColumnSource):
 
     def __init__(self, source: Source, survey: Survey, plan: Plan, file: int, filled: Filled) -> None:
         super().__init__(source.name)
-        self.feature_names = source.feature_names
+        self.feature_names, self.first_id = source.feature_names, source.first_id
         self.n_rows, self.n_features = survey.y.size, survey.n_features
         self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
 

@@ -63,6 +63,7 @@ class ColumnListSource(ListSource, RangedColumns):
 
     unit = "column"
     splittable = False
+    _given_names: NDArray[Any] | None = None  # of all features
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         super().__init__(str(path))
@@ -105,12 +106,16 @@ class ColumnListSource(ListSource, RangedColumns):
 
     @property
     def has_names(self) -> bool:
-        return NAME in self.used
+        return NAME in self.used or self._given_names is not None
+
+    def give_names(self, names: NDArray[Any]) -> None:
+        """Name all features of a file without names."""
+        self._given_names, self.n_features = names, names.size
 
     @property
     def _filled(self) -> bool:
         """Whether features without a record are offered, as columns without values."""
-        return not (self.has_names or self.has_groups) and (self.n_features or 0) <= WIDEST_FILLED
+        return not (NAME in self.used or self.has_groups) and (self.n_features or 0) <= WIDEST_FILLED
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -152,9 +157,10 @@ class ColumnListSource(ListSource, RangedColumns):
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         """The columns in order, those without values too."""
         blocks = read_ahead(self._column_blocks(first, stop), BATCHES_AHEAD)
-        if not self._filled:
-            return blocks
-        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, first, stop)
+        if self._filled:
+            blocks = with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, first, stop)
+        names = self._given_names
+        return blocks if names is None else (block.derived(names=names[block.ids]) for block in blocks)
 
     def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         column, last, highest, numbers = 0, -1, (self.n_features or 0) - 1, None
@@ -197,12 +203,21 @@ class ColumnListSource(ListSource, RangedColumns):
             )
         ids = as_array(batch.column(FEATURE))
         known: dict[str, Any] = {}
-        if self.has_names:
+        if NAME in self.used:
             known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
         if self.has_groups:
             known["groups"] = as_array(batch.column(GROUP))
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
         return block if block.values.all() else block.without_zeros()
+
+    def _names_of(self, parts: list[ColumnBlock]) -> NDArray[Any] | None:
+        """The names of all features, if they have them; of one without a record, its id."""
+        if self._given_names is not None or not self.has_names:
+            return self._given_names
+        names = np.array([f"x{feature}" for feature in range(self.n_features or 0)], dtype=object)
+        for part in parts:
+            names[part.ids] = part.names
+        return names
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         """The rows, if they fit in memory."""
@@ -221,7 +236,7 @@ class ColumnListSource(ListSource, RangedColumns):
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
         rows, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
-        names = np.concatenate([part.names for part in parts if part.names is not None]) if self.has_names else None
+        names = self._names_of(parts)
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
         return ArraySource(matrix, self.y, names, self.name).row_blocks(missing)

@@ -65,7 +65,8 @@ class ColumnRange(ColumnSource):
         self.source, self.first, self.stop = source, first, stop
         self.n_rows, self.n_features, self.has_labels = source.n_rows, source.n_features, source.has_labels
         self.takes_target, self.target = source.takes_target, source.target
-        self.value_type, self.has_groups = source.value_type, source.has_groups
+        self.value_type, self.first_id = source.value_type, source.first_id
+        self.has_groups, self.group_names = source.has_groups, source.group_names
 
     @property
     def has_names(self) -> bool:

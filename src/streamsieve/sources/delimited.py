@@ -2,196 +2,77 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
-from codecs import BOM_UTF8
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from copy import copy
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError
-from ..kernels.reading.delimited import LABEL, OMITTED, end_of_records, parse_table
-from ..machine import fitting, reading_threads
+from ..kernels.reading.delimited import LABEL, OMITTED, parse_table
 from .base import Missing, NoRowsError, Source
-from .changes import FileState
-from .compression import create_compressed, damage_named, open_compressed
-from .formats import Layout, Options, kind_of, split_suffix
+from .compression import create_compressed
+from .delimited_survey import survey
+from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
+from .formats import Layout, Options
 from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
-from .prefetch import ordered_map, read_ahead
-from .tables import BYTES_PER_VALUE, TableSource, labels, write_table
-from .text import count_lines, is_missing, is_number, is_utf8, refuse_endless_line, starts_of_parts
+from .reading import Reading
+from .survey import Content, Facts
+from .tables import labels, write_table
+from .text import count_lines, is_missing, is_number, starts_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
-CHUNK_BYTES = 4 << 20  # at most
-LEAST_CHUNK = 64 << 10
 WIDE = 2048  # columns: of a wider table, an array of Arrow's for every column costs too much time
 MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
+MORE_MISSING = ["None", "none", "?"]  # that Arrow takes for text
 
 Part = TypeVar("Part", RowBlock, DenseRows)
+Decode = Callable[[bytes, LabelKind | None, int], Part]  # some records, the kind of labels, the rows before
 
 
 def open_rows(path: Path, options: Options) -> DelimitedSource:
-    return DelimitedSource(path, options.target, options.columns)
+    return DelimitedSource(path, options.reading.target, options.columns, options.reading)
 
 
-def chunk_bytes(letters_per_value: float) -> int:
-    """How much text makes a chunk of a good size."""
-    return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), LEAST_CHUNK)
+class DelimitedSource(DelimitedText):
+    """A table in text: several threads parse its chunks.
 
-
-def delimiter_of(path: Path) -> str:
-    return "," if split_suffix(path)[0] == ".csv" else "\t"
-
-
-class Chunk(NamedTuple):
-    """Complete records, and where in the file they end."""
-
-    text: bytes
-    end: int
-
-
-class DelimitedSource(TableSource):
-    """Columns of numbers in text, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
-
-    One thread reads, and cuts the text where records end; several parse it. A shard has the records that begin in a
-    part of the file. That it begins with one is certain as soon as the shard before it has been read to its end, which
-    must not be inside quotes.
+    A shard has the records that begin in a part of the file. That it begins with one is certain as soon as the shard
+    before it has been read to its end, which must not be inside quotes.
     """
 
-    def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
-        self.path = Path(path)
-        self.compression = split_suffix(self.path)[1]
-        self.splittable = not self.compression
-        self.delimiter = delimiter_of(self.path)
-        self._file = FileState.of(self.path)
-        self.n_bytes = self._file.size
+    def __init__(
+        self,
+        path: str | Path,
+        target: str | None = None,
+        columns: list[str] | None = None,
+        reading: Reading | None = None,
+    ) -> None:
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
-        self._base = 0  # what bytes are counted from
-        self._stop: int | None = None  # where the records end, if not with the file
-        super().__init__(str(path), target, columns)
-        self._body = self._start
+        super().__init__(path, target, columns, reading)
         self._field_columns = self._columns_of_fields()
-
-    # ---- the text
-
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """The file, and its text."""
-        with self.path.open("rb") as raw, damage_named(self.name, self.compression):
-            yield raw, open_compressed(raw, self.compression)
-
-    def _column_names(self) -> list[str]:
-        """The first record; the others begin after it, at ``_start``."""
-        text = b""
-        with self._opened() as (_, stream):
-            while data := stream.read(CHUNK_BYTES):
-                text += data
-                self._start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
-                if self._start:
-                    break
-                refuse_endless_line(len(text), self.name)
-        known = kind_of(text.removeprefix(BOM_UTF8))
-        if known is not None:
-            raise DataError(f"{self.path}: this is {known}")
-        if not text:
-            raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
-        self._start = self._start or len(text)
-        self._header = next(self._records(io.BytesIO(text[: self._start]), 0), (0, list[str]()))[1]
-        values = len(self._header) * max(1, text.count(b"\n", self._start))
-        self._letters_per_value = max(2.0, (len(text) - self._start) / max(1, values))
-        return self._header
-
-    def _records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
-        """Every record of a stream with the number of its last line, counted on from ``lines``."""
-        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            reader = csv.reader(text, delimiter=self.delimiter)
-            try:
-                for record in reader:
-                    line = lines + reader.line_num
-                    if not all(value.isascii() or is_utf8(value) for value in record):
-                        raise DataError(f"{self.path}:{line}: not text in UTF-8; save the file in that encoding")
-                    if any("\0" in value for value in record):
-                        raise DataError(f"{self.path}:{line}: holds a NUL byte; save the file as text in UTF-8")
-                    yield line, record
-            except csv.Error as error:
-                line = lines + reader.line_num + 1
-                raise DataError(f"{self.path}:{line}: not text with columns ({error})") from error
-
-    def _chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
-        """The text after the header, or that of the shard, in chunks of complete records."""
-        known = self._file.begin(self.name, raw.fileno())
-        with damage_named(self.name, self.compression):
-            if self.compression:
-                stream.read(self._start)
-            else:
-                stream.seek(self._start)
-            at, rest, size = self._start, b"", FIRST_BYTES
-            usual = chunk_bytes(self._letters_per_value)
-            while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
-                text, at = rest + data, at + len(data)
-                end = self._end_of_records(text)
-                chunk, rest = text[:end], text[end:]
-                size = usual if end else 2 * size  # so that a long record is not searched again and again
-                refuse_endless_line(len(rest), self.name)
-                if chunk.strip(b"\r\n"):  # records, not empty lines alone
-                    yield Chunk(chunk, (raw.tell() if self.compression else at) - self._base)
-            known.refuse_changed(self.name, raw.fileno())
-        last = rest + b"\n"
-        if rest and (self._stop is not None or self._end_of_records(last) < len(last)):
-            raise self._unclosed(at - len(rest))
-        if rest.strip(b"\r\n"):
-            yield Chunk(last, self.n_bytes or 0)
-
-    def _cut(self, chunk: Chunk) -> Iterator[Chunk]:
-        """The first chunk, which is long so that it shows what labels are, in chunks of the usual size."""
-        start, size = 0, chunk_bytes(self._letters_per_value)
-        while len(chunk.text) - start > size:
-            end = start + self._end_of_records(chunk.text[start : start + size])
-            if end == start:
-                break
-            if chunk.text[start:end].strip(b"\r\n"):
-                yield Chunk(chunk.text[start:end], chunk.end - (len(chunk.text) - end))
-            start = end
-        if chunk.text[start:].strip(b"\r\n"):
-            yield Chunk(chunk.text[start:], chunk.end)
-
-    def _unclosed(self, start: int) -> DataError:
-        """What to say of a record that begins at ``start`` and ends inside quotes."""
-        with self._opened() as (_, stream):
-            line = count_lines(stream, start, returns=True) + 1
-        if self._stop is not None:
-            return DataError(
-                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
-                "cannot be split into parts; write it as Parquet first: streamsieve convert"
-            )
-        return DataError(f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it")
-
-    def _end_of_records(self, text: bytes) -> int:
-        if b'"' in text:
-            return end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), False)
-        return text.rfind(b"\n") + 1
 
     # ---- rows
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self._decoded(missing, self._block)
+        if self.encoding is not None:
+            return self._decoded(lambda text, kind, first: self._encoded(self._labelled(text, kind), first, missing))
+        return self._decoded(lambda text, kind, first: self._block(self._rows(text, kind, first, missing)))
 
-    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
-        return self._decoded(missing, lambda rows: rows)
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
+        if self.encoding is not None:
+            return None
+        return self._decoded(lambda text, kind, first: self._rows(text, kind, first, missing))
 
-    def _decoded(self, missing: Missing, finish: Callable[[DenseRows], Part]) -> Generator[Part]:
-        """What ``finish`` makes of the rows of every chunk."""
+    def _decoded(self, decode: Decode[Part]) -> Generator[Part]:
+        """What ``decode`` makes of the records of every chunk."""
         rows = self.bytes_read = 0
         with self._opened() as (raw, stream):
             chunks = self._chunks(raw, stream)
@@ -201,15 +82,14 @@ class DelimitedSource(TableSource):
 
             def parse(chunk: Chunk) -> tuple[Chunk, Part | None]:
                 try:
-                    return chunk, finish(self._rows(chunk.text, kind, 0, missing))
+                    return chunk, decode(chunk.text, kind, 0)
                 except ValueError:  # raised below, where the number of its first row is known
                     return chunk, None
 
-            threads = reading_threads()
-            with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
+            with closing(in_threads(parse, chunks)) as parts:
                 for chunk, part in parts:
                     if part is None:
-                        part = finish(self._rows_or_fault(chunk.text, kind, self._rows_before() + rows, missing))
+                        part = self._part_or_fault(decode, chunk.text, kind, self._rows_before() + rows)
                     rows += part.n_rows
                     self.bytes_read = chunk.end
                     if part.n_rows:
@@ -217,34 +97,48 @@ class DelimitedSource(TableSource):
         self.bytes_read = self.n_bytes or 0
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
+        self._say_unseen()
 
-    def _rows_or_fault(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
-        """The rows of some records; what is wrong with them is found again with its line."""
+    def _part_or_fault(self, decode: Decode[Part], text: bytes, kind: LabelKind | None, first_row: int) -> Part:
+        """What some records are decoded to; what is wrong with them is found again with its line."""
         try:
-            return self._rows(text, kind, first_row, missing)
+            return decode(text, kind, first_row)
         except ValueError as error:
             self._file.refuse_changed(self.name, self.path)
             if isinstance(error, DataError):
                 raise
-            raise self._located(error, kind) from error
+            raise self.located(error, kind) from error
 
     def _rows(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
         """The rows of some records, with labels of a known kind."""
         if b"\0" in text:
             raise ValueError("a NUL byte")
-        if len(self._header) >= WIDE and b'"' not in text:
+        if self.is_wide(text):
             return self._wide_rows(text, kind, first_row, missing)
-        batch = self._batch(text, self._header, self._types())
-        if self.has_labels:
-            at = batch.schema.get_field_index(str(self.target))
-            batch = batch.set_column(at, str(self.target), labels_of_kind(batch.column(at), kind or "text"))
-        return self._dense(batch, first_row, missing)
+        return self._dense(self._labelled(text, kind), first_row, missing)
 
-    def _types(self) -> dict[str, pa.DataType]:
-        """What the columns in use are read as."""
+    def _labelled(self, text: bytes, kind: LabelKind | None) -> pa.RecordBatch:
+        """The columns in use of some records, with labels of a known kind."""
         import pyarrow as pa
 
-        return {name: pa.string() if name == self.target else pa.float64() for name in self.used}
+        if b"\0" in text:
+            raise ValueError("a NUL byte")
+        coded = () if self.encoding is None else self.encoding.columns
+        texts = {column.name for column in coded if column.kind != "number"}
+        types = {name: pa.string() if name in texts else pa.float64() for name in self.columns}
+        if self.encoding is None and self.has_labels:
+            batch = self._batch(text, self._header, {**types, str(self.target): pa.string()})
+            at = batch.schema.get_field_index(str(self.target))
+            return batch.set_column(at, str(self.target), labels_of_kind(batch.column(at), kind or "text"))
+        batch = self.parsed(text, types) if self.encoding else self._batch(text, self._header, types)
+        if self.has_labels:
+            found = self._batch(text, self._header, {str(self.target): pa.string()}).column(0)
+            batch = batch.append_column(str(self.target), labels_of_kind(found, kind or "text"))
+        return batch
+
+    def is_wide(self, text: bytes) -> bool:
+        """Whether records are better read by our own kernel: it knows no quotes."""
+        return len(self._header) >= WIDE and b'"' not in text
 
     def _first_label_kind(self, text: bytes) -> LabelKind | None:
         """The kind of the labels, as the first of them show it."""
@@ -255,10 +149,15 @@ class DelimitedSource(TableSource):
         try:
             return kind_of_labels(self._batch(text, self._header, {str(self.target): pa.string()}).column(0))
         except ValueError as error:
-            raise self._located(error) from error
+            raise self.located(error) from error
 
-    def _batch(self, text: bytes, header: list[str], types: dict[str, pa.DataType]) -> pa.RecordBatch:
-        """The columns of records that have types here, as Arrow reads them."""
+    def _batch(
+        self, text: bytes, header: list[str], types: dict[str, pa.DataType | None], missing: list[str] | None = None
+    ) -> pa.RecordBatch:
+        """The columns of records that have types here, as Arrow reads them; None is a type to be found.
+
+        ``missing`` is how it is written that there is no value, if not as Arrow has it.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -267,9 +166,10 @@ class DelimitedSource(TableSource):
             read_options=arrow_csv.ReadOptions(column_names=header, block_size=len(text) + 1, use_threads=False),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=types,
+                column_types={name: kind for name, kind in types.items() if kind is not None},
                 include_columns=list(types),
                 strings_can_be_null=True,
+                null_values=missing,
             ),
         )
         if not table.num_rows:
@@ -313,9 +213,11 @@ class DelimitedSource(TableSource):
             found[self._header.index(str(self.target))] = LABEL
         return found
 
-    def _located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
+    def located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
         """What could not be read, found again with its line."""
-        wanted = set(self.columns) - {self.target}
+        coded = () if self.encoding is None else self.encoding.columns
+        wanted = set(self.columns) - {self.target} - {column.name for column in coded if column.kind != "number"}
+        gone = MORE_MISSING if coded else ()
         with self._opened() as (_, stream):
             lines = count_lines(stream, self._start, returns=True)
             for line, record in self._records(stream, lines):
@@ -324,15 +226,38 @@ class DelimitedSource(TableSource):
                         f"{self.name}:{line}: {len(record)} values for {len(self._header)} columns; make them match"
                     )
                 for column, value in zip(self._header, record, strict=False):
-                    if column in wanted and not is_number(value):
+                    if column in wanted and not is_number(value) and value not in gone:
                         return DataError(
-                            f"{self.name}:{line}: column {column!r} is {value!r}, not a number; encode it or omit it"
+                            f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
+                            f"the column (--drop {column})"
                         )
                     if column == self.target and kind is not None and not is_missing(value):
                         wrong = misfit(value, kind, f"{self.name}:{line}")
                         if wrong is not None:
                             return wrong
         return DataError(f"{self.name}: {error}")
+
+    # ---- what columns hold
+
+    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+        """What its columns hold."""
+        return survey(self, reading, known)
+
+    def wide_values(self, text: bytes) -> NDArray[np.float32]:
+        """The features of some records without quotes, NaN for what is missing."""
+        return self._wide_rows(text, "text", 0, "keep").values
+
+    def parsed(self, text: bytes, types: dict[str, pa.DataType | None], more_missing: bool = True) -> pa.RecordBatch:
+        """The columns of some records that have types here.
+
+        ``more_missing`` says that ``?`` and ``None`` stand for no value, beside what Arrow takes for that.
+        """
+        from pyarrow import csv as arrow_csv
+
+        if b"\0" in text:
+            raise ValueError("a NUL byte")
+        missing = [*arrow_csv.ConvertOptions().null_values, *MORE_MISSING] if more_missing else None
+        return self._batch(text, self._header, types, missing)
 
     # ---- parts
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
+from .reading import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 class Options(NamedTuple):
     """How a file is to be opened."""
 
-    target: str | None = None  # the column to predict, of a table
+    reading: Reading = Reading()
     columns: list[str] | None = None  # the columns of a table to read as features, if not all others
-    zero_based: bool = False  # whether ids in svmlight text start at 0
     compression: str = ""
 
 
@@ -40,6 +40,8 @@ class Layout(NamedTuple):
     zero_based: bool = False
     target: str | None = None  # what a table calls its labels
     compression: str = ""
+    as_table: bool = False  # where a file can be a table or sparse rows
+    renumbered: str | None = None  # the mark of the selection whose features these are, numbered in their order
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,24 @@ def format_of(path: Path) -> tuple[Format, str]:
             f"{path}: {suffix} files are not compressed as a whole; decompress one to read it, omit {compression} to "
             "write one"
         )
+    return known, compression
+
+
+def output_format(path: Path) -> tuple[Format, str]:
+    """The format and the compression of a file to write; a suffix that names none is refused.
+
+    What is there already and is no file, such as /dev/stdout, gets text.
+    """
+    known, compression = format_of(path)
+    suffix = split_suffix(path)[0]
+    if suffix not in known.suffixes and not (path.exists() and not path.is_file()):
+        written = " ".join(suffix for known in FORMATS if known.write_rows for suffix in known.suffixes)
+        what = f"{suffix} is the suffix of no format" if suffix else "without a suffix it has no format"
+        raise UsageError(
+            f"{path}: {what}; the suffixes are {written}, of text also followed by {' '.join(COMPRESSIONS)}"
+        )
+    if known.write_rows is None:
+        raise UsageError(f"{path}: {known.name} is not written; choose {writable()}")
     return known, compression
 
 

@@ -53,7 +53,9 @@ class ManySource(Source):
         self.n_features = max(widths) if len(widths) == len(self.parts) else None
         self.feature_names, self.has_labels = first.feature_names, first.has_labels
         self.takes_target, self.target = first.takes_target, first.target
+        self.first_id, self.renumbered = first.first_id, first.renumbered
         self.rewindable = all(part.rewindable for part in self.parts)
+        self.encoding, self.notes, self.incomplete = first.encoding, first.notes, first.incomplete
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._in_order([part.row_blocks(missing) for part in self.parts], lambda block: block.n_bytes)
@@ -92,18 +94,18 @@ class ManySource(Source):
         if labels.first is None:
             raise self._without_rows()
 
-    def targets(self) -> NDArray[Any]:
-        labels, found = LabelsAlike(), []
+    def labels(self) -> Iterator[NDArray[Any]]:
+        alike = LabelsAlike()
         for part in self.parts:
             try:
-                found.append(part.targets())
+                for some in part.labels():
+                    if some.size:
+                        alike.check(part, some)
+                        yield some
             except NoRowsError:
                 continue
-            if found[-1].size:
-                labels.check(part, found[-1])
-        if labels.first is None:
+        if alike.first is None:
             raise self._without_rows()
-        return np.concatenate([some for some in found if some.size])
 
     def labels_as_written(self) -> None:
         for part in self.parts:
@@ -208,8 +210,17 @@ def has_rows(part: Source) -> bool:
 # ---- opening
 
 
-def open_many(name: str, files: Sequence[Path], open_file: Open, columns: list[str] | None) -> ManySource:
-    """Files of one kind as one source; ``columns`` are the features of tables, if not all that are there."""
+def open_many(
+    name: str,
+    files: Sequence[Path],
+    open_file: Open,
+    columns: list[str] | None,
+    as_asked: Callable[[Sequence[DataSource], str], None],
+) -> ManySource:
+    """Files of one kind as one source; ``columns`` are the features of tables, if not all that are there.
+
+    ``as_asked`` has all of them read in one way, if they can be read in several.
+    """
     first = by_rows(open_file(files[0], columns))
     parts = [first]
     for path in files[1:]:
@@ -218,6 +229,7 @@ def open_many(name: str, files: Sequence[Path], open_file: Open, columns: list[s
         if not same_names(first, part):
             part = by_rows(open_file(path, names_of(first)))  # a table with its columns in another order
         parts.append(part)
+    as_asked(parts, name)
     read_labels_alike(parts)
     return ManySource(name, parts)
 
@@ -234,6 +246,10 @@ def refuse_other_kind(name: str, first: Source, part: Source) -> None:
         raise UsageError(
             f"{name}: {first.name} and {part.name} hold columns, and such files are not read as one; give the files of "
             "rows, or write one of all rows: streamsieve convert --columns"
+        )
+    if first.renumbered != part.renumbered:
+        raise DataError(
+            f"{part.name}: its features are not numbered as those of {first.name}; apply the same run to both"
         )
     if first.has_labels != part.has_labels:
         without, other = (first, part) if part.has_labels else (part, first)

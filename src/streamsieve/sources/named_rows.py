@@ -101,7 +101,7 @@ def named_block(rows: Sequence[Any], first_row: int = 0) -> RowBlock:
         row = int(np.searchsorted(indptr, at, side="right"))
         raise not_finite("", first_row + row, repr(entries.names[first[at]]), float(joined[at]))
     named = NamedIds(ids, entries.names)
-    return RowBlock(indptr, joined_ids[:filled], joined[:filled], None, WIDTH, names=named)
+    return RowBlock.trusted(indptr, joined_ids[:filled], joined[:filled], None, WIDTH, names=named)
 
 
 def text_of(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -18,7 +18,6 @@ from ..machine import available_memory, refuse_beyond_memory
 from .arrays import ArraySource
 from .base import file_size
 from .formats import Layout, Options
-from .writers import labels_of
 
 COPIES = 3  # of all rows: in blocks, joined, and compressed
 ZIP = b"PK\x03\x04"  # how such a file begins
@@ -45,6 +44,7 @@ def open_rows(path: Path, options: Options) -> ArraySource:
             with np.load(file, allow_pickle=False) as arrays:
                 y = arrays.get("y")
                 names = arrays.get("feature_names")
+                renumbered = arrays.get("renumbered")
     except DAMAGE as error:
         in_file = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)  # a seek to where none can be
         if isinstance(error, DataError) or in_file:
@@ -52,7 +52,9 @@ def open_rows(path: Path, options: Options) -> ArraySource:
         raise DataError(
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
         ) from error
-    return ArraySource(matrix, y, names, str(path))
+    source = ArraySource(matrix, y, names, str(path))
+    source.renumbered = None if renumbered is None else str(renumbered)
+    return source
 
 
 def refuse_too_large(path: Path, file: IO[bytes]) -> None:
@@ -73,7 +75,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
             raise DataError(
                 f"{layout.name}: the rows do not fit in memory, and .npz is written as a whole; write .parquet or .svm"
             )
-    rows = RowBlock.joined([part.derived(y=labels_of(part)) for part in parts])
+    rows = RowBlock.joined(parts)
     width = max(layout.n_features or 0, rows.n_features)
     arrays = {
         "format": np.array(b"csr"),
@@ -81,8 +83,11 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
         "indptr": rows.indptr,
         "indices": rows.indices.astype(np.int32 if width < 2**31 else np.int64, copy=False),
         "data": rows.values,
-        "y": as_text(labels_of(rows)),
     }
+    if rows.y is not None:
+        arrays["y"] = as_text(rows.y)
+    if layout.renumbered is not None:
+        arrays["renumbered"] = np.array(layout.renumbered)
     if layout.feature_names is not None:
         arrays["feature_names"] = as_text(layout.feature_names)
     with path.open("wb") as file:

@@ -18,6 +18,7 @@ from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns
 from .columns import block_columns
 from .formats import Layout, Options
 from .prefetch import read_ahead
+from .reading import Reading
 from .sparse_lists import INDICES, VALUES, SparseSource, is_sparse, write_sparse
 from .tables import (
     BATCH_ROWS,
@@ -46,7 +47,9 @@ def open_file(path: Path, options: Options) -> Source:
         by_columns, sparse = is_columns(file.schema_arrow), is_sparse(file.schema_arrow)
     if by_columns:
         return ColumnParquetSource(path)
-    return SparseParquetSource(path) if sparse else ParquetSource(path, options.target, options.columns)
+    if sparse:
+        return SparseParquetSource(path)
+    return ParquetSource(path, options.reading.target, options.columns, options.reading)
 
 
 @contextmanager
@@ -103,11 +106,17 @@ class RowGroups(BatchSource):
 class ParquetSource(RowGroups, ColumnTableSource):
     """Columns of numbers in a Parquet file."""
 
-    def __init__(self, path: str | Path, target: str | None = None, columns: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        target: str | None = None,
+        columns: list[str] | None = None,
+        reading: Reading | None = None,
+    ) -> None:
         self.path = Path(path)
         self._file = FileState.of(self.path)
         self.n_bytes = self._file.size
-        super().__init__(str(path), target, columns)
+        super().__init__(str(path), target, columns, reading)
 
     def _column_names(self) -> list[str]:
         with parquet_file(self.path) as file:
@@ -115,8 +124,15 @@ class ParquetSource(RowGroups, ColumnTableSource):
             names: list[str] = file.schema_arrow.names
             return names
 
+    def _types(self) -> dict[str, pa.DataType]:
+        with parquet_file(self.path) as file:
+            return dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         return self._batches_of(self.used, rows_at_once(len(self.used), batch_values()))
+
+    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._batches_of(columns, BATCH_ROWS)
 
     def _read(self, columns: list[str]) -> pa.Table:
         with parquet_file(self.path) as file:
@@ -200,7 +216,8 @@ def refuse_large_groups(path: Path, file: pq.ParquetFile, groups: list[int], col
         leaves = leaves_of(file.metadata.row_group(number))
         sizes = [leaf.total_uncompressed_size for leaf in leaves if leaf.path_in_schema.split(".")[0] in used]
         needed = sum(min(size, BUFFER) + 2 * min(size, PAGE) for size in sizes)
-        what = f"{path}: the {len(sizes):,} columns of row group {number + 1}, which are read together,"
+        unit = "column" if len(sizes) == 1 else "columns"
+        what = f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,"
         refuse_beyond_memory(needed, what, "write the file with smaller row groups")
 
 
@@ -221,8 +238,8 @@ def leaves_of(group: pq.RowGroupMetaData) -> Iterator[pq.ColumnChunkMetaData]:
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as a table if their target is named, as lists of ids and values otherwise; the number of rows."""
-    write = write_sparse if layout.target is None else write_table
+    """Write rows as a table or as lists of ids and values; the number of rows."""
+    write = write_table if layout.as_table else write_sparse
     return write(lambda schema: create(path, schema), blocks, layout)
 
 

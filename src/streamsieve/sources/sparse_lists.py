@@ -17,13 +17,14 @@ from .base import LARGEST_INDEX, Missing, refuse_not_finite
 from .canonical import canonical_rows
 from .formats import Layout
 from .tables import BatchSource, as_array, labels, rows_at_once
-from .writers import LABEL, Create, block_nonzeros, labels_of, regrouped, write_batches
+from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 INDICES, VALUES = "indices", "values"  # beside ``LABEL``
 WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # of a schema's metadata
+RENUMBERED_KEY = b"renumbered"  # the mark of a selection
 
 
 def is_sparse(schema: pa.Schema) -> bool:
@@ -122,6 +123,8 @@ class SparseSource(ListSource):
                 self.n_features = len(self.feature_names)
             if WIDTH_KEY in metadata:
                 self.n_features = count_in(metadata, WIDTH_KEY)
+            if RENUMBERED_KEY in metadata:
+                self.renumbered = metadata[RENUMBERED_KEY].decode()
         except (ValueError, TypeError) as error:
             raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
@@ -132,6 +135,9 @@ class SparseSource(ListSource):
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._decoded(lambda batch, first: self._block(batch, first, missing))
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        return self._labels(LABEL)
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Batches of a good size, each with the number of its first row."""
@@ -196,12 +202,14 @@ def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> 
     import pyarrow as pa
 
     metadata = metadata_of(layout.feature_names, layout.n_features)
+    if layout.renumbered is not None:
+        metadata[RENUMBERED_KEY] = layout.renumbered.encode()
     id_type = pa.int32() if layout.n_features is not None and layout.n_features < 2**31 else pa.int64()
 
     def batch_of(block: RowBlock) -> pa.RecordBatch:
         offsets = pa.array(block.indptr.astype(np.int32))
-        columns = {
-            LABEL: pa.array(labels_of(block)),
+        columns = {} if block.y is None else {LABEL: pa.array(block.y)}
+        columns |= {
             INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
             VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values)),
         }

@@ -1,13 +1,19 @@
-"""Svmlight text files: one row per line, ``label [qid:n] index:value ... [# comment]``."""
+"""Svmlight text files: one row per line, ``label [qid:n] index:value ... [# comment]``.
+
+Rows to predict may be without labels, all of them: a line that begins with ``index:value`` has none.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
+import re
 import sys
+import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from copy import copy
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -30,10 +36,13 @@ from .writers import label_text, labels_of
 CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 PAGE = mmap.PAGESIZE
+MARK = b"# streamsieve: renumbered, k=%d, selection=%s\n"  # the first line of a file with the features of a selection
+MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
+MOST_MARK = 100  # bytes
 
 
 def open_rows(path: Path, options: Options) -> SvmlightSource:
-    return SvmlightSource(path, options.zero_based)
+    return SvmlightSource(path, options.reading.zero_based)
 
 
 class SvmlightSource(Source):
@@ -48,6 +57,7 @@ class SvmlightSource(Source):
         super().__init__(str(path))
         self.path = Path(path)
         self.zero_based = zero_based
+        self.first_id = 0 if zero_based else 1
         self.chunk_bytes = chunk_bytes
         self.compression = split_suffix(self.path)[1]
         self.rewindable = self.name != "-"
@@ -56,6 +66,7 @@ class SvmlightSource(Source):
         if self.rewindable:
             self._file = FileState.of(self.path)
             self.n_bytes = self._file.size
+            self.renumbered = mark_in(self.path, self.compression)
         else:
             self.name = "standard input"
 
@@ -98,6 +109,8 @@ class SvmlightSource(Source):
                         yield chunk, raw.tell() if self.rewindable else 0
 
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
+                if not self.rewindable and MARKED.match(chunk[0]):  # too late to find out whose selection that is
+                    raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
             threads = reading_threads()
@@ -106,7 +119,7 @@ class SvmlightSource(Source):
     def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
         """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
         lines = rows = 0
-        self.bytes_read = 0
+        self.bytes_read, labelled = 0, None
         with closing(parts):
             for part in parts:
                 if isinstance(part.result, Fault):
@@ -118,6 +131,11 @@ class SvmlightSource(Source):
                 rows += part.result.n_rows
                 self.bytes_read = part.end
                 if part.result.n_rows:
+                    if labelled is not None and labelled != (part.result.y is not None):
+                        raise DataError(
+                            f"{self.name}: some of the rows have labels, and others have none; write them alike"
+                        )
+                    labelled = part.result.y is not None
                     yield part.result
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
@@ -130,8 +148,7 @@ class SvmlightSource(Source):
             return count_lines(file, self._start)
 
     def _parse(self, text: Bytes, end: int) -> _Parsed:
-        first = 0 if self.zero_based else 1
-        return _Parsed(*parse_text(text, first, self.name), end)
+        return _Parsed(*parse_text(text, self.first_id, self.name), end)
 
     def _shards(self, n: int) -> list[Source]:
         if not self.splittable:
@@ -149,6 +166,16 @@ class SvmlightSource(Source):
         part = copy(self)
         part._start, part.n_bytes, part.bytes_read = start, stop - start, 0
         return part
+
+
+def mark_in(path: Path, compression: str) -> str | None:
+    """The mark of the selection whose features a file has, numbered in their order; None if it has no such line."""
+    try:
+        with path.open("rb") as raw:
+            found = MARKED.match(open_compressed(raw, compression).read(MOST_MARK))
+    except (OSError, EOFError, ValueError, LZMAError, zlib.error):  # for whoever reads it
+        return None
+    return None if found is None else found[1].decode()
 
 
 def standard_input() -> IO[bytes]:
@@ -215,6 +242,8 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
         create_compressed(path, layout.compression) as file,
         closing(ordered_map(formatted, blocks, threads, threads + 1)) as texts,
     ):
+        if layout.renumbered is not None:
+            file.write(MARK % (layout.n_features or 0, layout.renumbered.encode()))
         for text, rows in texts:
             file.write(text.data)
             n_rows += rows

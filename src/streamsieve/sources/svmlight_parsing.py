@@ -23,6 +23,12 @@ Bytes = NDArray[np.uint8]
 Number = TypeVar("Number", bound=np.generic)
 
 
+LABELS_DIFFER = {  # by whether a row has no label
+    True: "there is no label before the first 'index:value', as there is in rows before; add it",
+    False: "there is a label, and there is none in rows before; add or omit all of them",
+}
+
+
 class Fault(NamedTuple):
     """What is wrong with a line."""
 
@@ -96,16 +102,21 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
             return Fault(message), text[:where].tobytes().count(b"\n")
         else:
             values[position] = number
-    if not np.isfinite(labels).all():
-        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+    unlabelled = np.isnan(labels)
+    if np.isinf(labels).any():
+        row = int(np.flatnonzero(np.isinf(labels))[0])
         return Fault(f"label {labels[row]} is too large for a number"), line_of_row(text, row)
+    if unlabelled.any() and not unlabelled.all():
+        row = int(np.flatnonzero(unlabelled != unlabelled[0])[0])
+        return Fault(LABELS_DIFFER[bool(unlabelled[row])]), line_of_row(text, row)
     arrays = scratch.indptr[: n_rows + 1].copy(), indices[:filled].copy(), values
     if not report[text_kernel.CANONICAL]:
         arrays, repeated = canonical_rows(*arrays, int(report[text_kernel.WIDTH]))
         if repeated:
             row, feature = repeated
             return Fault(repeated_message(feature + first_index)), line_of_row(text, row)
-    return RowBlock.trusted(*arrays, labels, int(report[text_kernel.WIDTH]), origin), lines
+    y = None if n_rows and unlabelled[0] else labels
+    return RowBlock.trusted(*arrays, y, int(report[text_kernel.WIDTH]), origin), lines
 
 
 def line_of_row(text: Bytes, row: int) -> int:

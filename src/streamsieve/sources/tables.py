@@ -16,10 +16,14 @@ from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
 from ..errors import DataError, RunError
 from ..machine import fitting, reading_threads
 from ..values import loss_of, unusable
-from .base import Missing, NoRowsError, Source, not_finite
+from .arrow_values import CURE_MISSING, Where
+from .base import AbsentColumnError, Missing, NoRowsError, Source, not_finite
 from .columns import RangedColumns
+from .encoding import Encoding
 from .formats import Layout
 from .prefetch import ordered_map, read_ahead
+from .reading import Reading
+from .survey import Content, Facts, hint, listing, picked, survey_by_types
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
 if TYPE_CHECKING:
@@ -64,6 +68,7 @@ class BatchSource(Source):
     """
 
     splittable = True
+    used: list[str]  # the columns to read
     _first_row = 0
 
     @abstractmethod
@@ -91,6 +96,18 @@ class BatchSource(Source):
                 yield batch, row
             row += batch.num_rows
 
+    def _labels(self, column: str) -> Iterator[NDArray[Any]]:
+        """The labels in a column, which is all that is read."""
+        if not self.has_labels:
+            raise DataError(f"{self.name}: the rows have no labels")
+        alone, found = copy(self), False
+        alone.used = [column]
+        for batch, row in BatchSource._numbered(alone):
+            found = True
+            yield labels(batch.column(column), column, self.name, row)
+        if not found:
+            raise NoRowsError(f"{self.name}: holds no rows")
+
     def _row_ranges(self, cuts: Iterable[int]) -> list[Source]:
         """Shards that begin at these rows, counted from the first of this source."""
         starts, n_rows = sorted(set(cuts)), self.n_rows or 0
@@ -106,12 +123,16 @@ class BatchSource(Source):
 class TableSource(Source):
     """A file of named columns, one of them the target.
 
-    ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict.
+    ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
+    names at all stand for all columns but the target, which may be missing then, too. Otherwise a ``reading`` may omit
+    some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
     takes_target = True
 
-    def __init__(self, name: str, target: str | None, columns: list[str] | None) -> None:
+    def __init__(
+        self, name: str, target: str | None, columns: list[str] | None, reading: Reading | None = None
+    ) -> None:
         super().__init__(name)
         self.target = target
         available = self._column_names()
@@ -119,24 +140,36 @@ class TableSource(Source):
         if len(there) < len(available):
             twice = next(column for column in available if available.count(column) > 1)
             raise DataError(f"{name}: column {twice!r} appears twice; rename one of them")
-        if columns is None:
-            if target is None:
+        if not columns:
+            if target is None and columns is None:
                 raise DataError(
                     f"{name}: which column is the target? Say --target NAME (target=...); {listing(available)}"
                 )
-            if target not in there:
-                raise DataError(f"{name}: there is no column {target!r} for the target; {listing(available)}")
-            columns = [column for column in available if column != target]
+            if target is not None and target not in there:
+                raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
+            columns = picked([column for column in available if column != target], reading or Reading(), name)
         absent = [column for column in columns if column not in there]
         if absent:
-            raise DataError(f"{name}: the column {absent[0]!r} is not there; {listing(available)}")
+            message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
+            raise AbsentColumnError(message, available)
         if not columns:
             raise DataError(f"{name}: there is no column but the target {target!r}")
-        self.columns = columns
         self.has_labels = target in there
-        self.used = [*columns, *([str(target)] if self.has_labels else [])]
+        self._use(columns)
         self.n_features = len(self.columns)
         self.feature_names = np.array(self.columns, dtype=object)
+
+    def _use(self, columns: list[str]) -> None:
+        """Read these columns."""
+        self.columns = columns
+        self.used = [*columns, *([str(self.target)] if self.has_labels else [])]
+
+    def read_by(self, encoding: Encoding) -> None:
+        """Give the features of an encoding from now on."""
+        self._use(encoding.column_names)
+        self.encoding, self.n_features = encoding, encoding.n_features
+        self.feature_names = encoding.feature_names
+        self._unseen: dict[str, str] = {}
 
     @abstractmethod
     def _column_names(self) -> list[str]:
@@ -164,6 +197,18 @@ class TableSource(Source):
     def _block(self, rows: DenseRows) -> RowBlock:
         return dense_block(rows.values, rows.y, self.name)
 
+    def _encoded(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
+        """The rows of a batch by the encoding."""
+        assert self.encoding is not None, "tables without an encoding have dense rows"
+        y = labels(batch.column(self.target), str(self.target), self.name, first_row) if self.has_labels else None
+        where = Where(self.name, first_row, self._unseen)
+        return self.encoding.row_block(batch, y, where, missing == "keep")
+
+    def _say_unseen(self) -> None:
+        """Say, at the end of the rows, which columns had levels that the encoding does not know."""
+        if self.encoding is not None:
+            Where(self.name, unseen=self._unseen).say_unseen()
+
 
 class ColumnTableSource(BatchSource, TableSource, RangedColumns):
     """A table in a file that can be read column by column."""
@@ -172,11 +217,37 @@ class ColumnTableSource(BatchSource, TableSource, RangedColumns):
     def _read(self, columns: list[str]) -> pa.Table:
         """These columns alone, all rows of them."""
 
+    @abstractmethod
+    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """These columns alone, a part of the rows at a time."""
+
+    @abstractmethod
+    def _types(self) -> dict[str, pa.DataType]:
+        """What all columns are."""
+
+    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+        """What its columns hold: their types say it, so that only those are read whose values must be known."""
+        types = self._types()
+        return survey_by_types(
+            self.name, {name: types[name] for name in self.columns}, self._batches_with, reading, known
+        )
+
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        if self.encoding is not None:
+            return self._ending(self._decoded(lambda batch, first: self._encoded(batch, first, missing)))
         return self._decoded(lambda batch, first: self._block(self._dense(batch, first, missing)))
 
-    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
+    def _ending(self, blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+        yield from blocks
+        self._say_unseen()
+
+    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
+        if self.encoding is not None:
+            return None
         return self._decoded(lambda batch, first: self._dense(batch, first, missing))
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        return self._labels(str(self.target))
 
     def targets(self) -> NDArray[Any]:
         if not self.has_labels:
@@ -185,7 +256,23 @@ class ColumnTableSource(BatchSource, TableSource, RangedColumns):
         return labels(column, str(self.target), self.name, self._first_row)
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        return read_ahead(self._column_blocks(first, stop), BATCHES_AHEAD)
+        blocks = self._column_blocks if self.encoding is None else self._encoded_columns
+        return read_ahead(blocks(first, stop), BATCHES_AHEAD)
+
+    def _encoded_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        """The features from ``first`` to before ``stop`` of the encoding."""
+        encoding = self.encoding
+        assert encoding is not None, "only encoded columns are read so"
+        begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
+        end = int(np.searchsorted(encoding.starts, stop))
+        at_once = max(1, batch_values() // max(1, self.n_rows or 1))
+        where = Where(self.name, self._first_row, self._unseen)
+        for start in range(begin, end, at_once):
+            positions = range(start, min(start + at_once, end))
+            table = self._read([encoding.columns[position].name for position in positions])
+            blocks = list(encoding.column_blocks(table, positions, where))
+            block = ColumnBlock.joined([one for one in blocks if one.n_columns] or blocks[:1])
+            yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
 
     def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         for matrix in self._dense_columns(first, stop):
@@ -193,7 +280,9 @@ class ColumnTableSource(BatchSource, TableSource, RangedColumns):
             yield columns_of(matrix, first, names=names, origin=self.name)
             first += matrix.shape[1]
 
-    def dense_columns(self) -> Iterator[NDArray[np.float64]]:
+    def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
+        if self.encoding is not None:
+            return None
         return read_ahead(self._dense_columns(0, len(self.columns)), BATCHES_AHEAD)
 
     def _dense_columns(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
@@ -223,12 +312,6 @@ def as_array(column: pa.Array) -> NDArray[Any]:
     return np.from_dlpack(column)
 
 
-def listing(names: list[str]) -> str:
-    """The columns there are, for a message."""
-    shown = ", ".join(names[:8])
-    return f"the columns are {shown}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
-
-
 def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
     """A column of numbers or truth values as float64; a missing value is refused here, where its row is known."""
     import pyarrow as pa
@@ -236,7 +319,7 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
 
     if column.null_count:
         row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
-        raise DataError(f"{origin}: row {row}: column {name!r} has no value; fill it in or drop the row")
+        raise DataError(f"{origin}: row {row}: column {name!r} has no value; {CURE_MISSING}")
     loss = loss_of(column.type)
     if loss:
         raise unusable(f"column {name!r}", loss, origin)
@@ -247,7 +330,8 @@ def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray
         or kind.is_decimal(column.type)
     ):
         raise DataError(
-            f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or omit it"
+            f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or omit it "
+            f"(--drop {name})"
         )
     return as_array(column.cast(pa.float64(), safe=False))
 

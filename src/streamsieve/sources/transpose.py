@@ -36,6 +36,7 @@ class TransposedSource(MatrixColumns):
         self, source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
     ) -> None:
         super().__init__(source.name, matrix, y, n_features, ids, source.feature_names)
+        self.first_id = source.first_id
 
     @classmethod
     def of_rows(cls, source: Source, blocks: list[RowBlock]) -> TransposedSource:

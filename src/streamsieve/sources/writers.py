@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..machine import fitting
 from .base import ColumnSource, Report
-from .formats import Layout, column_files, format_of, function, writable
+from .formats import SVMLIGHT, Layout, column_files, format_of, function, output_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,18 +34,20 @@ def write_rows(
     n_features: int | None = None,
     zero_based: bool = False,
     target: str | None = None,
+    as_table: bool = False,
+    renumbered: str | None = None,
 ) -> int:
     """Write blocks to a file in the format its suffix names; the number of rows written.
 
-    ``target`` makes a file that can be a table or sparse rows, such as Parquet, a table of named columns with the
-    labels under that name. ``n_features`` is the width where it is known before the last block.
+    ``as_table`` makes a file that can be a table or sparse rows, such as Parquet, a table of named columns; so does a
+    ``target``, the name of the labels in it. ``n_features`` is the width where it is known before the last block,
+    ``renumbered`` the mark of a selection whose features these are, numbered in their order.
     """
-    known, compression = format_of(path)
-    if known.write_rows is None:
-        raise UsageError(f"{path}: {known.name} is not written; choose {writable()}")
+    known, compression = output_format(path)
     with replacing(path) as partial:
-        layout = Layout(str(path), feature_names, n_features, zero_based, target, compression)
-        rows: int = function(known.write_rows)(partial, blocks, layout)
+        as_table = as_table or target is not None
+        layout = Layout(str(path), feature_names, n_features, zero_based, target, compression, as_table, renumbered)
+        rows: int = function(str(known.write_rows))(partial, blocks, layout)
     return rows
 
 
@@ -65,7 +67,19 @@ def refuse_other_than_columns(path: Path) -> None:
 
 def needs_width(path: Path) -> bool:
     """Whether a file in this format is better for a width that is known before its first row."""
-    return format_of(path)[0].wants_width
+    known = format_of(path)[0]
+    return known.wants_width or known.tables
+
+
+def is_table(path: Path, of_table: bool) -> bool:
+    """Whether what is written here is a table; ``of_table`` is whether it comes from one."""
+    known = format_of(path)[0]
+    return known.tables and (of_table or not known.wants_width)
+
+
+def holds_names(path: Path) -> bool:
+    """Whether a file in this format holds the names of features."""
+    return format_of(path)[0] is not SVMLIGHT
 
 
 def label_text(label: Any) -> str:
@@ -77,8 +91,20 @@ def label_text(label: Any) -> str:
 
 def labels_of(block: RowBlock) -> NDArray[Any]:
     if block.y is None:
-        raise DataError(f"{block.origin}: the rows have no labels, and the new file needs them; name the --target")
+        raise DataError(
+            f"{block.origin}: the rows have no labels, which svmlight text must have; write .parquet, .arrow, .npz or "
+            "a table, or name the --target"
+        )
     return block.y
+
+
+def titles_of_ids(ids: Iterable[int]) -> list[str]:
+    """What a table calls features without names, by which they are known again."""
+    return [f"x{feature}" for feature in ids]
+
+
+def is_title_of_id(title: str) -> bool:
+    return title[:1] == "x" and title[1:].isdecimal()
 
 
 def titles_of(layout: Layout) -> list[str]:
@@ -88,8 +114,8 @@ def titles_of(layout: Layout) -> list[str]:
             f"{layout.name}: a table needs the number of columns before the first row, which svmlight text does not "
             "say; write sparse .arrow, .parquet or .npz, or apply a selection first"
         )
-    names = range(layout.n_features) if layout.feature_names is None else layout.feature_names
-    titles = [str(name) for name in names]
+    titles = titles_of_ids(range(layout.n_features)) if layout.feature_names is None else layout.feature_names.tolist()
+    titles = list(map(str, titles))
     target = layout.target or LABEL
     if target in titles:
         raise UsageError(f"{layout.name}: a feature and the target are both called {target!r}; choose another --target")

@@ -4,7 +4,7 @@ from .apply import apply, predict, predictions
 from .convert import convert, convert_to_columns, work_folder
 from .describe import describe
 from .quality import Fit, measure
-from .select import refuse_unknown_parameters, resume, select
+from .select import resume, select
 
 __all__ = [
     "Fit",
@@ -15,7 +15,6 @@ __all__ = [
     "measure",
     "predict",
     "predictions",
-    "refuse_unknown_parameters",
     "resume",
     "select",
     "work_folder",

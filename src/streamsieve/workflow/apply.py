@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,20 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, UsageError
+from ..errors import UsageError
 from ..kernels.rows.scores import keep_selected
 from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory
+from ..selection import Selection
 from ..selectors.base import AnyLearner
 from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
-from ..sources import open_like, refuse_target
-from ..sources.base import Source, by_rows
-from ..sources.writers import write_rows
+from ..sources import refuse_target
+from ..sources.base import Source
+from ..sources.finding import files_of, is_names, is_no_file
+from ..sources.formats import output_format
+from ..sources.names import read_names
+from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
+from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
+from .likeness import Features, Like, open_like_training
+
+LARGEST_INT32 = np.iinfo(np.int32).max
 
 Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some rows, and their own labels
+Squares = Callable[[RowBlock], NDArray[np.float64] | None]  # the squared lengths of the complete rows of a block
+
+notes = logging.getLogger("streamsieve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,23 @@ class Predictions:
         return self.blocks
 
 
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The model of a run, and rows to use it on."""
+
+    learner: AnyLearner
+    rows: Like
+    folder: RunDirectory
+    data: Any
+
+    def lengths(self) -> Lengths | str:
+        """The lengths of the complete rows, beside files of reduced ones; in words why not, if there are none."""
+        names = self.data if isinstance(self.data, list | tuple) else [self.data]
+        if not is_names(self.data) or any(map(is_no_file, names)):
+            return "they are not in a file"
+        return lengths_of(files_of(self.data), model_mark(self.learner))
+
+
 def apply(
     run_dir: str | Path,
     data: Any,
@@ -45,75 +75,215 @@ def apply(
     target: str | None = None,
     zero_based: bool = False,
     memory: int | str | None = None,
+    renumber: bool = False,
 ) -> int:
-    """Write ``data`` with the selected columns only, numbered in ascending order of id; the number of rows.
+    """Write ``data`` with the selected features only; the number of rows.
 
-    The process takes no more than ``memory`` bytes, "2GB" or the like.
+    A table has them by name, without names as ``x<id>``; sparse rows keep their ids or, with ``renumber``, get
+    ascending numbers in order of id. The process takes no more than ``memory`` bytes, "2GB" or the like.
     """
+    path = Path(output)
+    output_format(path)
     with limited(memory):
-        return _apply(run_dir, data, Path(output), target, zero_based)
+        run = trained(run_dir, data, target, zero_based, predicting=False)
+        return _write_reduced(run, path, renumber, zero_based)
 
 
-def _apply(run_dir: str | Path, data: Any, output: Path, target: str | None, zero_based: bool) -> int:
-    learner, source = trained(run_dir, data, target, zero_based)
-    selection = learner.selection()
-    lookup = table_addresses(selection.indices)
-    blocks = (reduced(block, lookup.table, lookup.ids, len(selection)) for block in source.row_blocks())
-    names = np.array([f"x{feature}" for feature in selection.indices]) if selection.names is None else selection.names
-    return write_rows(output, blocks, names, n_features=len(selection), zero_based=zero_based, target=source.target)
+def _write_reduced(run: Trained, path: Path, renumber: bool, zero_based: bool) -> int:
+    selection, source = run.learner.selection(), run.rows.source
+    as_table = is_table(path, source.takes_target)
+    if as_table and renumber:
+        raise UsageError(f"{path}: a table has its columns by name; omit --renumber, which is for sparse rows")
+    compact = as_table or renumber
+    names, width = names_of(run, selection, compact, as_table)
+    if names is not None and not holds_names(path):
+        notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
+    known: dict[str, Any] = {"zero_based": zero_based, "as_table": as_table}
+    if as_table:
+        known["target"] = source.target or run.folder.request().target
+    if renumber:
+        known["renumbered"] = mark_of(selection.indices)
+    with keeping_lengths(path, run) as lengths:
+        blocks = map(Reduction(selection.indices, width, compact), lengths_noted(source, CompleteRows(run), lengths))
+        return write_rows(path, blocks, names, width, **known)
+
+
+def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) -> tuple[NDArray[Any] | None, int]:
+    """The names of the features that are written, if they have any, and how many features that are."""
+    if compact:
+        names = selection.names
+        if names is None and as_table:
+            names = np.array(titles_of_ids(selection.indices.tolist()), dtype=object)
+        return names, len(selection)
+    width = run.learner.n_features_in_
+    for known in (run.learner.feature_names, run.rows.source.feature_names, names_in_file(run)):
+        if known is not None and known.size == width:
+            return known, width
+    if selection.names is None:
+        return None, width
+    names = np.array(titles_of_ids(range(width)), dtype=object)
+    names[selection.indices] = selection.names
+    return names, width
+
+
+def names_in_file(run: Trained) -> NDArray[Any] | None:
+    """The names that a run was given, if they are still there; a method that takes columns keeps few of them."""
+    path = run.folder.request().names
+    return read_names(Path(path)) if path is not None and Path(path).is_file() else None
+
+
+class CompleteRows:
+    """The squared lengths that rows have with all features, where predictions depend on them.
+
+    Called with one block after the other. ``unknown`` is, from the first block on, why they are not known, if so.
+    """
+
+    def __init__(self, run: Trained) -> None:
+        self.run = run
+        self.unknown = ""
+        self._take: Take | None = None
+        self._complete: bool | None = None
+
+    def __call__(self, block: RowBlock) -> NDArray[np.float64] | None:
+        """None of rows that have all features, or whose lengths are not known."""
+        if self._complete is None:
+            self._begin(block)
+        return None if self._take is None else self._take(block.n_rows)
+
+    def measured(self, block: RowBlock) -> NDArray[np.float64] | None:
+        """The lengths of complete rows, too; None where they are not known."""
+        known = self(block)
+        return self.run.learner.row_squares(block) if self._complete else known
+
+    def expected(self, block: RowBlock) -> NDArray[np.float64] | None:
+        """NaN where lengths are not known."""
+        known = self(block)
+        return np.full(block.n_rows, np.nan) if known is None and not self._complete else known
+
+    def _begin(self, block: RowBlock) -> None:
+        complete = self.run.rows.complete
+        self._complete = has_others(block, self.run.learner) if complete is None else complete
+        if self._complete:
+            return
+        lengths = self.run.lengths()
+        if isinstance(lengths, str):
+            self.unknown = lengths
+        else:
+            self._take = lengths.take()
+
+
+def has_others(block: RowBlock, learner: AnyLearner) -> bool:
+    """Whether rows have features that were not selected, as complete rows have."""
+    selected = learner.selection().indices
+    entries = block.indices[block.indptr[0] : block.indptr[-1]]
+    return not entries.size or selected.size == learner.n_features_in_ or not bool(np.isin(entries, selected).all())
+
+
+@contextmanager
+def keeping_lengths(path: Path, run: Trained) -> Iterator[LengthsWriter | None]:
+    """Keep the lengths of rows beside the file they are written to, if predictions depend on them."""
+    needed = run.learner.uses_lengths and not run.learner.predicts_with_all
+    if not needed or not path.parent.is_dir() or (path.exists() and not path.is_file()):
+        yield None
+        return
+    with writing_lengths(path, model_mark(run.learner)) as lengths:
+        yield lengths
+    if not lengths.n_rows:
+        beside(path).unlink()
+
+
+def lengths_noted(source: Source, rows: CompleteRows, lengths: LengthsWriter | None) -> Iterator[RowBlock]:
+    """The rows of a source, whose lengths are taken note of as they pass by."""
+    for block in source.row_blocks():
+        squares = None if lengths is None else rows.measured(block)
+        if lengths is not None and squares is not None:
+            lengths.add(squares)
+        yield block
 
 
 def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
     """What is predicted of ``data``, and its own labels, block by block."""
-    learner, source = trained(run_dir, data, target, zero_based)
+    run = trained(run_dir, data, target, zero_based, predicting=True)
+    learner, source = run.learner, run.rows.source
     if not learner.predicts:
         raise UsageError(f"{run_dir}: {learner.method} selects features and predicts nothing; apply the selection")
-    return predictions(learner, source)
+    if not learner.uses_lengths and not learner.predicts_with_all:
+        return predictions(learner, source)
+    rows, noted = CompleteRows(run), False
+
+    def squares(block: RowBlock) -> NDArray[np.float64] | None:
+        nonlocal noted
+        found = rows.expected(block)
+        if rows.unknown and not noted:
+            noted = True
+            note_incomplete(learner, source, rows.unknown)
+        return found if learner.uses_lengths else None
+
+    return predictions(learner, source, squares)
 
 
-def predictions(learner: AnyLearner, source: Source) -> Predictions:
+def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
+    """Say that what is predicted of reduced rows may not be what is predicted of complete ones."""
+    if learner.predicts_with_all:
+        notes.warning(
+            "%s: the rows have none but selected features, and %s predicts with all; predict the complete rows",
+            source.name,
+            learner.method,
+        )
+        return
+    notes.warning(
+        "%s: the rows have none but selected features, and normalize=%r divides rows by their length with all of them, "
+        "which is not known (%s); a typical one is taken, and some predictions may differ from those of complete rows",
+        source.name,
+        learner.parameters().get("normalize"),
+        reason,
+    )
+
+
+def predictions(learner: AnyLearner, source: Source, squares: Squares = lambda block: None) -> Predictions:
     """What is predicted of rows, and their own labels, block by block."""
     predictor = learner.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
         source.labels_as_written()
     blocks = (
-        (predictor(block), labels_like(predictor.classes, block.y, block.origin))
+        (predictor(block, squares(block)), labels_like(predictor.classes, block.y, block.origin))
         for block in source.row_blocks(learner.missing_rows)
     )
     return Predictions(predictor.classes, blocks)
 
 
-def open_like_training(data: Any, names: NDArray[Any] | None, target: str | None, zero_based: bool) -> Source:
-    """Data like that of a training; the columns of a table are found by name, in whatever order they are.
-
-    Other data that names its features must name them in the same order. The ``target`` is for tables alone.
-    """
-    columns = None if names is None else [str(name) for name in names]
-    source = by_rows(open_like(data, target, zero_based, columns))
-    if columns is not None and source.feature_names is not None:
-        for position, (known, found) in enumerate(zip(columns, source.feature_names, strict=False)):
-            if known != found:
-                raise DataError(
-                    f"{source.name}: feature {position} is {str(found)!r}, but {known!r} in the training; bring the "
-                    "columns into that order"
-                )
-    return source
-
-
-def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool) -> tuple[AnyLearner, Source]:
-    """The model of a run and a source for data like that it learned from."""
+def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool, predicting: bool) -> Trained:
+    """The model of a run and rows like those it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())
-    source = open_like_training(data, learner.feature_names, target or folder.request().target, zero_based)
+    asked, record = folder.request().reading, folder.result()
+    features = Features.of(learner, None if record is None else record.details.get("renumbered"), predicting)
+    reading = asked._replace(target=target or asked.target, zero_based=zero_based or asked.zero_based, names=None)
+    rows = open_like_training(data, features, reading)
     if target is not None:
-        refuse_target(source)
-    return learner, source
+        refuse_target(rows.source)
+    return Trained(learner, rows, folder, data)
 
 
-def reduced(block: RowBlock, table: NDArray[np.int32], ids: NDArray[np.int64], width: int) -> RowBlock:
-    """The rows with the features in a table only, numbered by their position in it."""
-    indptr = np.zeros(block.n_rows + 1, np.int64)
-    indices = np.empty(block.n_nonzero, np.int32)
-    values = np.empty(block.n_nonzero, np.float32)
-    kept = keep_selected(table, ids, block.indptr, block.indices, block.values, indptr, indices, values)
-    return RowBlock(indptr, indices[:kept], values[:kept], block.y, width, block.origin)
+class Reduction:
+    """Keeps some features of rows, under their own ids or, if ``compact``, numbered in ascending order of id."""
+
+    def __init__(self, selected: NDArray[np.int64], width: int, compact: bool) -> None:
+        self.lookup, self.width = table_addresses(selected), width
+        self.ids = None if compact else selected.astype(np.int64 if width > LARGEST_INT32 else np.int32)
+
+    def __call__(self, block: RowBlock) -> RowBlock:
+        indptr = np.zeros(block.n_rows + 1, np.int64)
+        indices = np.empty(block.n_nonzero, np.int32)
+        values = np.empty(block.n_nonzero, np.float32)
+        entries = block.indptr, block.indices, block.values
+        kept = keep_selected(self.lookup.table, self.lookup.ids, *entries, indptr, indices, values)
+        positions = indices[:kept]
+        return RowBlock(
+            indptr,
+            positions if self.ids is None else self.ids[positions],
+            values[:kept],
+            block.y,
+            self.width,
+            block.origin,
+        )

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from ..errors import UsageError
 from ..machine import available_memory, limited
 from ..runs import fingerprint, location
-from ..sources import open_source
-from ..sources.base import ColumnSource, by_rows
+from ..sources import open_reading, open_source
+from ..sources.base import ColumnSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.column_lists import FEATURES_WRITTEN
+from ..sources.formats import output_format
+from ..sources.reading import Reading
 from ..sources.work_folder import earlier_folders
-from ..sources.writers import needs_width, refuse_other_than_columns, write_columns, write_rows
+from ..sources.writers import (
+    holds_names,
+    is_table,
+    needs_width,
+    refuse_other_than_columns,
+    write_columns,
+    write_rows,
+)
 from ..training import Progress, Watch
+
+WIDEST_TABLE = 10_000  # columns of sparse rows
+
+notes = logging.getLogger("streamsieve")
 
 
 def convert(
@@ -23,18 +38,42 @@ def convert(
     target: str | None = None,
     zero_based: bool = False,
     memory: int | str | None = None,
+    **options: Any,
 ) -> int:
     """Write ``data`` in the format that the suffix of ``output`` names; the number of rows.
 
-    Rows of an unknown width may be read once before, to find it: ids then take half the room. The process takes no more
+    A table stays one where the format allows it. Other options are those of ``open_source``. Rows of an unknown width
+    may be read once before, to find it: ids then take half the room, and a table needs it. The process takes no more
     than ``memory`` bytes, "2GB" or the like.
     """
+    path = Path(output)
+    output_format(path)
     with limited(memory):
-        source, path = by_rows(open_source(data, target, zero_based)), Path(output)
-        width = source.n_features
+        source = by_rows(open_source(data, target, zero_based, **options))
+        width, as_table = source.n_features, is_table(path, source.takes_target)
         if width is None and source.rewindable and needs_width(path):
             width = max(block.n_features for block in source.row_blocks())
-        return write_rows(path, source.row_blocks(), source.feature_names, width, zero_based)
+        if as_table and not source.takes_target:
+            refuse_as_table(source, path, width)
+        if source.has_names and not holds_names(path):
+            notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
+        known: dict[str, Any] = {"target": source.target} if as_table else {"renumbered": source.renumbered}
+        known |= {"zero_based": zero_based, "as_table": as_table}
+        return write_rows(path, source.row_blocks(), source.feature_names, width, **known)
+
+
+def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
+    """Refuse sparse rows that are too wide for a table, or whose ids would be taken for others in one."""
+    if width is not None and width > WIDEST_TABLE:
+        raise UsageError(
+            f"{path}: {source.name} has {width:,} features, and a table of more than {WIDEST_TABLE:,} columns, most of "
+            "them 0, is too wide; write sparse .parquet, .arrow or .npz, or apply a selection first"
+        )
+    if source.renumbered is not None and not source.has_names:
+        raise UsageError(
+            f"{path}: the features of {source.name} are renumbered and have no names that a table could call them by; "
+            "apply the run to the rows that they come from"
+        )
 
 
 def convert_to_columns(
@@ -44,17 +83,20 @@ def convert_to_columns(
     zero_based: bool = False,
     memory: int | str | None = None,
     watch: Watch | None = None,
+    **options: Any,
 ) -> int:
     """Write ``data`` to a Parquet or Arrow file column by column; the number of features.
 
-    The process takes no more than ``memory`` bytes, "2GB" or the like; if it is not given, half of what is available.
+    Other options are those of ``open_source``. The process takes no more than ``memory`` bytes, "2GB" or the like; if
+    it is not given, half of what is available.
     Rows that do not fit are transposed through a folder beside the output. What was interrupted goes on there when
     asked for again.
     """
     path = Path(output)
     refuse_other_than_columns(path)
     with limited(memory):
-        return _write_columns(data, path, target, zero_based, memory, watch)
+        reading = Reading.of(target=target, zero_based=zero_based, **options)
+        return _write_columns(data, path, reading, memory, watch)
 
 
 def work_bytes(memory: int | str | None) -> int:
@@ -62,10 +104,8 @@ def work_bytes(memory: int | str | None) -> int:
     return int((0.5 if memory is None else 0.8) * available_memory())
 
 
-def _write_columns(
-    data: Any, path: Path, target: str | None, zero_based: bool, memory: int | str | None, watch: Watch | None
-) -> int:
-    source = open_source(data, target, zero_based)
+def _write_columns(data: Any, path: Path, reading: Reading, memory: int | str | None, watch: Watch | None) -> int:
+    source = open_reading(data, reading)
 
     def report(unit: str, done: int, total: int | None) -> None:
         if watch and unit == FEATURES_WRITTEN:
@@ -75,10 +115,10 @@ def _write_columns(
 
     if isinstance(source, ColumnSource):
         return write_columns(path, source, report)
-    stamp = {"data": fingerprint(location(data)), "target": target, "zero_based": zero_based, "memory": memory}
+    stamp = {"data": fingerprint(location(data)), "memory": memory, **reading._asdict()}
     if location(data) is None:
         stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
-    with transposed(source, work_bytes(memory), path, stamp, report) as columns:
+    with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:
         return write_columns(path, columns, report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,24 +12,25 @@ from numpy.typing import NDArray
 from ..sources.base import DataSource, by_rows
 from ..sources.column_lists import ColumnListSource
 
+MOST_CLASSES = 50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
+
 
 def describe(source: DataSource) -> dict[str, Any]:
     """What is in a source, from one pass over it."""
-    rows = nonzeros = width = changes = 0
+    rows = nonzeros = width = 0
     lowest, highest = np.inf, -np.inf
-    labels: dict[Any, int] = {}
-    last: Any = None
-    for n_rows, n_features, values, y in _parts(source):
+    labels = LabelCounts()
+    without = set[int]()  # features with missing values
+    for n_rows, n_features, values, y, ids in _parts(source):
+        if ids is not None:
+            without.update(np.unique(ids[np.isnan(values)]).tolist())
         rows, nonzeros, width = rows + n_rows, nonzeros + values.size, max(width, n_features)
         there = values[~np.isnan(values)]
         if there.size:
             lowest, highest = min(lowest, float(there.min())), max(highest, float(there.max()))
         if y is not None and len(y):
-            known, counts = np.unique(y, return_counts=True)
-            for label, count in zip(known.tolist(), counts.tolist(), strict=True):
-                labels[label] = labels.get(label, 0) + count
-            changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(rows > n_rows and y[0] != last)
-            last = y[-1]
+            labels.add(y)
+    target = labels.target()
     return {
         "rows": rows,
         "features": width,
@@ -37,21 +39,86 @@ def describe(source: DataSource) -> dict[str, Any]:
         "density": nonzeros / (rows * width) if width else 0.0,
         "smallest_value": lowest if lowest <= highest else None,
         "largest_value": highest if lowest <= highest else None,
-        "labels": {_label_key(label): count for label, count in sorted(labels.items())},
-        "label_changes": changes,
+        "labels": {_label_key(label): count for label, count in sorted(labels.counts.items())},
+        "label_changes": labels.changes,
+        "target": target,
+        "sorted_by_label": target["kind"] == "classes" and labels.is_sorted(),
         "named": source.has_names,
+    } | ({"columns": columns_of(source, without)} if source.takes_target else {})
+
+
+def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
+    """What the columns of a table are; ``without`` are features with missing values."""
+    encoding, names = source.encoding, source.feature_names
+    missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
+    missing = [*source.incomplete, *(name for name in missing if name not in source.incomplete)]
+    if encoding is None:
+        kinds = {"number": source.n_features or 0}
+    else:
+        kinds = Counter(column.kind for column in encoding.columns)
+    levels = {} if encoding is None else {one.name: one.width for one in encoding.columns if one.is_text}
+    return {
+        "numbers": kinds.get("number", 0),
+        "booleans": kinds.get("boolean", 0),
+        "dates": kinds.get("date", 0),
+        "text": levels,
+        "missing": missing,
+        "notes": [f"{note.message}; {note.advice}" for note in source.notes],
     }
 
 
-def _parts(source: DataSource) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any] | None]]:
-    """Rows, width, values and labels of all of a source, a part at a time; of a file of columns, column by column."""
+class LabelCounts:
+    """How often every label occurs, and how often it is another one than in the row before."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, int] = {}
+        self.changes = 0
+        self.last: Any = None
+
+    def add(self, y: NDArray[Any]) -> None:
+        """Count the labels of rows that come next."""
+        known, counts = np.unique(y, return_counts=True)
+        self.changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(bool(self.counts) and y[0] != self.last)
+        self.last = y[-1]
+        for label, count in zip(known.tolist(), counts.tolist(), strict=True):
+            self.counts[label] = self.counts.get(label, 0) + count
+
+    def target(self) -> dict[str, Any]:
+        """Whether the labels are classes or numbers and, of numbers, which."""
+        if not self.counts:
+            return {"kind": "none"}
+        values = list(self.counts)
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        if not numbers or (len(values) <= MOST_CLASSES and all(float(value).is_integer() for value in values)):
+            return {"kind": "classes", "values": len(values)}
+        counts = np.fromiter(self.counts.values(), np.float64)
+        mean = float(np.average(np.array(values, np.float64), weights=counts))
+        return {
+            "kind": "numbers",
+            "values": len(values),
+            "smallest": float(min(values)),
+            "largest": float(max(values)),
+            "mean": mean,
+        }
+
+    def is_sorted(self) -> bool:
+        """Whether the rows of every class are together, of more than one, and have two rows or more on the mean."""
+        return 0 < self.changes < len(self.counts) <= sum(self.counts.values()) / 2
+
+
+Part = tuple[int, int, NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
+
+
+def _parts(source: DataSource) -> Iterator[Part]:
+    """Rows, width, values, labels and ids of all of a source, a part at a time; of a file of columns, by columns."""
     if isinstance(source, ColumnListSource):
-        yield source.y.size, source.n_features or 0, np.empty(0), source.y
+        yield source.y.size, source.n_features or 0, np.empty(0), source.y, None
         for columns in source.column_blocks():
-            yield 0, 0, columns.values, None
+            yield 0, 0, columns.values, None, None
         return
-    for block in by_rows(source).row_blocks():
-        yield block.n_rows, block.n_features, block.values[block.indptr[0] : block.indptr[-1]], block.y
+    for block in by_rows(source).row_blocks("keep" if source.takes_target else "error"):
+        inside = slice(block.indptr[0], block.indptr[-1])
+        yield block.n_rows, block.n_features, block.values[inside], block.y, block.indices[inside]
 
 
 def _label_key(label: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -12,27 +12,33 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..distributed.driving import chosen_engine, refuse_on_engine, train_on
+from ..distributed.driving import chosen_engine, train_on
 from ..errors import DataError, UsageError
 from ..machine import available_memory, is_limited, limited, peak_memory
-from ..registry import learner_class, load_learner
+from ..registry import learner_class, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
 from ..runs.request import Location
 from ..runs.shapes import is_trace, is_trace_by_rows
-from ..selectors.base import AnyLearner, to_builtin
+from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
-from ..sources import open_source
+from ..selectors.parameters import to_builtin
+from ..sources import open_reading
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
+from ..sources.groups import given_groups
 from ..sources.label_words import expect_classes
-from ..training import Checkpoint, Progress, Trace, Training, Watch, train
-from .apply import open_like_training, predictions
+from ..sources.reading import Reading
+from ..training import Checkpoint, Clock, Progress, Trace, Training, Watch, train, watching
+from .apply import predictions
+from .demands import as_request, new_learner, refuse_options, with_skipping
+from .likeness import Features, open_like_training
 from .quality import Fit, measure
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
+
+notes = logging.getLogger("streamsieve")
 
 
 def select(
@@ -44,7 +50,12 @@ def select(
     classes: Any = None,
     target: str | None = None,
     zero_based: bool = False,
-    groups: str | Path | None = None,
+    names: str | Path | None = None,
+    drop: str | Iterable[str] = (),
+    only: str | Iterable[str] | None = None,
+    strings: str = "onehot",
+    missing: str = "error",
+    groups: Any = None,
     seed: int | None = None,
     output: str | Path | None = None,
     checkpoint_every: int | None = None,
@@ -53,6 +64,7 @@ def select(
     address: str | None = None,
     memory: int | str | None = None,
     watch: Watch | None = None,
+    progress: bool = False,
     **params: Any,
 ) -> RunRecord:
     """Select features from data in one go.
@@ -62,15 +74,17 @@ def select(
     data : path, list of paths, source or pair (X, y)
         What to learn from; see ``open_source`` for the files that can be read, one or several.
     method : str
-        A name that ``streamsieve methods`` lists.
+        A name that ``streamsieve methods`` lists, or that of its class.
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
     test : path, list of paths, source or pair (X, y), optional
         Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2.
-    classes, target, zero_based
-        As in ``fit_source`` and ``open_source``.
-    groups : path, optional
-        A text file with the group of every feature, one integer per line, for methods that know groups.
+    classes, target, zero_based, names, drop, only, strings, missing
+        As in ``fit_source`` and ``open_source``. Without ``classes`` they are found in data that can be read again.
+    groups : path, sequence or dict, optional
+        The groups of the features, integers or names, for methods that know groups: one for each feature in order, or
+        by the name or index of a feature. A text file has one group per line, or lines of a feature (its name, or its
+        id as the data writes it), a tab and its group.
     seed : int, optional
         ``random_state`` for methods that draw.
     output : path, optional
@@ -89,23 +103,34 @@ def select(
         begins where that can be known.
     watch : callable, optional
         Called with how far the run is, after every block.
+    progress : bool
+        Show a bar, in a terminal or a notebook.
     **params
         Parameters of the method.
     """
+    method = method_named(method)
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
     if engine is None and workers is not None and "workers" in learner_class(method).parameter_names():
         params["workers"], workers = workers, None  # of a simulation
     choice = chosen_engine(engine, to_builtin(workers), address)
+    reading = Reading.of(
+        target=target,
+        zero_based=zero_based,
+        names=None if names is None else Path(names).absolute(),
+        drop=drop,
+        only=only,
+        strings=strings,
+        missing=missing,
+    )
     request = RunRequest(
         method=method,
         params={name: to_builtin(value) for name, value in params.items()},
         data=location(data),
         test=location(test),
         classes=None if classes is None else np.asarray(classes).tolist(),
-        target=target,
-        zero_based=zero_based,
-        groups=None if groups is None else str(Path(groups).absolute()),
+        **reading._asdict(),
+        groups=as_request(groups),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
         memory=to_builtin(memory),
@@ -115,16 +140,18 @@ def select(
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
     if checkpoint_every is not None and request.data is None:
         raise UsageError("checkpoints are for data that can be read again: a file, not memory or a pipe")
-    with limited(memory):
-        record = begin(request, data, test, output, watch)
+    with limited(memory), watching(watch, progress) as observer:
+        record = begin(request, data, test, output, observer)
     return announced(record)
 
 
 def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None) -> RunRecord:
     """Do what is asked for, from the start."""
+    request = with_skipping(request)
     learner = new_learner(request)
     refuse_options(learner, request, test)
-    source = open_source(data, request.target, request.zero_based)
+    source = open_reading(data, request.reading)
+    notes.info("opened %s", source.name)
     test_source = open_test(test, request, source)
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
@@ -181,7 +208,8 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
 def go_on(request: RunRequest, data: Location, folder: RunDirectory, watch: Watch | None) -> RunRecord:
     """Do what is left of what was asked for."""
     learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
-    source = open_source(data, request.target, request.zero_based)
+    source = open_reading(data, request.reading)
+    notes.info("opened %s", source.name)
     test = open_test(request.test, request, source)
     return run(request, learner, source, test, folder, note, watch)
 
@@ -216,7 +244,7 @@ def run(
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
     expect_classes(source, request.classes)
     try:
-        groups = None if request.groups is None else read_groups(Path(request.groups))
+        groups = None if request.groups is None else given_groups(request.groups)
         known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
         known |= {"checkpoint": checkpoint, "trace": note.get("trace", [])}
         choice = chosen_engine(request.engine, request.workers, request.address)
@@ -227,12 +255,15 @@ def run(
         record = record_of(request, learner, training.seconds, training.trace)
         if training.details:
             record.details["engine"] = training.details
+        record.details |= {"first_id": source.first_id, "renumbered": source.renumbered}
         record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
+            notes.info("predicting %s", test.name)
             add_quality(record, learner, test)
         record.peak_memory_bytes = peak_memory()
         if folder:
             folder.finish(record, learner)
+            notes.info("wrote model and result to %s", folder.path)
     except BaseException as error:
         if folder:
             folder.discard(hopeless=isinstance(error, DataError))
@@ -245,7 +276,7 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
     rows = isinstance(source, Source) and not isinstance(source, ColumnSource) and source.rewindable
     if not (is_limited() and rows and learner.reads == "columns"):
         return train(learner, source, **known)
-    began, stamp = time.perf_counter(), {"run": uuid4().hex}
+    clock, stamp = Clock(), {"run": uuid4().hex}
 
     def report(unit: str, done: int, total: int | None) -> None:
         if known["watch"]:
@@ -255,10 +286,11 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
         TemporaryDirectory(prefix="streamsieve-") as folder,
         transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
     ):
-        transposing = time.perf_counter() - began
+        transposing = clock.seconds()
+        columns.encoding, columns.notes = source.encoding, source.notes
         training = train(learner, columns, **known)
-    for name in ("total", "read"):
-        training.seconds[name] += transposing
+    for name, seconds in transposing.items():
+        training.seconds[name] += seconds
     return training
 
 
@@ -314,70 +346,11 @@ def estimator_of(learner: AnyLearner) -> Estimator:
     return as_estimator(learner)
 
 
-def new_learner(request: RunRequest) -> AnyLearner:
-    """The learner a request names, its parameters checked before anything is read."""
-    known = learner_class(request.method)
-    params = dict(request.params)
-    refuse_unknown_parameters(request.method, params)
-    if request.seed is not None and "random_state" in known.parameter_names():
-        params.setdefault("random_state", request.seed)
-    learner = known(**params)
-    try:
-        learner.check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return learner
-
-
-def refuse_unknown_parameters(method: str, params: Iterable[str]) -> None:
-    names = learner_class(method).parameter_names()
-    for name in params:
-        if name not in names:
-            raise UsageError(f"{method} has no parameter {name!r}; it has {', '.join(names)}")
-
-
-def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
-    """Refuse what a method has no use for."""
-    method = request.method
-    if test is not None and not learner.predicts:
-        raise UsageError(
-            f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
-            "train a model on what it leaves"
-        )
-    if request.checkpoint_every is not None and learner.reads == "matrix":
-        raise UsageError(
-            f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
-        )
-    if request.classes is not None and "classes" not in learner.targets:
-        raise UsageError(f"{method} learns numbers, not classes; omit --classes")
-    if request.classes is not None and learner.reads != "rows":
-        raise UsageError(f"{method} takes the classes from the target; omit --classes")
-    choice = chosen_engine(request.engine, request.workers, request.address)
-    if choice is not None and request.memory is not None:
-        raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
-    if choice is not None:
-        refuse_on_engine(learner, choice, request.checkpoint_every is not None)
-    if request.groups is not None and not learner.knows_groups:
-        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
-
-
 def open_test(test: Any, request: RunRequest, source: DataSource) -> Source | None:
     """The rows to test on, opened before the training so that a wrong name costs no time."""
     if test is None:
         return None
-    rows = open_like_training(test, source.feature_names, request.target, request.zero_based)
+    rows = open_like_training(test, Features.of_source(source), request.reading._replace(names=None)).source
     if not rows.has_labels:
         raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
     return rows
-
-
-def read_groups(path: Path) -> NDArray[np.int64]:
-    """The group of every feature, one integer per line."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        group = line.strip()
-        if not group.isascii() or not group.isdigit() or len(group) > 18:
-            raise DataError(
-                f"{path}:{number}: {line[:40]!r} is not a group; groups are integers of 0 or more, up to 18 digits"
-            )
-    return np.array(lines, np.int64)

@@ -135,11 +135,12 @@ def parse_rows(
     inexact: I64,
     report: I64,
 ) -> None:
-    """Parse complete lines ``label [qid:n] index:value ... [# comment]``.
+    """Parse complete lines ``[label] [qid:n] index:value ... [# comment]``.
 
     Given    text: bytes ending in a newline; first_index: what the file calls feature 0 (1 or 0);
              largest_index: the largest feature id the ``indices`` array can hold.
-    Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64);
+    Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64; NaN where there
+             is none);
              inexact: pairs (offset in text, position in values, or -1 - row for a label) of numbers whose last
              bit this kernel cannot decide; report: see the constants above.
     """
@@ -157,11 +158,14 @@ def parse_rows(
         if text[at] != NEWLINE and text[at] != HASH:
             start = at
             at, mantissa, power, negative, dropped = scan_decimal(text, start)
-            if at == start or not ends_token(text[at]):
+            if at > start and text[at] == COLON:  # an entry: the row has no label
+                labels[row], at = np.nan, start
+            elif at == start or not ends_token(text[at]):
                 stop(report, BAD_LABEL, start, line)
                 return
-            labels[row] = -scaled(mantissa, power) if negative else scaled(mantissa, power)
-            if not is_exact(mantissa, power, dropped):
+            else:
+                labels[row] = -scaled(mantissa, power) if negative else scaled(mantissa, power)
+            if at > start and not is_exact(mantissa, power, dropped):
                 inexact[n_inexact, 0], inexact[n_inexact, 1] = start, -1 - row
                 n_inexact += 1
             previous = -1

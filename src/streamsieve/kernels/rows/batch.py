@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..jit import kernel
 from ..types import F64, I64, Floats, Ints
 
@@ -35,13 +37,18 @@ def longest_row(indptr: I64) -> int:
 
 
 @kernel
-def balance(codes: I64, counts: I64, weights: F64) -> None:
-    """``weights`` = rows so far over those of the row's class times the classes; ``counts`` per class go on."""
+def balance(codes: I64, counts: I64, fully: bool, weights: F64) -> None:
+    """Multiply ``weights`` by how rare the classes of rows are; ``counts`` per class go on.
+
+    ``fully``: by b, the rows so far over those of the row's class times the classes; otherwise by the root of b / 2,
+    where that is above 1.
+    """
     total = counts.sum()
     for row in range(codes.size):
         counts[codes[row]] += 1
         total += 1
-        weights[row] = total / (counts.size * counts[codes[row]])
+        balanced = total / (counts.size * counts[codes[row]])
+        weights[row] *= balanced if fully else max(1.0, np.sqrt(balanced / 2.0))
 
 
 @kernel

@@ -31,6 +31,13 @@ def score_rows(
 
 
 @kernel
+def measure_squares(indptr: I64, values: Floats, squares: F64) -> None:
+    """The squared length of every row."""
+    for row in range(squares.size):
+        squares[row] = squares_of(values, indptr[row], indptr[row + 1])
+
+
+@kernel
 def keep_selected(
     table: I32,
     ids: I64,

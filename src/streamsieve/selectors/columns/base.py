@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import naming
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, UsageError, prefix
 from ...kernels.columns.centring import find_coarse
@@ -31,7 +32,7 @@ from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads, count_of, require_one_of
 from ..diagnosis import Look, Remark, checksums_of
 from ..state import State, arrays_of, changed, with_arrays
-from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of, title_in
+from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of
 from .saving import LARGEST_VALUE, TARGET, TARGET_SCHEMA, target_of_model
 
 WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
@@ -51,6 +52,7 @@ class ColumnMemory(Generic[C]):
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))  # features, non-zeros, constants
     earlier: int = 0  # features of the passes before this one; the counts are those of this pass
     names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
+    group_names: dict[int, str] = field(default_factory=dict)  # by number; empty if groups are called by that
     settled: C | None = None  # the state as if no feature were to come, once somebody asked
     noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of, by what there is
 
@@ -90,8 +92,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         """Ids and scores of the kept features, in any order."""
         raise NotImplementedError
 
-    def _groups(self, state: C) -> NDArray[np.int64] | None:
-        """The groups of the kept features, in the same order; None where there are no groups."""
+    def _groups(self, state: C) -> NDArray[Any] | None:
+        """What the groups are called of the kept features, in the same order; None where there are no groups."""
         return None
 
     def _remembered(self, state: C) -> NDArray[np.int64]:
@@ -175,7 +177,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         at = int(np.flatnonzero(~fine)[0])
         column = int(np.searchsorted(block.indptr, at, side="right")) - 1
         skips = ", or let missing='skip' omit such rows" if "missing" in self.parameter_names() else ""
-        title, value = title_in(block, column), float(block.values[at])
+        title, value = self.title_in(block, column), float(block.values[at])
         if np.isnan(value):
             what, cure = "is missing", f"fill it in{skips} or omit the feature"
         elif np.isinf(value):
@@ -190,8 +192,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
             return
         coarse, varies = np.zeros((2, block.n_columns), bool)
         in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
-        self._note(COARSE, [title_in(block, column) for column in np.flatnonzero(coarse & varies).tolist()])
-        self._note(COLLAPSED, [title_in(block, column) for column in np.flatnonzero(coarse & ~varies).tolist()])
+        self._note(COARSE, [self.title_in(block, column) for column in np.flatnonzero(coarse & varies).tolist()])
+        self._note(COLLAPSED, [self.title_in(block, column) for column in np.flatnonzero(coarse & ~varies).tolist()])
 
     def _note(self, kind: str, texts: list[str]) -> None:
         """Take note of columns that a user should know of; those of later passes are the same once more."""
@@ -311,8 +313,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
 
     def title(self, feature: int) -> str:
-        name = self.memory.names.get(feature)
-        return f"feature {feature}" if name is None else f"column {name!r}"
+        return naming.title(feature, self.memory.names.get(feature), self._first_id)
+
+    def title_in(self, block: ColumnBlock, column: int) -> str:
+        """What a column of a block is called in messages."""
+        name = None if block.names is None else block.names[column]
+        return naming.title(int(block.ids[column]), name, self._first_id)
 
     def findings(self) -> Findings:
         return Findings(details=self._details())

@@ -13,7 +13,7 @@ from ...model import Arrays
 from ..diagnosis import MOST_NAMED
 from ..state import State
 from .base import STATE, ColumnLearner
-from .noted import COPIES, Noted, title_in
+from .noted import COPIES, Noted
 
 DUPLICATES = ("drop", "keep")
 KEPT_ALL = {"duplicates": "keep"}  # what there was before there was a choice
@@ -36,8 +36,8 @@ class CopyDropper(ColumnLearner[C]):
         texts = []
         for column in found[:MOST_NAMED].tolist():
             kept = int(copies[column])
-            title = title_in(block, here[kept]) if kept in here else self.title(kept)
-            texts.append(f"{title_in(block, column)} = {title}")
+            title = self.title_in(block, here[kept]) if kept in here else self.title(kept)
+            texts.append(f"{self.title_in(block, column)} = {title}")
         self.memory.noted.setdefault(COPIES, Noted()).add(texts, int(found.size))
 
     @property

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError
-from ..base import is_integer, is_number
+from ...model import Arrays, texts_of_arrays, texts_to_arrays
+from ...sources.groups import NO_GROUP, labels_of_groups
 from ..state import State, changed
 from .base import ColumnLearner
 
-NO_GROUP = -1
+NAMED_GROUPS, GROUP_NAMES = "named_groups", "group_names"  # arrays of a model
 
 
 class GroupedColumns(State, Protocol):
@@ -33,7 +34,10 @@ D = TypeVar("D", bound=GroupedColumns)
 
 
 class GroupLearner(ColumnLearner[D]):
-    """Decides about a group when it is complete, that is when the next one begins: an author writes ``_close``."""
+    """Decides about a group when it is complete, that is when the next one begins: an author writes ``_close``.
+
+    Groups are integers; what they are called is kept beside them, where they have names.
+    """
 
     knows_groups: ClassVar[bool] = True
 
@@ -50,8 +54,74 @@ class GroupLearner(ColumnLearner[D]):
         self._close_open(copy)
         return copy
 
-    def _groups(self, state: D) -> NDArray[np.int64]:
+    def _numbers(self, state: D) -> NDArray[np.int64]:
+        """The groups of the kept features."""
         return state.group[state.order[: self._kept(state)[0].size]]
+
+    def _groups(self, state: D) -> NDArray[Any]:
+        names, numbers = self.memory.group_names, self._numbers(state)
+        return np.array([names[group] for group in numbers.tolist()], object) if names else numbers
+
+    # ---- names
+
+    def name_groups(self, names: NDArray[Any] | None) -> None:
+        if names is not None:
+            self.memory.group_names = {group: str(name) for group, name in enumerate(names)}
+
+    def numbers_of(self, groups: Any, n_columns: int) -> NDArray[np.int64]:
+        """The groups of some more columns as integers, of which names that are new get the next."""
+        given = labels_of_groups(groups)
+        if len(given) != n_columns:
+            raise DataError(f"groups: {len(given):,} for {n_columns:,} columns; give one for each")
+        memory = self.memory
+        known = {name: group for group, name in memory.group_names.items()}
+        named = any(isinstance(group, str) for group in given)
+        if memory.counts[0] and given and named != bool(known):
+            raise DataError("groups: integers before and names now, or the other way round; take one of both")
+        if not named:
+            memory.group_names = {}
+            return np.array(given, np.int64)
+        following = max(known.values(), default=NO_GROUP) + 1
+        for name in map(str, given):
+            if name not in known:
+                known[name], following = following, following + 1
+        memory.group_names = {group: name for name, group in known.items()}
+        return np.array([known[str(name)] for name in given], np.int64)
+
+    def _in_two_parts(self, group: int) -> DataError:
+        name = self.memory.group_names.get(group, group)
+        return DataError(
+            f"group {name!r} comes in two parts, and these columns come one after the other; bring those of a group "
+            "together, or give all columns at once with their groups (--groups FILE, groups=...)"
+        )
+
+    # ---- saving
+
+    def _arrays(self) -> Arrays:
+        memory, arrays = self.memory, super()._arrays()
+        if memory.group_names:
+            numbers = np.unique(np.append(self._numbers(memory.state), memory.state.current))
+            numbers = numbers[numbers != NO_GROUP]
+            names = [memory.group_names[group] for group in numbers.tolist()]
+            arrays |= {NAMED_GROUPS: numbers, **texts_to_arrays(GROUP_NAMES, names)}
+        return arrays
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        names = texts_of_arrays(GROUP_NAMES, arrays)
+        named = arrays.pop(NAMED_GROUPS, np.empty(0, np.int64))
+        for part in ("text", "offsets"):
+            arrays.pop(f"{GROUP_NAMES}.{part}", None)
+        if named.dtype != np.int64 or named.shape != (0 if names is None else names.size,):
+            raise ValueError("the names of its groups do not fit them")
+        super()._restore(header, arrays)
+        if names is None:
+            return
+        state = self.memory.state
+        groups = np.append(self._numbers(state), state.current)
+        known = dict(zip(named.tolist(), names.tolist(), strict=True))
+        if set(groups.tolist()) - {NO_GROUP} != set(known) or len(set(known.values())) < named.size:
+            raise ValueError("the names of its groups do not fit them")
+        self.memory.group_names = known
 
 
 def groups_of(block: ColumnBlock) -> NDArray[np.int64]:
@@ -60,19 +130,3 @@ def groups_of(block: ColumnBlock) -> NDArray[np.int64]:
     if groups.min() < 0:
         raise DataError(f"group {int(groups.min())} is negative; groups are integers of 0 or more")
     return groups
-
-
-def in_two_parts(group: int) -> DataError:
-    return DataError(f"group {group} comes in two parts; the features of a group must come together")
-
-
-def as_groups(groups: Any, n_columns: int) -> NDArray[np.int64]:
-    """The group of every column: integers of 0 or more."""
-    known = np.asarray(groups)
-    if known.shape != (n_columns,):
-        raise DataError(f"groups has shape {known.shape}, but there are {n_columns:,} columns: one group for each")
-    wrong = np.array([not (is_integer(group) or (is_number(group) and group % 1 == 0)) or group < 0 for group in known])
-    if wrong.any():
-        column = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"the group of column {column} is {known.tolist()[column]!r}; groups are integers of 0 or more")
-    return known.astype(np.int64)

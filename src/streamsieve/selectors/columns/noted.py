@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...blocks import ColumnBlock
 from ..base import count_of
 from ..diagnosis import MOST_NAMED, Remark
 
@@ -64,8 +63,3 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
             Remark("copies dropped", "note", text, "duplicates='keep' decides about copies by the rule alone")
         )
     return remarks
-
-
-def title_in(block: ColumnBlock, column: int) -> str:
-    """What a column of a block is called in messages."""
-    return f"feature {int(block.ids[column])}" if block.names is None else f"column {block.names[column]!r}"

@@ -21,11 +21,12 @@ from ...kernels.columns.group_selection import (
     select_in_groups,
 )
 from ...model import LARGEST_ID, Field, Schema
+from ...sources.groups import NO_GROUP
 from ...targets import Target
 from ..base import is_number, require, require_budget
 from .base import in_parts, with_more_slots
 from .centring import centred
-from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
+from .groups import GroupLearner, groups_of
 from .saving import check_slots
 
 NO_BUDGET = 2**31 - 1
@@ -120,7 +121,7 @@ class OGFSLearner(GroupLearner[GroupState]):
                 state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
             done = select_in_groups(state, self._rule(), new, *known, target.weights, done)
             if done < 0:
-                raise in_two_parts(int(groups[-1 - done]))
+                raise self._in_two_parts(int(groups[-1 - done]))
         return state
 
     def _close(self, state: GroupState) -> None:

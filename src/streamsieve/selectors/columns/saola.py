@@ -29,13 +29,14 @@ from ...kernels.columns.saola import (
     measure_present,
 )
 from ...model import LARGEST_ID, Field, Schema
+from ...sources.groups import NO_GROUP
 from ...targets import BOTH, Kind, Target
 from ..base import Findings, is_number, require, require_budget, require_one_of
 from .base import Tally, in_parts, pieces, with_more_slots
 from .centring import centred
 from .coding import are_discrete, coded, require_bins, with_levels
 from .copies import DUPLICATES, KEPT_ALL, CopyDropper
-from .groups import NO_GROUP, GroupLearner, groups_of, in_two_parts
+from .groups import GroupLearner, groups_of
 from .saving import check_codes, check_slots
 from .statistics import advice_on_level, effective_rows, least_correlation
 
@@ -361,7 +362,7 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
     measure, alpha, delta, bound, duplicates, bins, class_weight, missing, task
-        As in SAOLA; copies are dropped across groups, too.
+        As in SAOLA; ``duplicates`` are dropped across groups, too.
     variant : {"paper", "lofs"}, default="paper"
         How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
         removed remove others; this does not, as the paper has it.
@@ -372,8 +373,7 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
     def _compare(
         self, state: SaolaState, block: ColumnBlock, new: NewColumns, candidates: NDArray[np.int64]
     ) -> SaolaState:
-        groups = groups_of(block)
-        starts = np.append(0, np.flatnonzero(np.diff(groups)) + 1)
+        starts = np.append(0, np.flatnonzero(np.diff(groups := groups_of(block))) + 1)
         runs, cuts = np.unique(np.searchsorted(starts, candidates, side="right") - 1, return_index=True)
         seen = 0
         for run, members in zip(runs.tolist(), np.split(candidates, cuts[1:]), strict=False):
@@ -392,7 +392,7 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
         self._close_open(state)
         twice = np.isin(groups, state.group[state.order[: state.counts[KEPT]]])
         if twice.any():
-            raise in_two_parts(int(groups[twice][0]))
+            raise self._in_two_parts(int(groups[twice][0]))
         state.current[0] = groups[-1]
 
     def _close(self, state: SaolaState) -> None:

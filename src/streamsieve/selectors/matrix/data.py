@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import naming
 from ...blocks import ColumnBlock, columns_of
 from ...errors import DataError, prefix
 from ...kernels.columns.centring import find_coarse
@@ -59,8 +60,9 @@ class Matrix:
         names: NDArray[Any] | None = None,
         ids: NDArray[np.int64] | None = None,
         n_features: int | None = None,
+        first_id: int = 0,
     ) -> None:
-        self.origin, self.names = origin, names
+        self.origin, self.names, self.first_id = origin, names, first_id
         self.n_rows, self.n_columns = (int(size) for size in values.shape)
         self.ids = np.arange(self.n_columns) if ids is None else ids
         self.n_features = self.n_columns if n_features is None else n_features
@@ -89,7 +91,7 @@ class Matrix:
     def title(self, column: int) -> str:
         """What a column is called in messages."""
         feature = int(self.ids[column])
-        return f"feature {feature}" if self.names is None else f"column {self.names[feature]!r}"
+        return naming.title(feature, None if self.names is None else self.names[feature], self.first_id)
 
     def gather(self, features: NDArray[np.int64], block: NDArray[np.float64]) -> None:
         """Write features as the first lines of a block."""
@@ -141,7 +143,8 @@ class MatrixLook(Look):
 def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
     whole = whole_matrix(source, report)
-    return Matrix(whole.values, source.name, source.feature_names, whole.ids, whole.n_features), whole.y
+    known = source.feature_names, whole.ids, whole.n_features, source.first_id
+    return Matrix(whole.values, source.name, *known), whole.y
 
 
 class Cost(NamedTuple):

@@ -131,6 +131,8 @@ class AutoScaling:
         if self.choice.only_length:
             return block.n_rows
         rows = max(1, PIECE // max(1, self.choice.dense.size))
+        if block.n_rows <= start + rows and block.indptr[-1] <= block.indptr[start] + PIECE:
+            return block.n_rows
         full = np.searchsorted(block.indptr, block.indptr[start] + PIECE)
         return min(block.n_rows, start + rows, max(int(full), start + 1))
 
@@ -140,7 +142,9 @@ class AutoScaling:
         With ``learn`` it holds until the next block is scaled.
         """
         if self.choice.only_length:
-            return block.derived(values=block.values.astype(np.float32, copy=False))
+            if block.values.dtype == np.float32:
+                return block
+            return block.derived(values=block.values.astype(np.float32))
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
         kind = np.int64 if width > LARGEST_INT32 else block.indices.dtype
@@ -173,7 +177,7 @@ class AutoScaling:
         filled = indptr[-1]
         if not changed:
             indices = block.indices[block.indptr[0] : block.indptr[-1]]
-        return block.derived(indptr=indptr, indices=indices[:filled], values=values[:filled], n_features=width)
+        return block.with_entries(indptr, indices[:filled], values[:filled], width)
 
     def _room(self, needed: int, kind: Any) -> tuple[NDArray[Any], F32]:
         """Room for scaled rows, the same again and again: fresh memory costs more than filling it."""

@@ -54,7 +54,7 @@ class RowLearner(RowResults[S]):
         )
         require(auto or wanted < MOST_FEATURES, "n_features_to_select", wanted, f"below {MOST_FEATURES:,}")
         require_one_of("normalize", self.normalize, NORMALIZATIONS)
-        require(isinstance(self.fit_intercept, bool), "fit_intercept", self.fit_intercept, "True or False")
+        require_one_of("fit_intercept", self.fit_intercept, (True, False))
         require_count("n_epochs", self.n_epochs, MOST_EPOCHS)
         if self.forget is not None:
             require_between("forget", self.forget, HALF_LIVES, "None or, in rows, ")
@@ -149,7 +149,7 @@ class RowLearner(RowResults[S]):
         """Forget everything and be ready for the first row.
 
         ``y``, if all labels are known, gives the classes. Without either they are the first two labels that occur; a
-        third is an error.
+        third is an error, after which ``train`` begins again if it can.
         """
         self.check_parameters()
         if self.needs_width and not n_features:

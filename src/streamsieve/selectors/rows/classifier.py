@@ -15,7 +15,7 @@ from ...model import Arrays
 from ...targets import Labels
 from ..base import ClassWeight
 from ..diagnosis import Remark
-from ..prediction import Prediction, Predictor
+from ..prediction import Prediction, Predictor, Squares
 from .base import RowLearner
 from .calibration import probabilities
 from .curves import most_accurate
@@ -60,7 +60,10 @@ class RowClassifier(RowLearner[S]):
 
     def _allowed(self, target: Classes) -> Classes:
         if self.two_classes_only and target.labels.n_classes > 2:
-            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+            raise DataError(
+                "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
+                f"{self.method} learns two classes, and there are {target.labels.n_classes:,}; sofs learns any number"
+            )
         return target
 
     def _row_weights(self, answers: NDArray[Any], given: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -82,7 +85,7 @@ class RowClassifier(RowLearner[S]):
         message = None if memory.warned else self.known.labels.order_warning(at_end)
         if message:
             memory.warned = True
-            warnings.warn(message, UserWarning, stacklevel=7)
+            warnings.warn(message, UserWarning, stacklevel=10)
 
     # ---- what was learned
 
@@ -122,8 +125,8 @@ class RowClassifier(RowLearner[S]):
     def predictor(self) -> Predictor[RowBlock]:
         score = self.scorer()
 
-        def predict(block: RowBlock) -> Prediction:
-            scores = score(block)
+        def predict(block: RowBlock, squares: Squares) -> Prediction:
+            scores = score(block, squares)
             return Prediction(self.classify(scores), scores, self.probabilities(scores))
 
         return Predictor(self.classes_, predict)

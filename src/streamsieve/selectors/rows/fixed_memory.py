@@ -103,14 +103,18 @@ class FixedMemoryLearner(RowLearner[S]):
         wanted = self._kept_by_any()
         if self.memory.warm_up is not None:
             wanted = np.union1d(np.array(list(known), np.int64), met.ids)
+        elif len(known) == wanted.size and known.keys() >= set(wanted.tolist()):
+            return known  # after most rows
+        wanted.sort()
         found = met.of(np.array([feature for feature in wanted.tolist() if feature not in known], np.int64))
         return {feature: known[feature] if feature in known else found[feature] for feature in wanted.tolist()}
 
     def _kept_by_any(self) -> NDArray[np.int64]:
-        """What is kept, by the small learners of a curve too."""
-        rungs = self.memory.rungs
-        states = [self.memory.state, *([] if rungs is None else [rung.state for rung in rungs.rungs])]
-        return np.unique(np.concatenate([self._kept(state)[0] for state in states]))
+        """The ids of what is kept, by the small learners of a curve too."""
+        rungs, kept = self.memory.rungs, self._kept(self.memory.state)[0]
+        if rungs is None:
+            return kept.copy()
+        return np.unique(np.concatenate([kept, *(self._kept(rung.state)[0] for rung in rungs.rungs)]))
 
     # ---- what was learned
 

@@ -47,7 +47,7 @@ class Lengths(NamedTuple):
     @classmethod
     def of(cls, block: RowBlock, totals: F64, unit_length: bool, share: float, longest: float, decay: float) -> Lengths:
         """Of rows about to be learned; see ``measure_rows``."""
-        lengths = cls(*(np.empty(block.n_rows) for _ in cls._fields))
+        lengths = cls(*np.empty((len(cls._fields), block.n_rows)))
         measure_rows(block.indptr, block.values, unit_length, share, longest, decay, totals, *lengths)
         return lengths
 
@@ -76,4 +76,12 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     sums = moments.first, moments.second
     scale_by_spread(block.indptr, block.indices, block.values, moments.seen, *sums, learn, scaled)
     np.clip(scaled, -LARGEST, LARGEST, out=scaled)
-    return block.derived(values=scaled)
+    return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
+
+
+def of_unit_length(block: RowBlock, squares: F64) -> RowBlock:
+    """The rows divided by lengths whose squares are given; one without length is left as it is."""
+    factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
+    begin, end = block.indptr[0], block.indptr[-1]
+    values = block.values[begin:end] * np.repeat(factors, np.diff(block.indptr))
+    return block.derived(indptr=block.indptr - begin, indices=block.indices[begin:end], values=values)

@@ -99,13 +99,15 @@ class RowMemory(Generic[S]):
                 self._move_to_table()
         elif self._direct_fits(width, self.addresses.used):
             self._move_to_direct(width)
+        if self.addresses.direct and width == self.addresses.used <= self.room():
+            return block
         self.addresses, positions = add(self.addresses, block.indices, width)
         if self.addresses.direct:
             if width > self.room():
                 self.grow(self._roomy(width))
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
-        return block.derived(indices=positions)
+        return block.with_entries(block.indptr, positions, block.values, block.n_features)
 
     def take_cleared(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
         """Take over the arrays of a memory whose positions are ids, without what it knew of the features touched.
@@ -153,10 +155,9 @@ class RowMemory(Generic[S]):
 
     def _per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Holder, name and array of everything with an entry per feature."""
-        state, moments = self.state._asdict(), self.moments._asdict()
-        arrays = [(STATE, name, state[name]) for name in self.per_feature]
+        arrays = [(STATE, name, getattr(self.state, name)) for name in self.per_feature]
         if self.standardizes:
-            arrays += [(MOMENTS, name, moments[name]) for name in MOMENT_NAMES]
+            arrays += [(MOMENTS, name, getattr(self.moments, name)) for name in MOMENT_NAMES]
         return arrays
 
     def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:

@@ -41,7 +41,8 @@ from ...kernels.rows.scaling import SQUARES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...selection import Selection
-from ..base import is_integer, require, to_builtin
+from ..base import is_integer, require
+from ..parameters import to_builtin
 from ..state import changed
 from .addresses import direct_addresses, find, table_addresses
 from .auto_scaling import AutoScaling
@@ -192,6 +193,8 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
         own_names = names_of([learner])
         if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
             raise UsageError(f"{name} has other names for its features than another part")
+        if learner.encoding != learners[0].encoding:
+            raise UsageError(f"{name} reads the columns of tables in another way than the base")
         expected = learners[1].memory.times
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times")

@@ -27,6 +27,7 @@ from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
 from ..base import ClassWeight, Seed, require, require_one_of
+from ..prediction import Squares
 from .addresses import table_addresses
 from .classifier import RowClassifier
 from .first_order import FIRST_ORDER, check_first_order, start_first_order
@@ -211,7 +212,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         centre = state.mean[ids] if scaling == CENTRED else 0.0
         start = self._bias(state)[0] * self._constant(state)
 
-        def score(block: RowBlock) -> NDArray[np.float64]:
+        def score(block: RowBlock, squares: Squares = None) -> NDArray[np.float64]:
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
             rows = block.indptr, block.indices, block.values
@@ -226,6 +227,11 @@ class OFSPartialLearner(RowClassifier[PartialState]):
             return scores
 
         return score
+
+    @property
+    def uses_lengths(self) -> bool:
+        """No: rows are measured by the kept attributes alone."""
+        return False
 
     def _schema(self) -> Schema:
         per_feature = Field(np.float64, ("features",), -LARGEST_VALUE, LARGEST_VALUE)

@@ -13,7 +13,7 @@ from ...kernels.rows.errors import DEVIATIONS
 from ...model import Arrays
 from ...targets import ONLY_NUMBERS, Kind
 from ..diagnosis import Remark
-from ..prediction import Prediction, Predictor
+from ..prediction import Prediction, Predictor, Squares
 from .base import RowLearner
 from .curves import least_wrong
 from .diagnosis import no_better_than_mean
@@ -100,8 +100,8 @@ class RowRegressor(RowLearner[S]):
     def predictor(self) -> Predictor[RowBlock]:
         score = self.scorer()
 
-        def predict(block: RowBlock) -> Prediction:
-            numbers = score(block)
+        def predict(block: RowBlock, squares: Squares) -> Prediction:
+            numbers = score(block, squares)
             return Prediction(numbers, numbers, None)
 
         return Predictor(None, predict)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,23 @@ from ...blocks import RowBlock
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import UPDATES
 from ...kernels.rows.scaling import NORMS, ROWS
-from ...kernels.rows.scores import score_rows
+from ...kernels.rows.scores import measure_squares, score_rows
 from ...selection import Selection
 from ..base import Findings, Learner, Reads, Seed
 from ..diagnosis import Look, Remark
+from ..prediction import Squares
 from .addresses import find, table_addresses
 from .curves import grid_of
 from .diagnosis import remarks_on_rows
-from .inputs import AUTO, INTERCEPT_SHARE, UNIT_LENGTH, standardized
+from .inputs import AUTO, INTERCEPT_SHARE, UNIT_LENGTH, of_unit_length, standardized
 from .memory import RowMemory, S
 from .rungs import Rung
 
-Scorer = Callable[[RowBlock], NDArray[np.float64]]
+
+class Scorer(Protocol):
+    """Gives the scores of rows; see ``Predictor`` for ``squares``."""
+
+    def __call__(self, block: RowBlock, squares: Squares = None) -> NDArray[np.float64]: ...
 
 
 class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
@@ -209,21 +214,62 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
 
         One column per class beyond two; features without weight count nothing.
         """
-        memory = self.memory
         ids, weights, _ = self._weights()
         if self._standardizes:
-            ids = find(memory.addresses, ids).astype(np.int64)
+            ids = find(self.memory.addresses, ids).astype(np.int64)
         lookup = table_addresses(ids)
         start = self._intercept()
 
-        def score(block: RowBlock) -> NDArray[np.float64]:
-            if self._standardizes:  # there are no moments for features that were never seen
-                block = standardized(memory.known_part(block), memory.moments, learn=False)
-            if memory.scaling is not None:
-                block = memory.scaling.scaled(block, learn=False)
+        def score(block: RowBlock, squares: Squares = None) -> NDArray[np.float64]:
+            block, unit_length = self._scaled(block), self._unit_length
+            if unit_length and squares is not None:
+                unknown = np.isnan(squares)
+                if unknown.any():
+                    squares = np.where(unknown, self._expected_squares(block, ids), squares)
+                block, unit_length = of_unit_length(block, squares), False
             scores = np.tile(start, (block.n_rows, 1))
             rows = block.indptr, block.indices, block.values
-            score_rows(lookup.table, lookup.ids, weights, *rows, self._unit_length, scores)
+            score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
             return scores[:, 0] if weights.shape[1] == 1 else scores
 
         return score
+
+    def _scaled(self, block: RowBlock) -> RowBlock:
+        """Rows to predict as they would be learned, but for their length."""
+        memory = self.memory
+        if self._standardizes:  # there are no moments for features that were never seen
+            block = standardized(memory.known_part(block), memory.moments, learn=False)
+        return block if memory.scaling is None else memory.scaling.scaled(block, learn=False)
+
+    @property
+    def predicts_with_all(self) -> bool:
+        return self.keeps_all_weights
+
+    @property
+    def uses_lengths(self) -> bool:
+        return self._unit_length
+
+    def row_squares(self, block: RowBlock) -> Squares:
+        if not self.uses_lengths:
+            return None
+        block = self._scaled(block)
+        squares = np.empty(block.n_rows)
+        measure_squares(block.indptr, block.values, squares)
+        return squares
+
+    def _expected_squares(self, block: RowBlock, there: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The squared lengths to expect of complete rows, of which the features ``there`` are known.
+
+        A column that is standardised adds 1 on average; of others nothing is known.
+        """
+        known = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], there)
+        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[known]
+        values = block.values[block.indptr[0] : block.indptr[-1]][known].astype(np.float64)
+        varying, scaling, moments = np.empty(0, np.int64), self.memory.scaling, self.memory.moments
+        if scaling is not None:
+            varying = scaling.choice.dense[scaling.deviations > 0.0]
+        elif self._standardizes and moments.dense[0] == 1:
+            varying = np.flatnonzero(moments.second > 0.0)
+        absent = np.count_nonzero(~np.isin(varying, there))
+        squares: NDArray[np.float64] = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
+        return squares + absent

@@ -81,16 +81,14 @@ def row_weights(
 
     "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves others alone.
     """
-    weights: NDArray[np.float64] = np.ones(codes.size) if given is None else given.astype(np.float64)
+    weights: NDArray[np.float64] = np.ones(codes.size) if given is None else given.astype(np.float64)  # a copy
     if isinstance(class_weight, dict):
         by_class, known = np.ones(labels.n_classes), labels.classes.tolist()
         by_class[-len(known) :] = [weight_of(label, class_weight) for label in known]
         return weights * by_class[codes]
-    if class_weight is None:
-        return weights
-    balanced = np.empty(codes.size)
-    balance(codes, labels.counts + 1, balanced)
-    return weights * (balanced if class_weight == "balanced" else np.maximum(1.0, np.sqrt(balanced / 2.0)))
+    if class_weight is not None:
+        balance(codes, labels.counts + 1, class_weight == "balanced", weights)
+    return weights
 
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:

@@ -1,0 +1,210 @@
+"""The parameters of a method on the command line: ``--name value``, ``--param name=value``, ``-k`` and a file."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from ..errors import UsageError
+from .config import Config
+from .terminal import printable
+
+if TYPE_CHECKING:
+    from ..manual import Parameter
+
+BUDGET = "n_features_to_select"
+SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters that are options of the command, too
+WORDS = {"True": True, "False": False, "None": None}  # Python's, where JSON has others
+VALUE = r"'[^']*'|\[[^\]]*\]|[^\s,;:)]+"  # in a message, after NAME=
+CHOSEN = "streamsieve.chosen"  # where the context has what was chosen
+
+
+class Chosen(NamedTuple):
+    """The method that was chosen, the options made from its parameters, the file of options."""
+
+    method: str
+    options: list[MethodOption]
+    without: list[str]  # parameters whose option would be one of the command
+    config: Config | None
+    values: dict[str, Any]  # by name of a click option that is about parameters
+    typed: dict[str, str]  # by parameter: how it was given
+
+
+class MethodOption(click.Option):
+    """``--name value`` for one parameter of the method."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        words = [text_of(value) for value in parameter.choices or ()]
+        super().__init__(
+            [option_name(parameter.name), f"parameter_{parameter.name}"],
+            metavar="|".join(words) or "VALUE",
+            help=option_help(parameter),
+            expose_value=False,
+            callback=keep,
+            shell_complete=lambda ctx, option, start: completed(words, start),
+        )
+        self.parameter = parameter.name
+
+
+def option_name(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
+
+
+def option_help(parameter: Parameter) -> str:
+    """One sentence on a parameter, what it may be and what it is otherwise."""
+    first = "The same as -k." if parameter.name == BUDGET else re.split(r"(?<=\.) (?=[A-Z\"])", parameter.meaning)[0]
+    allowed = "" if parameter.choices else f" Allowed: {in_words(parameter.allowed)}."
+    return f"{first}{allowed} [default: {text_of(parameter.default)}]"
+
+
+def in_words(allowed: str) -> str:
+    """What a parameter may be, with the words of the command line for Python's."""
+    return re.sub(r"\b(True|False|None)\b", lambda word: text_of(WORDS[word[0]]), allowed)
+
+
+def text_of(value: Any) -> str:
+    """A value as it is typed on the command line."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def completed(words: Iterable[str], start: str) -> list[CompletionItem]:
+    return [CompletionItem(word) for word in words if word.startswith(start)]
+
+
+def complete_method(ctx: click.Context, option: click.Parameter, start: str) -> list[CompletionItem]:
+    from ..registry import METHODS
+
+    return completed(METHODS, start)
+
+
+def read_method(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The method that was meant."""
+    from ..registry import method_named
+
+    return None if value is None else method_named(value)
+
+
+def keep(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep the value of an option that is about parameters for ``given_parameters``."""
+    if CHOSEN in ctx.meta and value not in (None, ()):
+        ctx.meta[CHOSEN].values[option.name] = value
+
+
+def read_value(text: str) -> Any:
+    """JSON if it is that (true, null, numbers, lists), text otherwise; what is not a number in JSON, NaN, is text."""
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):  # of a list in lists, or an integer of thousands of digits, too
+        return text
+
+
+def read_param(text: str) -> tuple[str, Any]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--param {text[:80]}: expected NAME=VALUE, such as --param gamma=0.5")
+    return name, read_value(value)
+
+
+def given_parameters(ctx: click.Context) -> dict[str, Any]:
+    """The parameters of the method, with the budget and the number of workers among them.
+
+    What is typed wins over what is in a file; what is said twice in one of them is refused.
+    """
+    chosen: Chosen = ctx.meta[CHOSEN]
+    typed, filed = _Once(chosen), _Once(chosen, "" if chosen.config is None else str(chosen.config.path))
+    for name, option in (("budget", "-k"), ("workers", "--workers")):
+        if name in chosen.values:
+            value, parameter = read_value(str(chosen.values[name])), BUDGET if name == "budget" else name
+            if is_typed(ctx, name):
+                typed.add(parameter, option, value)
+            elif chosen.config is not None:
+                filed.add(parameter, f"{chosen.config.path}: {option.lstrip('-')}", value)
+    for one in chosen.options:
+        if one.name in chosen.values:
+            typed.add(one.parameter, one.opts[0], read_value(chosen.values[one.name]))
+    for text in chosen.values.get("params", ()):
+        name, value = read_param(text)
+        typed.add(name, f"--param {name}", value)
+    if chosen.config is not None:
+        for name, value in chosen.config.params.items():
+            filed.add(name, f"{chosen.config.path}: {name}", read_value(value) if isinstance(value, str) else value)
+    for name, option in (("random_state", "--seed"), *((name, option_name(name)) for name in chosen.without)):
+        own = option.lstrip("-").replace("-", "_")
+        if typed.options.get(name, option) != option and is_typed(ctx, own):
+            raise UsageError(f"{option} and {shown(typed.options[name])} say the same; omit one of them")
+    chosen.typed.update(filed.options | typed.options)
+    return filed.values | typed.values
+
+
+def is_typed(ctx: click.Context, name: str) -> bool:
+    """Whether an option is on the command line."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+class _Once:
+    """Values of parameters, each given once and known to the method; ``origin`` is the file that they are in."""
+
+    def __init__(self, chosen: Chosen, origin: str = "") -> None:
+        self.chosen, self.origin = chosen, origin
+        self.values: dict[str, Any] = {}
+        self.options: dict[str, str] = {}  # how each was given
+
+    def add(self, name: str, option: str, value: Any) -> None:
+        from ..registry import refuse_unknown_parameters
+
+        if self.options.get(name) == option:
+            raise UsageError(f"{shown(option)} is given twice; omit one of them")
+        if name in self.values:
+            raise UsageError(f"{shown(self.options[name])} and {shown(option)} say the same; omit one of them")
+        if name == BUDGET and name not in names_of(self.chosen):
+            raise UsageError(f"{option}: {self.chosen.method} decides by itself how many features to keep; omit it")
+        if name != "workers":  # of an engine, if not of the method
+            refuse_unknown_parameters(self.chosen.method, [name], self.origin)
+        self.values[name], self.options[name] = value, option
+
+
+def shown(option: str) -> str:
+    """How a parameter was given, without its value."""
+    return f"{option}=..." if option.startswith("--param ") else option
+
+
+def names_of(chosen: Chosen) -> list[str]:
+    """The parameters of the method that was chosen."""
+    return [*chosen.without, *(option.parameter for option in chosen.options)]
+
+
+def as_typed(message: str) -> str:
+    """A message with parameters as the user types them: ``-k 0``, not ``n_features_to_select=0``."""
+    ctx = click.get_current_context(silent=True)
+    chosen: Chosen | None = None if ctx is None else ctx.meta.get(CHOSEN)
+    if chosen is None:
+        return message
+    pattern = rf"(?<!--param )(?<![\w'\"/.=-])({'|'.join(names_of(chosen))})=({VALUE})"
+    text, must_be, allowed = re.sub(pattern, lambda found: spelled(chosen, found[1], found[2]), message).partition(
+        ": must be "
+    )
+    return text + must_be + in_words(allowed)
+
+
+def spelled(chosen: Chosen, name: str, value: str) -> str:
+    """A parameter and its value, as Python writes it, as they are typed."""
+    usual = f"--param {name}" if name in chosen.without else option_name(name)
+    option = chosen.typed.get(name, SHARED.get(name, usual))
+    try:
+        value = text_of(ast.literal_eval(value))
+    except (ValueError, SyntaxError, TypeError):
+        pass  # a word, or what is not one value
+    value = shlex.quote(value) if value else "''"
+    between = "=" if option.startswith("--param ") or not option.startswith("-") else " "  # or in a file
+    return f"{option}{between}{printable(value)}"

@@ -1,0 +1,1 @@
+"""The selectors under the interfaces of other libraries."""

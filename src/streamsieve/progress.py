@@ -1,0 +1,82 @@
+"""The progress bar: rows, speed, mistakes so far, time elapsed and left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from .training import Progress as Snapshot
+
+
+class ProgressBar:
+    """Call it with a snapshot after every block; drawn a few times a second at most."""
+
+    def __init__(self) -> None:
+        self.bar = Progress(
+            BarColumn(bar_width=30),
+            Percentage(),
+            TextColumn("{task.fields[rows]:,} {task.fields[unit]}"),
+            TextColumn("{task.fields[speed]}"),
+            TextColumn("{task.fields[mistakes]}"),
+            Times(),
+            console=Console(stderr=True),
+            refresh_per_second=8,
+            transient=True,
+        )
+        self.task = self.bar.add_task("", total=None, rows=0, unit="rows", speed="", mistakes="")
+
+    def __enter__(self) -> ProgressBar:
+        try:
+            self.bar.start()
+        except BaseException:  # Ctrl-C, just when it is drawn for the first time
+            self.bar.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+    def __call__(self, now: Snapshot) -> None:
+        done, total = (now.bytes, now.n_bytes) if now.n_bytes else (now.done, now.total)
+        elapsed = self.bar.tasks[self.task].elapsed or 0.0
+        speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
+        shown: dict[str, Any] = {"rows": now.done, "unit": now.unit, "speed": speed, "mistakes": quality_text(now)}
+        self.bar.update(self.task, completed=done, total=total, **shown)
+
+
+def quality_text(now: Snapshot) -> str:
+    """How good predictions have been so far."""
+    mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
+    return mistakes if now.r2 is None else f"R2 {now.r2:.3f}"
+
+
+class Percentage(ProgressColumn):
+    """How much is done, where the total is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.total is None else f"{task.percentage:>3.0f}%", style="progress.percentage")
+
+
+class Times(ProgressColumn):
+    """How long it has taken and, where that can be said, how long it is going to take."""
+
+    max_refresh = 0.5  # or the time left is never steady
+
+    def render(self, task: Task) -> Text:
+        left = None if task.total is None else task.time_remaining
+        text = f"{clock(task.elapsed or 0.0)} elapsed"
+        return Text(text if left is None else f"{text}, {clock(left)} left", style="progress.elapsed")
+
+
+def clock(seconds: float) -> str:
+    """A duration as 0:12, or 1:02:03."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,66 @@
+"""What people see of results: text that stays on its line, a short list for a console, a small table for a notebook.
+
+Names of features, labels and files come from data, and data comes from anywhere. An escape sequence in a name would
+colour, overwrite or forge what a terminal shows, a newline a whole line of output, a tag a part of a notebook.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+LONGEST_CELL = 60  # of a name or a label in a table
+LONGEST_IN_LIST = 30
+MOST_IN_LIST = 5  # features
+MOST_IN_TABLE = 10
+ELLIPSIS = "…"
+# Control characters, what begins another line, surrogates without a partner, what changes the direction of writing and
+# what nobody sees. Joiners and marks of direction, which some scripts need, stay.
+UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f]"
+)
+SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+FORMATS = {"score": "{:.6g}", "weight": "{:+.6g}"}
+
+
+def printable(text: object, longest: int | None = None) -> str:
+    """A text as one line that can be shown: what is not plain text as an escape, the middle cut if it is too long."""
+    shown = UNSAFE.sub(_escaped, str(text))
+    if longest is not None and len(shown) > longest:
+        end = longest // 4
+        shown = shown[: longest - end - 1] + ELLIPSIS + shown[-end:]
+    return shown
+
+
+def _escaped(found: re.Match[str]) -> str:
+    letter = found[0]
+    code = ord(letter)
+    if letter in SHORT:
+        return SHORT[letter]
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+
+
+def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:
+    """The first of some features by name, or id, with their scores; there may be more of them than lines."""
+    shown = [f"{printable(line.get('name', line['feature']), LONGEST_IN_LIST)} ({line['score']:.4g})" for line in lines]
+    return ", ".join([*shown[:MOST_IN_LIST], *(["..."] if n_features > MOST_IN_LIST else [])])
+
+
+def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> str:
+    """Features as a small table, in the colours of the page around it."""
+    titles = list(lines[0]) if lines else []
+    head = "".join(f"<th>{'index' if name == 'feature' else name}</th>" for name in titles)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{_html_cell(name, line[name])}</td>' for name in titles)}</tr>\n"
+        for line in lines[:MOST_IN_TABLE]
+    )
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n" if lines else ""
+    more = f"<p>and {n_features - MOST_IN_TABLE:,} more</p>\n" if n_features > MOST_IN_TABLE else ""
+    return f"<div>\n<p>{escape(title)}</p>\n{table}{more}</div>"
+
+
+def _html_cell(name: str, value: Any) -> str:
+    text = "-" if value is None else FORMATS.get(name, "{}").format(value)
+    return escape(printable(text, LONGEST_CELL))

@@ -1,0 +1,199 @@
+"""Arrow's columns as numbers and as numbers of levels; what cannot be read is named with its column and row."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, prefix
+from ..values import loss_of, unusable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY = 86_400_000_000  # microseconds
+CURE_MISSING = "fill it in, drop the row, or say what stands for it: --missing zero or mean (open_source: missing=...)"
+NO_LEVEL = -1
+
+notes = logging.getLogger("streamsieve")
+
+
+class Where(NamedTuple):
+    """Where values come from, for messages. ``unseen`` takes note of levels that are not known, one per column."""
+
+    origin: str
+    first_row: int = 0
+    unseen: dict[str, str] | None = None
+
+    def after(self, rows: int) -> Where:
+        return self._replace(first_row=self.first_row + rows)
+
+    def at(self, row: int) -> str:
+        """How a message on a row begins."""
+        return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
+
+    def missing(self, values: pa.Array, column: str, row: int | None = None) -> DataError:
+        """What to say of a value that is missing: the first of some, or that in a row."""
+        if row is None:
+            row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+        return DataError(f"{self.at(row)}column {column!r} has no value; {CURE_MISSING}")
+
+    def refuse_infinite(self, numbers: NDArray[Any], column: str) -> None:
+        wrong = np.isinf(numbers)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32; replace it or "
+                "drop the row"
+            )
+
+    def say_unseen(self) -> None:
+        """Say which columns had levels that are not known."""
+        if self.unseen:
+            (column, level), *others = self.unseen.items()
+            more = f" (and {len(others):,} more columns)" if others else ""
+            notes.warning(
+                "%scolumn %r%s has levels that the training had not, such as %r; they count as no level",
+                *(prefix(self.origin), column, more, level),
+            )
+            self.unseen.clear()
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of a type are text or categories."""
+    import pyarrow.types as types
+
+    return bool(
+        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_dictionary(kind)
+    )
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Text, or categories of any kind, as text."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values.cast(pa.string())
+
+
+def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], NDArray[np.int64]]:
+    """The different texts of a column, without blanks around them, and which of them every row has, -1 for none."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_null(values.type):
+        return [], np.full(len(values), NO_LEVEL)
+    loss = loss_of(values.type)
+    if loss:
+        raise unusable(f"column {column!r}", loss, where.origin)
+    try:
+        if not types.is_dictionary(values.type):
+            values = values.cast(pa.string()).dictionary_encode()
+        levels = values.dictionary.cast(pa.string()).to_pylist()
+    except pa.ArrowException as error:
+        raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not text") from error
+    codes = values.indices.fill_null(NO_LEVEL) if values.indices.null_count else values.indices
+    codes = np.from_dlpack(codes).astype(np.int64)
+    gone = np.array([level is None for level in levels], bool)
+    if gone.any():  # a category may be missing, too
+        codes[np.isin(codes, np.flatnonzero(gone))] = NO_LEVEL
+    return ["" if level is None else level.strip() for level in levels], codes
+
+
+def codes_of(values: pa.Array, column: str, where: Where, code: Callable[[str], int]) -> NDArray[np.int64]:
+    """The ``code`` of the text in every row; -1 where there is none, or where it is not known."""
+    levels, found = levels_in(values, column, where)
+    if not levels:
+        return found
+    used = np.zeros(len(levels), bool)
+    used[found[found >= 0]] = True  # categories may be declared that do not occur
+    codes = np.array([code(level) if there else NO_LEVEL for level, there in zip(levels, used, strict=True)])
+    if where.unseen is not None and column not in where.unseen and (codes[used] < 0).any():
+        where.unseen[column] = levels[int(np.flatnonzero(used & (codes < 0))[0])]
+    return np.where(found >= 0, codes[found], NO_LEVEL)
+
+
+def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
+    """Numbers or truth values as float64, NaN for what is missing."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    kind = values.type
+    if types.is_null(kind):
+        return np.full(len(values), np.nan)
+    loss = loss_of(kind)
+    if loss:
+        raise unusable(f"column {column!r}", loss, where.origin)
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise DataError(
+            f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers as in the training; bring it "
+            "into the same form"
+        )
+    found = values.cast(pa.float64(), safe=False)
+    numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)
+    return numbers
+
+
+def truth_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
+    """Truth values, also such as text has them, as 0 and 1, NaN for what is missing."""
+    import pyarrow as pa
+
+    if is_text(values.type):
+        values = _parsed(as_text(values), [pa.bool_()], column, where, "neither true nor false")
+    return numbers_of(values, column, where)
+
+
+def days_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
+    """Dates and times, also such as text has them, as days since 1970, NaN for what is missing."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if is_text(values.type):
+        kinds = [pa.timestamp("us"), pa.timestamp("us", "UTC")]
+        values = _parsed(as_text(values), kinds, column, where, "not a date such as 2024-01-31")
+    if types.is_null(values.type):
+        return np.full(len(values), np.nan)
+    if not types.is_date(values.type) and not types.is_timestamp(values.type):
+        raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training")
+    zone = values.type.tz if types.is_timestamp(values.type) else None
+    days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+    return numbers_of(days, column, where) / DAY
+
+
+def _parsed(text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, wrong: str) -> pa.Array:
+    """Text as values of the first type that all of it fits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(text)
+    for kind in kinds:
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    for row, value in enumerate(text.to_pylist()):
+        if value is not None and not _fits(value, kinds):
+            raise DataError(
+                f"{where.at(row)}column {column!r} is {value[:40]!r}, {wrong}, as in the training; write it so"
+            )
+    raise DataError(
+        f"{prefix(where.origin)}column {column!r} mixes times with and without a time zone; write them alike"
+    )
+
+
+def _fits(value: str, kinds: list[pa.DataType]) -> bool:
+    import pyarrow as pa
+
+    for kind in kinds:
+        try:
+            pa.scalar(value).cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        return True
+    return False

@@ -1,0 +1,195 @@
+"""Text with columns as text: its header, and chunks of complete records that threads take."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from codecs import BOM_UTF8
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.reading.delimited import end_of_records
+from ..machine import fitting, reading_threads
+from .changes import FileState
+from .compression import damage_named, open_compressed
+from .formats import kind_of, split_suffix
+from .prefetch import ordered_map, read_ahead
+from .reading import Reading
+from .tables import BYTES_PER_VALUE, TableSource
+from .text import count_lines, is_utf8, refuse_endless_line
+
+FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
+CHUNK_BYTES = 4 << 20  # at most
+LEAST_CHUNK = 64 << 10
+
+Result = TypeVar("Result")
+
+
+def chunk_bytes(letters_per_value: float) -> int:
+    """How much text makes a chunk of a good size."""
+    return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), LEAST_CHUNK)
+
+
+def delimiter_of(path: Path) -> str:
+    return "," if split_suffix(path)[0] == ".csv" else "\t"
+
+
+class Chunk(NamedTuple):
+    """Complete records, and where in the file they end."""
+
+    text: bytes
+    end: int
+
+
+class DelimitedText(TableSource):
+    """Text with columns, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
+
+    One thread reads, and cuts the text where records end; several take the records.
+    """
+
+    def __init__(
+        self, path: str | Path, target: str | None, columns: list[str] | None, reading: Reading | None
+    ) -> None:
+        self.path = Path(path)
+        self.compression = split_suffix(self.path)[1]
+        self.splittable = not self.compression
+        self.delimiter = delimiter_of(self.path)
+        self._file = FileState.of(self.path)
+        self.n_bytes = self._file.size
+        self._base = 0  # what bytes are counted from
+        self._stop: int | None = None  # where the records end, if not with the file
+        super().__init__(str(path), target, columns, reading)
+        self._body = self._start
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """The file, and its text."""
+        with self.path.open("rb") as raw, damage_named(self.name, self.compression):
+            yield raw, open_compressed(raw, self.compression)
+
+    def _column_names(self) -> list[str]:
+        """The first record; the others begin after it, at ``_start``."""
+        text = b""
+        with self._opened() as (_, stream):
+            while data := stream.read(CHUNK_BYTES):
+                text += data
+                self._start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
+                if self._start:
+                    break
+                refuse_endless_line(len(text), self.name)
+        known = kind_of(text.removeprefix(BOM_UTF8))
+        if known is not None:
+            raise DataError(f"{self.path}: this is {known}")
+        if not text:
+            raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
+        self._start = self._start or len(text)
+        self._header = next(self._records(io.BytesIO(text[: self._start]), 0), (0, list[str]()))[1]
+        values = len(self._header) * max(1, text.count(b"\n", self._start))
+        self._letters_per_value = max(2.0, (len(text) - self._start) / max(1, values))
+        return self._header
+
+    def _records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
+        """Every record of a stream with the number of its last line, counted on from ``lines``."""
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            reader = csv.reader(text, delimiter=self.delimiter)
+            try:
+                for record in reader:
+                    line = lines + reader.line_num
+                    if not all(value.isascii() or is_utf8(value) for value in record):
+                        raise DataError(f"{self.path}:{line}: not text in UTF-8; save the file in that encoding")
+                    if any("\0" in value for value in record):
+                        raise DataError(f"{self.path}:{line}: holds a NUL byte; save the file as text in UTF-8")
+                    yield line, record
+            except csv.Error as error:
+                line = lines + reader.line_num + 1
+                raise DataError(f"{self.path}:{line}: not text with columns ({error})") from error
+
+    def _chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
+        """The text after the header, or that of the shard, in chunks of complete records."""
+        known = self._file.begin(self.name, raw.fileno())
+        with damage_named(self.name, self.compression):
+            if self.compression:
+                stream.read(self._start)
+            else:
+                stream.seek(self._start)
+            at, rest, size = self._start, b"", FIRST_BYTES
+            usual = chunk_bytes(self._letters_per_value)
+            while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
+                text, at = rest + data, at + len(data)
+                end = self._end_of_records(text)
+                chunk, rest = text[:end], text[end:]
+                size = usual if end else 2 * size  # so that a long record is not searched again and again
+                refuse_endless_line(len(rest), self.name)
+                if chunk.strip(b"\r\n"):  # records, not empty lines alone
+                    yield Chunk(chunk, (raw.tell() if self.compression else at) - self._base)
+            known.refuse_changed(self.name, raw.fileno())
+        last = rest + b"\n"
+        if rest and (self._stop is not None or self._end_of_records(last) < len(last)):
+            raise self._unclosed(at - len(rest))
+        if rest.strip(b"\r\n"):
+            yield Chunk(last, self.n_bytes or 0)
+
+    def _cut(self, chunk: Chunk) -> Iterator[Chunk]:
+        """The first chunk, which is long so that it shows what labels are, in chunks of the usual size."""
+        start, size = 0, chunk_bytes(self._letters_per_value)
+        while len(chunk.text) - start > size:
+            end = start + self._end_of_records(chunk.text[start : start + size])
+            if end == start:
+                break
+            if chunk.text[start:end].strip(b"\r\n"):
+                yield Chunk(chunk.text[start:end], chunk.end - (len(chunk.text) - end))
+            start = end
+        if chunk.text[start:].strip(b"\r\n"):
+            yield Chunk(chunk.text[start:], chunk.end)
+
+    def _unclosed(self, start: int) -> DataError:
+        """What to say of a record that begins at ``start`` and ends inside quotes."""
+        with self._opened() as (_, stream):
+            line = count_lines(stream, start, returns=True) + 1
+        if self._stop is not None:
+            return DataError(
+                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
+                "cannot be split into parts; write it as Parquet first: streamsieve convert"
+            )
+        return DataError(f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it")
+
+    def _end_of_records(self, text: bytes) -> int:
+        if b'"' in text:
+            return end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), False)
+        return text.rfind(b"\n") + 1
+
+    def head(self, size: int) -> bytes:
+        """The first records, about so many bytes of them, or one."""
+        text, end = b"", 0
+        with self._opened() as (_, stream):
+            if self.compression:
+                stream.read(self._start)
+            else:
+                stream.seek(self._start)
+            while not end and (data := stream.read(size)):
+                text += data
+                end = self._end_of_records(text)
+                size = 2 * size
+                refuse_endless_line(len(text), self.name)
+        found = text[:end] or text + b"\n"
+        return found if found.strip(b"\r\n") else b""
+
+    def mapped(self, work: Callable[[bytes], Result]) -> Generator[Result]:
+        """What ``work`` makes of the records of every chunk, in order, by several threads."""
+        with self._opened() as (raw, stream):
+            first = chain.from_iterable(map(self._cut, self._chunks(raw, stream)))
+            with closing(in_threads(lambda chunk: work(chunk.text), first)) as parts:
+                yield from parts
+
+
+def in_threads(work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Generator[Result]:
+    """What ``work`` makes of every chunk, in order, on several threads while one reads ahead."""
+    threads = reading_threads()
+    return ordered_map(work, read_ahead(chunks, threads), threads, threads)

@@ -1,0 +1,181 @@
+"""Tables in memory, of pandas, polars and Arrow, whose columns are not all numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DataError, UsageError, prefix
+from ..values import is_object
+from .arrays import ArraySource
+from .arrow_values import Where
+from .base import AbsentColumnError
+from .encoding import Encoding
+from .reading import Reading
+from .survey import Content, Facts, Found, content_of, find_encoding, hint, listing, picked, survey_by_types
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 1 << 16
+NEED_ENCODING = str, bool, np.bool_, date, np.datetime64  # objects of Python that are not numbers as they are
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a table of pandas, polars or Arrow."""
+    if type(data).__module__.startswith("pyarrow"):
+        return hasattr(data, "schema")
+    return hasattr(data, "columns") and hasattr(data, "dtypes")
+
+
+def names_of(frame: Any) -> list[str]:
+    """The columns of a table."""
+    columns = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return [str(name) for name in columns]
+
+
+def needs_encoding(frame: Any) -> bool:
+    """Whether some columns of a table are not numbers."""
+    if type(frame).__module__.startswith("pandas"):
+        return any(_is_coded(frame, position, dtype) for position, dtype in enumerate(frame.dtypes))
+    schema = frame.schema if hasattr(frame, "column_names") else frame.clear().to_arrow().schema
+    return any(content_of(kind) in ("text", "date") for kind in schema.types)
+
+
+def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
+    """Whether a column of pandas is not numbers."""
+    if isinstance(dtype, np.dtype):
+        if is_object(dtype):
+            kinds = set(map(type, frame.iloc[:, position].tolist()))
+            return any(issubclass(kind, NEED_ENCODING) for kind in kinds)
+        return dtype.kind == "M"
+    return str(dtype) in ("category", "string", "str") or str(dtype).startswith(("datetime64", "string["))
+
+
+class Frame(NamedTuple):
+    """Some columns of a table in memory."""
+
+    table: pa.Table
+    name: str
+
+    @property
+    def columns(self) -> list[str]:
+        names: list[str] = self.table.column_names
+        return names
+
+    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+        """What its columns hold."""
+        types = dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
+        return survey_by_types(self.name, types, self.batches_with, reading, known)
+
+    def batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return iter(self.table.select(columns).to_batches(BATCH_ROWS))
+
+
+def refuse_absent(columns: list[str], names: list[str], origin: str) -> None:
+    """Refuse a table that does not have all of these columns."""
+    there = set(names)
+    for name in columns:
+        if name not in there:
+            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
+
+
+def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
+    """Some columns of a table as Arrow has them."""
+    import pyarrow as pa
+
+    names = names_of(frame)
+    positions = {name: position for position, name in enumerate(names)}
+    refuse_absent(columns, names, origin)
+    if len(positions) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
+        return table.select(columns)
+    if not type(frame).__module__.startswith("pandas"):
+        return frame.select(columns).to_arrow()
+    arrays = [_array_of(frame.iloc[:, positions[name]], name, origin) for name in columns]
+    return pa.Table.from_arrays(arrays, columns)
+
+
+def _array_of(values: Any, name: str, origin: str) -> pa.Array:
+    """A column of pandas as Arrow has it."""
+    import pyarrow as pa
+
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataError(
+            f"{prefix(origin)}column {name!r} holds values of several kinds; make them alike, such as by astype(str)"
+        ) from error
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def look(frame: Any, reading: Reading, columns: list[str], origin: str) -> Found:
+    """How the columns of a table are to be read."""
+    if reading.missing not in ("zero", "mean") and not needs_encoding(frame):
+        return Found()
+    return find_encoding([Frame(as_arrow(frame, columns, origin), origin)], reading, origin)
+
+
+def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
+    """A table as the matrix of its features; ``known`` says that the encoding is that of other data."""
+    table = as_arrow(frame, encoding.column_names, origin)
+    where = Where(origin, unseen={} if known else None)
+    matrix = encoding.matrix(table.to_batches(BATCH_ROWS), where, encoding.missing == "skip")
+    where.say_unseen()
+    return matrix
+
+
+def open_frame(
+    frame: Any, y: Any | None, reading: Reading, encoding: Encoding | None, columns: list[str] | None, find: bool
+) -> ArraySource:
+    """The source for a table in memory, with its target as a column or apart; found is how to read it, or given."""
+    names, target = names_of(frame), reading.target
+    if y is None and target is not None:
+        if target in names:
+            y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
+        elif find:
+            raise DataError(f"there is no column {target!r} for the target; {hint(target, names)}")
+    elif y is None and find:
+        raise DataError(f"which column is the target? Say target=...; {listing(names)}")
+    others = [name for name in names if name != target or y is None]
+    if columns is None:
+        columns = picked(others, reading, "the table")
+    found = look(frame, reading, columns, "") if encoding is None and find else Found(encoding)
+    if found.encoding is None:
+        source = ArraySource(_some(frame, columns) if columns != names else frame, y)
+    else:
+        matrix = encoded_matrix(frame, found.encoding, "", not find)
+        source = ArraySource(matrix, y, found.encoding.feature_names)
+    source.encoding, source.notes, source.incomplete = found
+    return source
+
+
+def _some(frame: Any, columns: list[str]) -> Any:
+    """Some columns of a table."""
+    names = names_of(frame)
+    refuse_absent(columns, names, "")
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, [names.index(name) for name in columns]]
+    return frame.select(columns)
+
+
+def open_pair(
+    pair: tuple[Any, ...],
+    reading: Reading,
+    encoding: Encoding | None,
+    columns: list[str] | None,
+    find: bool,
+) -> ArraySource:
+    """The source for ``(X, y)``."""
+    X, y = pair[0], pair[1] if len(pair) > 1 else None
+    if not is_frame(X):
+        if encoding is not None:
+            raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
+        return ArraySource(*pair)
+    return open_frame(X, y, reading._replace(target=None), encoding, None if find else columns, find)

@@ -1,0 +1,76 @@
+"""What a run is asked for: the learner it names, and options that its method has no use for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..distributed.driving import chosen_engine, refuse_on_engine
+from ..errors import UsageError
+from ..registry import METHODS, learner_class, refuse_unknown_parameters
+from ..runs import RunRequest
+from ..selectors.base import AnyLearner
+from ..sources.groups import given_groups
+
+
+def new_learner(request: RunRequest) -> AnyLearner:
+    """The learner a request names, its parameters checked before anything is read."""
+    known = learner_class(request.method)
+    params = dict(request.params)
+    refuse_unknown_parameters(request.method, params)
+    if request.seed is not None and "random_state" in known.parameter_names():
+        params.setdefault("random_state", request.seed)
+    learner = known(**params)
+    try:
+        learner.check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return learner
+
+
+def with_skipping(request: RunRequest) -> RunRequest:
+    """The same request where missing values are skipped by the method and by the reading alike."""
+    if "missing" not in learner_class(request.method).parameter_names():
+        return request
+    if request.missing == "skip":
+        return replace(request, params={"missing": "skip", **request.params})
+    return replace(request, missing="skip") if request.params.get("missing") == "skip" else request
+
+
+def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
+    """Refuse what a method has no use for."""
+    method = request.method
+    if test is not None and not learner.predicts:
+        raise UsageError(
+            f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
+            "train a model on what it leaves"
+        )
+    if request.checkpoint_every is not None and learner.reads == "matrix":
+        raise UsageError(
+            f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
+        )
+    if request.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
+        can = ", ".join(known for known in METHODS if "missing" in learner_class(known).parameter_names())
+        raise UsageError(
+            f"{method} cannot skip missing values; fill them in (--missing zero or mean), or use a method that can: "
+            f"{can}"
+        )
+    if request.classes is not None and "classes" not in learner.targets:
+        raise UsageError(f"{method} learns numbers, not classes; omit --classes")
+    if request.classes is not None and learner.reads != "rows":
+        raise UsageError(f"{method} takes the classes from the target; omit --classes")
+    choice = chosen_engine(request.engine, request.workers, request.address)
+    if choice is not None and request.memory is not None:
+        raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
+    if choice is not None:
+        refuse_on_engine(learner, choice, request.checkpoint_every is not None)
+    if request.groups is not None and not learner.knows_groups:
+        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
+
+
+def as_request(groups: Any) -> str | list[Any] | None:
+    """Groups as a request keeps them: where their file is, or all of them."""
+    if groups is None:
+        return None
+    return str(Path(groups).absolute()) if isinstance(groups, str | Path) else given_groups(groups).to_json()

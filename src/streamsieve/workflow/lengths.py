@@ -1,0 +1,134 @@
+"""How long complete rows are, beside a file that has the selected features alone.
+
+A model that divides rows by their length (``normalize="auto"``, ``"l2"``) predicts a reduced row as the complete one
+only if it knows the length of that. The lengths are no feature, and other programs read the file; so they are in a file
+of their own, ``.NAME.lengths`` beside NAME: a line of JSON, filled with blanks to 1,024 bytes, and a float64 per row,
+the square of its length as the model scales it. The line names the model and says how the reduced file begins, so that
+neither a changed file nor another model is taken for the one that is meant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..files import replacing
+from ..json_text import from_json, to_json
+from ..runs import fingerprint
+from ..selectors.base import AnyLearner
+
+HEADER_BYTES = 1024
+MARK_DIGITS = 16
+LONGEST_NAME = 240  # bytes: file systems allow 255, and more is added
+
+
+def mark_of(*parts: NDArray[Any] | str) -> str:
+    """A few digits that are the same for the same arrays and texts, and for no others."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()[:MARK_DIGITS]
+
+
+def model_mark(learner: AnyLearner) -> str:
+    """What tells one trained model from another."""
+    selection = learner.selection()
+    known = f"{learner.method} {learner.parameters()} {learner.n_rows_}"
+    return mark_of(selection.indices, selection.scores, known)
+
+
+def beside(path: Path) -> Path:
+    """Where the lengths of the rows of a file are; what a folder is read for omits hidden files."""
+    name = path.name if len(path.name.encode()) <= LONGEST_NAME else mark_of(path.name)
+    return path.with_name(f".{name}.lengths")
+
+
+class LengthsWriter:
+    """Takes the lengths of rows as they are written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.n_rows = file, 0
+        file.write(b" " * HEADER_BYTES)
+
+    def add(self, squares: NDArray[np.float64]) -> None:
+        self.file.write(squares.astype("<f8").tobytes())
+        self.n_rows += squares.size
+
+
+@contextmanager
+def writing_lengths(path: Path, mark: str) -> Iterator[LengthsWriter]:
+    """Keep the lengths of the rows of a file that is written meanwhile; it is there when the block ends."""
+    with replacing(beside(path)) as partial, partial.open("r+b") as file:
+        writer = LengthsWriter(file)
+        yield writer
+        header = to_json({"model": mark, "rows": writer.n_rows, **_content(path)}).encode()
+        file.seek(0)
+        file.write(header.ljust(HEADER_BYTES - 1) + b"\n")
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """What shows whether a file is still the same, wherever it is."""
+    return {name: value for name, value in fingerprint(str(path)).items() if name != "path"}
+
+
+class Lengths:
+    """The squared lengths of the rows of files, in order."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.files = files
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        for path in self.files:
+            yield np.memmap(path, "<f8", "r", HEADER_BYTES)
+
+    def take(self) -> Take:
+        return Take(iter(self))
+
+
+class Take:
+    """Hands out lengths, as many as are asked for each time."""
+
+    def __init__(self, parts: Iterator[NDArray[np.float64]]) -> None:
+        self.parts, self.rest = parts, np.empty(0)
+
+    def __call__(self, count: int) -> NDArray[np.float64]:
+        found = [self.rest[:count]]
+        self.rest, missing = self.rest[count:], count - found[0].size
+        while missing:
+            part = next(self.parts, None)
+            if part is None:
+                raise DataError("there are more rows than lengths of them; apply the run again")
+            found.append(part[:missing])
+            self.rest, missing = part[missing:], missing - found[-1].size
+        squares = np.concatenate(found)
+        if not (squares >= 0.0).all():
+            raise DataError("the lengths of rows are damaged; apply the run again")
+        return squares
+
+
+def lengths_of(files: list[Path], mark: str) -> Lengths | str:
+    """The lengths of the rows of some files; in words why not, if they are not known of all."""
+    for path in files:
+        known = beside(path)
+        if not known.is_file():
+            return f"there is no {known.name} beside it"
+        with known.open("rb") as file:
+            content = file.read(HEADER_BYTES)
+        try:
+            header = from_json(content.decode())
+            if known.stat().st_size != HEADER_BYTES + 8 * header["rows"]:
+                raise ValueError
+            if header["model"] != mark:
+                return f"{known.name} is of another run"
+            if any(header[name] != value for name, value in _content(path).items()):
+                return f"{path.name} has changed since {known.name} was written"
+        except (ValueError, KeyError, TypeError):
+            return f"{known.name} is damaged"
+    return Lengths([beside(path) for path in files])

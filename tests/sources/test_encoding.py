@@ -1,0 +1,231 @@
+"""Columns of text, truth values, dates and missing values: the same features from every form of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather as feather
+import pytest
+
+import streamsieve as ss
+from streamsieve.sources import delimited_survey
+from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
+
+from .reading import small_chunks
+
+TOWNS = ["Ulm", "Bonn", "Köln"]
+FRAME = pd.DataFrame(
+    {
+        "age": np.arange(30) % 7 + 20.5,
+        "town": [TOWNS[row % 3] for row in range(30)],
+        "member": [row % 2 == 0 for row in range(30)],
+        "since": pd.Timestamp("1970-01-02") + pd.to_timedelta(np.arange(30) * 12, "h"),
+        "plan": pd.Categorical([["b", "a"][row % 2] for row in range(30)]),
+        "y": np.arange(30) % 2,
+    }
+)
+NAMES = ["age", "town=Bonn", "town=Köln", "town=Ulm", "member", "since", "plan=a", "plan=b"]
+EXPECTED = np.column_stack(
+    [
+        FRAME["age"],
+        *(FRAME["town"] == town for town in sorted(TOWNS)),
+        FRAME["member"],
+        1 + np.arange(30) / 2,
+        FRAME["plan"] == "a",
+        FRAME["plan"] == "b",
+    ]
+).astype(float)
+GAPS = FRAME.astype({"age": object, "town": object, "member": object}).copy()
+GAPS.loc[3, ["age", "town", "member"]] = None
+GAPS.loc[4, "since"] = pd.NaT
+FORMS = ["csv", "parquet", "arrow", "pandas", "polars", "table"]
+
+
+def form_of(frame: pd.DataFrame, form: str, folder: Path) -> Any:
+    """A table in one of its forms."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    if form == "csv":
+        frame.to_csv(folder / "table.csv", index=False)
+    elif form == "parquet":
+        frame.to_parquet(folder / "table.parquet", row_group_size=7)
+    elif form == "arrow":
+        feather.write_feather(table, folder / "table.arrow", chunksize=11)
+    else:
+        return {"pandas": frame, "polars": pl.from_arrow(table), "table": table}[form]
+    return folder / f"table.{form}"
+
+
+def by_rows(source: Any, missing: Any = "error") -> np.ndarray:
+    return np.concatenate([block.to_dense() for block in source.row_blocks(missing)])
+
+
+def by_columns(source: Any) -> np.ndarray:
+    found = np.zeros((source.n_rows, source.n_features))
+    for block in source.column_blocks():
+        for at, feature in enumerate(block.ids.tolist()):
+            column = slice(block.indptr[at], block.indptr[at + 1])
+            found[block.indices[column], feature] = block.values[column]
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_of_a_table_have_the_same_features(tmp_path, form):
+    source = ss.open_source(form_of(FRAME, form, tmp_path), target="y")
+    assert source.feature_names.tolist() == NAMES
+    assert source.n_features == len(NAMES)
+    assert np.array_equal(by_rows(source), EXPECTED)
+    assert source.targets().tolist() == FRAME["y"].tolist()
+    if isinstance(source, ss.sources.base.ColumnSource):
+        assert np.array_equal(by_columns(source), EXPECTED)
+    assert [note.kind for note in source.notes] == ["dates"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
+    data = form_of(GAPS, form, tmp_path)
+    with pytest.raises(ss.DataError, match=r"row 4: column '(age|town|member)' has no value; .*--missing zero or mean"):
+        by_rows(ss.open_source(data, target="y"))
+    zero, mean, skip = (
+        by_rows(ss.open_source(data, target="y", missing=how), "keep" if how == "skip" else "error")
+        for how in ("zero", "mean", "skip")
+    )
+    known = np.delete(np.arange(30), 3)
+    assert zero[3].tolist() == [0, 0, 0, 0, 0, EXPECTED[3, 5], 1, 0]
+    assert zero[4, 5] == 0
+    assert mean[3, 0] == pytest.approx(EXPECTED[known, 0].mean())
+    assert mean[3, 4] == pytest.approx(EXPECTED[known, 4].mean())
+    assert mean[4, 5] == pytest.approx(np.delete(EXPECTED[:, 5], 4).mean())
+    assert np.isnan(skip[3, [0, 4]]).all()
+    assert not skip[3, 1:4].any()
+    others = np.delete(np.arange(30), [3, 4])
+    for found in (zero, mean, skip):
+        assert np.array_equal(found[others], EXPECTED[others])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_can_be_hashed_or_omitted(tmp_path, form):
+    data = form_of(FRAME, form, tmp_path)
+    hashed = ss.open_source(data, target="y", strings="hash", only="town,age")
+    rows = by_rows(hashed)
+    assert rows.shape == (30, 257)
+    assert hashed.feature_names[[0, 1, 256]].tolist() == ["age", "town#0", "town#255"]
+    assert (rows[:, 1:].sum(axis=1) == 1).all()
+    assert len({tuple(row) for row in rows[:, 1:].tolist()}) == 3
+    dropped = ss.open_source(data, target="y", strings="drop", drop=["since"])
+    assert dropped.feature_names.tolist() == ["age", "member"]
+    assert [note.kind for note in dropped.notes] == ["text omitted"]
+    with pytest.raises(ss.UsageError, match="no column 'twn' to omit or to keep; did you mean town"):
+        ss.open_source(data, target="y", drop="twn")
+    with pytest.raises(ss.DataError, match=r"row 1: column 'town' is 'Ulm', not a number; .*--drop town"):
+        ss.open_source(data, target="y", strings="error")
+
+
+def test_text_far_down_makes_a_column_text_if_the_first_rows_make_all_be_read(tmp_path, monkeypatch):
+    small_chunks(monkeypatch, 64)
+    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 64)
+    rows = [f"{row % 3},{'ab'[row % 2]},{row % 2}" for row in range(100)]
+    (tmp_path / "late.csv").write_text("\n".join(["code,t,y", *rows, "x1,a,1", ""]))
+    source = ss.open_source(tmp_path / "late.csv", "y")
+    assert source.feature_names.tolist() == ["code=0", "code=1", "code=2", "code=x1", "t=a", "t=b"]
+    assert by_rows(source).sum(axis=0).tolist() == [34, 33, 33, 1, 51, 50]
+
+
+def test_markers_of_missing_values_in_text_with_columns(tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,t,y\n1, x,0\n?,None,1\nNA,,0\n2,y ,1\n")
+    source = ss.open_source(tmp_path / "gaps.csv", "y", missing="zero")
+    assert source.feature_names.tolist() == ["a", "t=x", "t=y"]
+    assert by_rows(source).tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 0], [2, 0, 1]]
+
+
+def test_files_that_are_read_as_one_have_one_encoding(tmp_path):
+    (tmp_path / "1.csv").write_text("t,n,y\na,1,0\nb,2,1\n")
+    (tmp_path / "2.csv").write_text("n,t,y\nx,b,0\n3,c,1\n")
+    source = ss.open_source([tmp_path / "1.csv", tmp_path / "2.csv"], "y")
+    assert source.feature_names.tolist() == ["t=a", "t=b", "t=c", "n=1", "n=2", "n=3", "n=x"]
+    assert by_rows(source).argmax(axis=1).tolist() == [0, 1, 1, 2]
+    assert np.array_equal(by_rows(source)[:, 3:].argmax(axis=1), [0, 1, 3, 2])
+    assert np.array_equal(np.concatenate([by_rows(shard) for shard in source.shards(2)]), by_rows(source))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_that_names_rows_does_not_become_features(tmp_path, form):
+    frame = FRAME.assign(name=[f"n{row}" for row in range(30)], code=[f"c{row}" for row in range(30)])
+    data = form_of(frame, form, tmp_path)
+    with pytest.raises(ss.DataError, match=r"column 'name' is text that is another in every row.*--drop name,code"):
+        ss.open_source(data, target="y")
+    many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MOST_LEVELS + 2)], "y": 1}).astype({"t": "category"})
+    many["t"] = "t" + many["t"].astype(str)
+    with pytest.raises(ss.DataError, match="column 't' is text with more than 1,000 different values"):
+        ss.open_source(form_of(many, form, tmp_path), target="y")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_column_that_numbers_the_rows_is_named(tmp_path, form):
+    frame = pd.DataFrame({"id": np.arange(30) * 3, "a": np.arange(30) % 4, "y": np.arange(30) % 2})
+    source = ss.open_source(form_of(frame, form, tmp_path), target="y")
+    assert source.encoding is None
+    assert [str(note.advice) for note in source.notes] == ["omit it: --drop id"]
+
+
+def test_sparse_data_keeps_ids_of_what_is_left(tmp_path):
+    (tmp_path / "rows.svm").write_text("1 1:2 2:1 3:5\n-1 1:1 3:2\n")
+    source = ss.open_source(tmp_path / "rows.svm", drop="2")
+    assert by_rows(source).tolist() == [[2, 0, 5], [1, 0, 2]]
+    assert by_rows(ss.open_source(tmp_path / "rows.svm", only=[2], zero_based=True)).tolist() == [[0, 0, 1, 0], [0] * 4]
+    dense = ss.open_source((np.ones((2, 3)), [0, 1]), drop="1")
+    assert by_rows(dense).tolist() == [[1, 0, 1]] * 2
+    with pytest.raises(ss.UsageError, match="no feature 'b' to omit or to keep; ids are integers of 1 or more"):
+        ss.open_source(tmp_path / "rows.svm", drop="b")
+
+
+def test_columns_of_text_are_groups(tmp_path):
+    path = form_of(FRAME, "parquet", tmp_path)
+    record = ss.select(path, "group-saola", target="y", only="town,member")
+    assert record.selection.names.tolist() == ["member"]
+    assert record.selection.groups.tolist() == ["member"]
+
+
+BAD: list[Any] = [
+    *(
+        None,
+        [],
+        {},
+        {"missing": "error", "columns": []},
+        {"missing": "x", "columns": [{"name": "a", "kind": "number"}]},
+    ),
+    {"missing": "error", "columns": [{"name": 1, "kind": "number"}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "other"}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "number"}] * 2},
+    {"missing": "error", "columns": [{"name": "a", "kind": "number", "fill": float("inf")}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "number", "fill": True}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "number", "levels": ["b"]}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["b", "a"]}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["a", 1]}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": [f"{k:05}" for k in range(1001)]}]},
+    {"missing": "error", "columns": [{"name": "a", "kind": "number", "more": 1}]},
+]
+
+
+@pytest.mark.parametrize("content", BAD, ids=range(len(BAD)))
+def test_encoding_of_a_stranger_is_refused(content):
+    with pytest.raises(ValueError, match="its encoding"):
+        Encoding.from_dict(content)
+
+
+def test_encoding_survives_json_and_a_model(tmp_path):
+    encoding = Encoding(
+        [Column("a", "number", fill=2.5), Column("t", "onehot", ("x", "y")), Column("h", "hash")], "mean"
+    )
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    model = ss.SOFS(3).fit_source(ss.open_source(form_of(FRAME, "csv", tmp_path), "y"), classes=[0, 1])
+    model.save(tmp_path / "model")
+    assert ss.load(tmp_path / "model").encoding == model.encoding
+    changed = model.model()
+    changed.header["encoding"]["columns"].pop()
+    with pytest.raises(ss.DataError, match="its encoding has 6 of 8 features"):
+        ss.SOFS.from_model(changed)

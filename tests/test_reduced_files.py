@@ -1,0 +1,264 @@
+"""Select, apply, predict: what a reduced file is predicted as, in every format; and what is refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import streamsieve as ss
+from streamsieve import workflow
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.writers import write_rows
+from streamsieve.workflow.lengths import beside
+
+ROWS, FEATURES, KEPT = 240, 30, 6
+SPARSE = {"svm": "rows.svm", "parquet": "sparse.parquet", "arrow": "sparse.arrow", "npz": "rows.npz"}
+TABLES = {"csv": "table.csv", "tsv": "table.tsv", "parquet-table": "table.parquet", "arrow-table": "table.arrow"}
+SOURCES = SPARSE | TABLES
+TARGET = "bought"
+
+
+def some_rows() -> tuple[np.ndarray, np.ndarray]:
+    """Counts of different lengths, some columns of them dense: what "auto" centres, scales and divides by."""
+    rng = np.random.default_rng(5)
+    X = rng.poisson(0.4, (ROWS, FEATURES)).astype(np.float32) * rng.integers(1, 9, ROWS)[:, None]
+    X[:, 20:24] = rng.normal(3.0, 1.0, (ROWS, 4))
+    y = np.where(X[:, 2] + X[:, 11] + 2 * X[:, 21] > X[:, 7] + X[:, 22] + 4.0, 1, -1)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows in every format, and a run on each."""
+    folder = tmp_path_factory.mktemp("formats")
+    X, y = some_rows()
+    for name in SPARSE.values():
+        write_rows(folder / name, ArraySource(csr_array(X), y).row_blocks(), n_features=FEATURES)
+    names = np.array([f"column {j}" for j in range(FEATURES)], object)
+    for name in TABLES.values():
+        write_rows(folder / name, ArraySource(X, y).row_blocks(), names, FEATURES, target=TARGET)
+    for kind, name in SOURCES.items():
+        target = TARGET if kind in TABLES else None
+        ss.select(folder / name, n_features_to_select=KEPT, target=target, output=folder / f"run-{kind}")
+    return folder
+
+
+def predicted(run: Path, data: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and scores, and that the accuracy is good if there are labels."""
+    blocks = list(workflow.predict(run, data, **options))
+    labels, scores = (np.concatenate([getattr(found, name) for found, _ in blocks]) for name in ("labels", "scores"))
+    return labels, scores
+
+
+def accuracy(run: Path, data: Any, **options: Any) -> float:
+    rows = workflow.predict(run, data, **options)
+    quality = workflow.measure(rows, rows.classes)
+    assert quality is not None
+    return float(quality[0])
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("output", ["svm", "svm.xz", "csv", "tsv.gz", "parquet", "arrow", "npz"])
+@pytest.mark.parametrize("renumber", [False, True])
+def test_reduced_rows_are_predicted_as_complete_ones(
+    folder: Path, tmp_path: Path, kind: str, output: str, renumber: bool
+) -> None:
+    run, data, reduced = folder / f"run-{kind}", folder / SOURCES[kind], tmp_path / f"reduced.{output}"
+    is_table = output in ("csv", "tsv.gz") or (kind in TABLES and output in ("parquet", "arrow"))
+    if is_table and renumber:
+        with pytest.raises(ss.UsageError, match="a table has its columns by name; omit --renumber"):
+            workflow.apply(run, data, reduced, renumber=renumber)
+        return
+    assert workflow.apply(run, data, reduced, renumber=renumber) == ROWS
+    expected, found = predicted(run, data), predicted(run, reduced)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+    assert accuracy(run, reduced) == accuracy(run, data) > 0.8
+    width = ss.open_source(reduced, target=(TARGET if kind in TABLES else "label") if is_table else None).n_features
+    assert width in ((None,) if output.startswith("svm") else (KEPT,) if is_table or renumber else (FEATURES,))
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow-table"])
+def test_selected_columns_are_enough_in_any_order_without_labels(folder: Path, tmp_path: Path, kind: str) -> None:
+    run = folder / f"run-{kind}"
+    workflow.apply(run, folder / SOURCES[kind], tmp_path / "reduced.csv")
+    table = pd.read_csv(tmp_path / "reduced.csv").drop(columns=TARGET)
+    shuffled = table.assign(more=1.0)[["more", *reversed(table.columns)]]
+    shuffled.to_csv(tmp_path / "other.csv", index=False)
+    beside(tmp_path / "reduced.csv").unlink()
+    table.to_csv(tmp_path / "reduced.csv", index=False)
+    same = predicted(run, tmp_path / "other.csv")[1]
+    np.testing.assert_allclose(same, predicted(run, tmp_path / "reduced.csv")[1])
+    np.testing.assert_allclose(same, predicted(run, (shuffled, None))[1])
+    shuffled.drop(columns=table.columns[2]).to_csv(tmp_path / "fewer.csv", index=False)
+    with pytest.raises(ss.DataError, match=f"the column '{table.columns[2]}' is not there"):
+        predicted(run, tmp_path / "fewer.csv")
+
+
+def test_lengths_that_are_not_known_are_estimated_and_said_to_be(folder: Path, tmp_path: Path, caplog: Any) -> None:
+    run, data = folder / "run-csv", folder / SOURCES["csv"]
+    workflow.apply(run, data, tmp_path / "reduced.csv")
+    complete = predicted(run, data)[0]
+    with caplog.at_level(logging.WARNING, "streamsieve"):
+        assert np.array_equal(predicted(run, tmp_path / "reduced.csv")[0], complete)
+        assert not caplog.records
+        shutil.copy(tmp_path / "reduced.csv", tmp_path / "moved.csv")
+        assert np.mean(predicted(run, tmp_path / "moved.csv")[0] == complete) > 0.95
+        shutil.copy(beside(tmp_path / "reduced.csv"), beside(tmp_path / "changed.csv"))
+        pd.read_csv(tmp_path / "reduced.csv").iloc[::-1].to_csv(tmp_path / "changed.csv", index=False)
+        predicted(run, tmp_path / "changed.csv")
+        beside(tmp_path / "reduced.csv").write_bytes(b"{}")
+        predicted(run, tmp_path / "reduced.csv")
+    reasons = [record.getMessage().split("not known (")[1].split(")")[0] for record in caplog.records]
+    assert reasons == [
+        "there is no .moved.csv.lengths beside it",
+        "changed.csv has changed since .changed.csv.lengths was written",
+        ".reduced.csv.lengths is damaged",
+    ]
+
+
+def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tmp_path: Path) -> None:
+    run, data = folder / "run-svm", folder / SOURCES["svm"]
+    ss.select(data, n_features_to_select=3, output=tmp_path / "other")
+    for suffix in ("svm", "npz", "parquet", "arrow", "svm.gz"):
+        reduced = tmp_path / f"reduced.{suffix}"
+        workflow.apply(tmp_path / "other", data, reduced, renumber=True)
+        with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
+            workflow.predict(run, reduced)
+    workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.npz")
+    with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
+        workflow.predict(run, tmp_path / "copy.npz")
+    with pytest.raises(ss.UsageError, match="have no names that a table could call them by"):
+        workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.csv")
+
+
+def test_a_run_on_renumbered_rows_takes_rows_that_are_numbered_alike(folder: Path, tmp_path: Path) -> None:
+    data, reduced = folder / SOURCES["svm"], tmp_path / "reduced.svm"
+    workflow.apply(folder / "run-svm", data, reduced, renumber=True)
+    ss.select(reduced, n_features_to_select=2, output=tmp_path / "second")
+    assert accuracy(tmp_path / "second", reduced) > 0.5
+    with pytest.raises(ss.DataError, match="the run has learned from rows with renumbered features, and these are not"):
+        workflow.predict(tmp_path / "second", data)
+    twice = tmp_path / "twice.svm"
+    workflow.apply(tmp_path / "second", reduced, twice, renumber=True)
+    assert accuracy(tmp_path / "second", twice) == accuracy(tmp_path / "second", reduced)
+
+
+def test_columns_of_methods_that_read_columns_are_found_by_name(folder: Path, tmp_path: Path) -> None:
+    data = folder / SOURCES["csv"]
+    ss.select(data, "online-substitution", 3, target=TARGET, output=tmp_path / "run")
+    table = pd.read_csv(data)
+    table[table.columns[::-1]].to_csv(tmp_path / "other.csv", index=False)
+    assert accuracy(tmp_path / "run", tmp_path / "other.csv") == accuracy(tmp_path / "run", data)
+    workflow.apply(tmp_path / "run", tmp_path / "other.csv", tmp_path / "reduced.svm")
+    assert not beside(tmp_path / "reduced.svm").exists()
+    assert accuracy(tmp_path / "run", tmp_path / "reduced.svm") == accuracy(tmp_path / "run", data)
+
+
+def test_a_method_that_predicts_with_all_features_says_so(folder: Path, tmp_path: Path, caplog: Any) -> None:
+    ss.select(folder / "table.csv", "arow", KEPT, target=TARGET, output=tmp_path / "run")
+    workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.csv")
+    with pytest.raises(ss.DataError, match=r"is not there; .*; this model predicts with all features"):
+        workflow.predict(tmp_path / "run", tmp_path / "reduced.csv")
+    workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.npz")
+    with caplog.at_level(logging.WARNING, "streamsieve"):
+        list(workflow.predict(tmp_path / "run", tmp_path / "reduced.npz"))
+    assert "arow predicts with all; predict the complete rows" in caplog.text
+
+
+def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: Path) -> None:
+    run, data = folder / "run-svm", folder / SOURCES["svm"]
+    lines = [line.split(" ", 1)[1] for line in data.read_text().splitlines()]
+    (tmp_path / "new.svm").write_text("\n".join(lines) + "\n")
+    expected = predicted(run, data)[0]
+    assert np.array_equal(predicted(run, tmp_path / "new.svm")[0], expected)
+    for suffix in ("csv", "parquet", "npz"):
+        workflow.apply(run, tmp_path / "new.svm", tmp_path / f"reduced.{suffix}")
+        assert np.array_equal(predicted(run, tmp_path / f"reduced.{suffix}")[0], expected)
+    with pytest.raises(ss.DataError, match="the rows have no labels, which svmlight text must have"):
+        workflow.apply(run, tmp_path / "new.svm", tmp_path / "reduced.svm")
+    with pytest.raises(ss.DataError, match="the rows have no labels"):
+        ss.select(tmp_path / "new.svm")
+    (tmp_path / "mixed.svm").write_text("1 1:1\n2:1\n")
+    with pytest.raises(ss.DataError, match=r"mixed.svm:2: there is no label"):
+        predicted(run, tmp_path / "mixed.svm")
+
+
+@pytest.mark.parametrize("suffix", ["svm", "npz", "parquet", "arrow"])
+@pytest.mark.parametrize("method", ["sofs", "saola"])
+def test_names_from_a_file_travel_to_every_format(folder: Path, tmp_path: Path, suffix: str, method: str) -> None:
+    words = [f"word {j}" for j in range(FEATURES)]
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    data = folder / SPARSE[suffix]
+    run = tmp_path / "run"
+    record = ss.select(data, method, 4, names=tmp_path / "words.txt", output=run)
+    assert record.selection.names.tolist() == [words[feature] for feature in record.selection.indices]
+    table = pd.read_csv(run / "selection.csv")
+    assert table["feature"].tolist() == [words[feature] for feature in table["index"]]
+    for output in ("parquet", "arrow", "npz"):
+        workflow.apply(run, data, tmp_path / f"less.{output}")
+        assert ss.open_source(tmp_path / f"less.{output}").feature_names.tolist() == words
+        workflow.apply(run, data, tmp_path / f"compact.{output}", renumber=True)
+        compact = ss.open_source(tmp_path / f"compact.{output}").feature_names
+        assert compact.tolist() == record.selection.names.tolist()
+    workflow.apply(run, data, tmp_path / "less.csv")
+    assert list(pd.read_csv(tmp_path / "less.csv").columns) == [*record.selection.names, "label"]
+
+
+def test_names_are_checked(folder: Path, tmp_path: Path) -> None:
+    data = folder / SPARSE["svm"]
+    for content, message in (
+        (b"a\nb\n", r"there is a feature 30, and .*names has 2 names; 30 are needed"),
+        (b"a\nb\na\n", r"names:3: the name 'a' appears twice, first in line 1"),
+        (b"a\n\nb\n", r"names:2: there is no name"),
+        (b"a\n\xff\n", r"names:2: this is not UTF-8 text"),
+        (b"", r"names: there are no names"),
+    ):
+        (tmp_path / "names").write_bytes(content)
+        with pytest.raises(ss.DataError, match=message):
+            ss.select(data, names=tmp_path / "names")
+    with pytest.raises(ss.UsageError, match="its features have names already; omit --names"):
+        ss.open_source(folder / TABLES["csv"], target=TARGET, names=["a"])
+    assert ss.open_source((csr_array(np.eye(2)), [0, 1]), names=list("abc")).n_features == 3
+    with pytest.raises(ss.DataError, match="names has 3 names for 2 columns"):
+        ss.open_source((np.eye(2), [0, 1]), names=["a", "b", "c"])
+
+
+def test_ids_are_shown_as_the_file_writes_them(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("1 1:1 2:1\n-1 2:1\n1 1:2\n-1 2:3\n" * 5)
+    (tmp_path / "zero.svm").write_text("1 0:1 1:1\n-1 1:1\n1 0:2\n-1 1:3\n" * 5)
+    for name, zero_based, first in (("rows", False, 1), ("zero", True, 0)):
+        run = tmp_path / f"run-{name}"
+        record = ss.select(tmp_path / f"{name}.svm", n_features_to_select=1, zero_based=zero_based, output=run)
+        assert record.details["first_id"] == first
+        table = pd.read_csv(run / "selection.csv")
+        assert table["feature"].tolist() == [index + first for index in record.selection.indices]
+        assert table["index"].tolist() == record.selection.indices.tolist()
+        assert accuracy(run, tmp_path / f"{name}.svm") == 1.0
+        del record.details["first_id"]
+        (run / "result.json").write_text(json.dumps(record.to_dict()))
+        assert workflow.resume(run).first_id == first
+
+
+def test_a_table_is_converted_to_a_table(folder: Path, tmp_path: Path) -> None:
+    for suffix in ("parquet", "arrow", "csv"):
+        workflow.convert(folder / TABLES["csv"], tmp_path / f"copy.{suffix}", target=TARGET)
+        copy = ss.open_source(tmp_path / f"copy.{suffix}", target=TARGET)
+        assert copy.feature_names.tolist() == [f"column {j}" for j in range(FEATURES)]
+    workflow.convert(folder / SPARSE["svm"], tmp_path / "rows.csv")
+    assert list(pd.read_csv(tmp_path / "rows.csv").columns) == [*(f"x{j}" for j in range(FEATURES)), "label"]
+    assert accuracy(folder / "run-svm", tmp_path / "rows.csv") == accuracy(folder / "run-svm", folder / "rows.svm")
+    with pytest.raises(ss.UsageError, match=r"has 20,000 features, and a table of more than 10,000 columns"):
+        workflow.convert("synthetic:x2?rows=3", tmp_path / "wide.csv")
+    with pytest.raises(ss.UsageError, match=r"\.txt is the suffix of no format; the suffixes are \.svm"):
+        workflow.convert(folder / SPARSE["svm"], tmp_path / "rows.txt")
+    with pytest.raises(ss.UsageError, match=r"without a suffix it has no format"):
+        workflow.apply(folder / "run-svm", folder / SPARSE["svm"], tmp_path / "rows")

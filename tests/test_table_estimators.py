@@ -1,0 +1,101 @@
+"""Estimators on tables with text, categories, truth values and dates."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import streamsieve as ss
+
+RANDOM = np.random.default_rng(7)
+ROWS = 120
+FRAME = pd.DataFrame(
+    {
+        "age": RANDOM.integers(18, 80, ROWS),
+        "town": RANDOM.choice(["Ulm", "Bonn", "Köln"], ROWS),
+        "member": RANDOM.random(ROWS) < 0.5,
+        "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(RANDOM.integers(0, 900, ROWS), "D"),
+        "plan": pd.Categorical(RANDOM.choice(["a", "b"], ROWS)),
+    }
+)
+CHURN = ((FRAME["town"] == "Ulm") | FRAME["member"]).astype(int).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model() -> ss.SOFS:
+    return ss.SOFS(4).fit(FRAME, CHURN)
+
+
+def test_table_is_learned_and_predicted_with_columns_in_any_order(model):
+    assert model.n_features_in_ == 8
+    assert model.feature_names_in_[:3].tolist() == ["age", "town=Bonn", "town=Köln"]
+    assert model.get_support().size == 8
+    turned = FRAME[FRAME.columns[::-1]]
+    table = pa.Table.from_pandas(turned, preserve_index=False)
+    for other in (turned, pl.from_arrow(table), table, turned.assign(more="text")):
+        assert np.array_equal(model.predict(other), model.predict(FRAME))
+    assert model.score(FRAME, CHURN) > 0.9
+
+
+def test_transform_gives_the_selected_features(model):
+    found = model.transform(FRAME)
+    names = model.get_feature_names_out().tolist()
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (ROWS, 4)
+    assert np.array_equal(found[:, names.index("town=Ulm")], FRAME["town"] == "Ulm")
+
+
+def test_chunks_are_learned_as_the_first_of_them_shows(model, caplog):
+    parts = ss.SOFS(4).partial_fit(FRAME[:60], CHURN[:60], classes=[0, 1])
+    parts.partial_fit(FRAME[FRAME.columns[::-1]][60:], CHURN[60:])
+    assert np.array_equal(parts.predict(FRAME), model.predict(FRAME))
+    with caplog.at_level(logging.WARNING, "streamsieve"):
+        parts.partial_fit(FRAME.assign(town="Rom"), CHURN)
+    assert "column 'town' has levels that the training had not, such as 'Rom'" in caplog.text
+
+
+def test_what_is_wrong_with_a_table_names_its_column(model):
+    gaps = FRAME.copy()
+    gaps.loc[5, "town"] = None
+    with pytest.raises(ss.DataError, match="row 6: column 'town' has no value"):
+        ss.SOFS(4).fit(gaps, CHURN)
+    with pytest.raises(ss.DataError, match="the column 'town' is not there"):
+        model.predict(FRAME.drop(columns="town"))
+    with pytest.raises(ss.DataError, match=r"column 'age' holds .* values, not numbers as in the training"):
+        model.predict(FRAME.assign(age="old"))
+    with pytest.raises(ValueError, match="Input X contains NaN: column 'b', row 1"):
+        ss.SOFS(4).fit(pd.DataFrame({"a": CHURN, "b": [np.nan, *[1.0] * (ROWS - 1)]}), CHURN)
+    with pytest.raises(ss.DataError, match="column 'm' holds values of several kinds"):
+        ss.SOFS(4).fit(FRAME.assign(m=[1, "x"] * (ROWS // 2)), CHURN)
+
+
+def test_failed_chunk_leaves_the_model_as_it_was(model):
+    parts = ss.SOFS(4).partial_fit(FRAME, CHURN, classes=[0, 1])
+    before = parts.predict(FRAME)
+    with pytest.raises(ValueError, match="inconsistent"):
+        parts.partial_fit(FRAME[:10], CHURN[:9])
+    assert np.array_equal(parts.predict(FRAME), before)
+
+
+@pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.GroupSAOLA(), ss.ReliefF(n_features_to_select=2)])
+def test_methods_of_columns_and_of_the_matrix_take_tables(estimator):
+    names = estimator.fit(FRAME, CHURN).get_feature_names_out().tolist()
+    assert {"town=Ulm", "member"} <= set(names)
+
+
+def test_numbers_alone_have_no_encoding():
+    frame = pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)})
+    learned = ss.SOFS(1).fit(frame, CHURN)
+    assert learned.encoding is None
+    assert learned.get_feature_names_out().tolist() == ["a"]
+
+
+def test_models_that_read_tables_in_other_ways_are_not_merged(model):
+    other = ss.SOFS(4).fit(FRAME.assign(town=FRAME["town"].str.upper()), CHURN)
+    with pytest.raises(ss.UsageError, match="other names"):
+        ss.SOFS.merge(model.model(), [other.model(), other.model()])
