@@ -98,7 +98,7 @@ def _end_in_order() -> None:
     def end(number: int, frame: FrameType | None) -> None:
         for asked in (signal.SIGTERM, signal.SIGHUP):  # once is enough: cleaning up must not be interrupted
             signal.signal(asked, signal.SIG_IGN)
-        raise Terminated(number)
+        _raise(Terminated(number))
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -111,7 +111,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """Ctrl-C: begin a new line after the ^C that the terminal shows, before anything is said."""
     if os.isatty(2):
         os.write(2, b"\n")
-    raise KeyboardInterrupt
+    _raise(KeyboardInterrupt())
+
+
+def _raise(error: KeyboardInterrupt) -> None:
+    """Raise ``error``; where kernels may be in the compiler, as they allow."""
+    compiling = sys.modules.get("streamsieve.kernels.jit")  # loading it takes a second
+    if compiling is None or not hasattr(compiling, "interrupt"):  # or half loaded
+        raise error
+    compiling.interrupt(error)
 
 
 def _open_what_is_closed() -> None:

@@ -64,6 +64,7 @@ class _Compiling(event.Listener):
         self.began: dict[int, tuple[float, str]] = {}  # by thread that compiles: since when, and what
         self.first = 0.0  # since when any thread does
         self.seconds = 0.0  # when none did
+        self.interrupt: BaseException | None = None  # of the main thread, for when a kernel is done
 
     def on_start(self, event: Any) -> None:
         now, thread = time.perf_counter(), threading.get_ident()
@@ -86,7 +87,14 @@ class _Compiling(event.Listener):
         depth = self.depth.pop(thread, 1) - 1
         if depth:
             self.depth[thread] = depth
-            return
+        else:
+            self._finished(thread, now)
+        interrupt = self.interrupt
+        if interrupt is not None and thread == threading.main_thread().ident:
+            self.interrupt = None
+            raise interrupt
+
+    def _finished(self, thread: int, now: float) -> None:
         with self.changing:
             began, name = self.began.pop(thread, (now, ""))
             if name and not self.began:
@@ -107,3 +115,14 @@ event.register(LOCKED, _COMPILING)
 def compile_seconds() -> float:
     """For how long this process has compiled kernels so far, on any thread."""
     return _COMPILING.so_far()
+
+
+def interrupt(error: BaseException) -> None:
+    """Raise ``error``, for a signal; if this thread is in the compiler, as soon as a kernel is done.
+
+    LLVM calls back into Python while it compiles, and what is raised there is lost: an interrupt, or half a kernel.
+    """
+    if threading.get_ident() in _COMPILING.depth:
+        _COMPILING.interrupt = error
+    else:
+        raise error
