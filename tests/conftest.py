@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import Phase, settings
 
-from .effort import JIT_IS_OFF
+from .effort import JIT_IS_OFF, examples
 
-settings.register_profile("steady", derandomize=True)  # the same streams in every run
+settings.register_profile("steady", derandomize=True, max_examples=examples(100))  # the same streams in every run
 settings.register_profile("explore")  # others every time: make test-full
 settings.register_profile("without_jit", derandomize=True, max_examples=4, deadline=None)
 settings.register_profile(  # that a test fails is enough: tests/mutation

@@ -76,8 +76,8 @@ def stream_within(tmp_path: Path, n_features: int, limit: int) -> tuple[int, int
 
 
 def test_a_file_of_columns_several_times_the_memory_left(tmp_path):
-    allowed = 150_000_000
-    _, size = stream_within(tmp_path, 75_000, allowed)
+    allowed = 100_000_000
+    _, size = stream_within(tmp_path, 50_000, allowed)
     assert size > 3.5 * allowed
 
 

@@ -289,7 +289,7 @@ def test_notes_of_a_stranger_give_the_right_columns_or_none(
     sparse_rows: Path, expected: bytes, interrupted: dict[str, Path], tmp_path: Path
 ) -> None:
     """Several hundred damaged or forged notes: the same columns as without them, or begin again, and then those."""
-    random, outcomes, every = np.random.default_rng(0), Counter[str](), 1 if FULL else 4
+    random, outcomes, every = np.random.default_rng(0), Counter[str](), 1 if FULL else 12
     for stage, whole in interrupted.items():
         for number, (what, mutate) in enumerate(mutations(random)):
             if number % every:

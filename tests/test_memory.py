@@ -39,7 +39,7 @@ print(learner.n_features_in_, peak_memory() - before)
     [
         pytest.param("confidence", 4, "declared", marks=pytest.mark.slow),
         pytest.param("snr", 8, "declared", marks=pytest.mark.slow),
-        ("confidence", 4, "met"),
+        pytest.param("confidence", 4, "met", marks=pytest.mark.slow),
         ("snr", 8, "rising"),
     ],
 )

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import streamsieve as ss
+from streamsieve.blocks import columns_of
 
 RANDOM = np.random.default_rng(7)
 ROWS = 120
@@ -83,9 +84,15 @@ def test_failed_chunk_leaves_the_model_as_it_was(model):
 
 
 @pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.GroupSAOLA(), ss.ReliefF(n_features_to_select=2)])
-def test_methods_of_columns_and_of_the_matrix_take_tables(estimator):
+def test_methods_of_columns_and_of_the_matrix_take_tables_and_are_saved(estimator, tmp_path):
     names = estimator.fit(FRAME, CHURN).get_feature_names_out().tolist()
     assert {"town=Ulm", "member"} <= set(names)
+    estimator.save(tmp_path / "model")
+    loaded = ss.load(tmp_path / "model")
+    assert loaded.get_feature_names_out().tolist() == names
+    assert loaded.selection().names.tolist() == names
+    assert loaded.feature_names_in_.tolist() == estimator.feature_names_in_.tolist()
+    assert np.array_equal(loaded.transform(FRAME), estimator.transform(FRAME))
 
 
 def test_numbers_alone_have_no_encoding():
@@ -99,3 +106,28 @@ def test_models_that_read_tables_in_other_ways_are_not_merged(model):
     other = ss.SOFS(4).fit(FRAME.assign(town=FRAME["town"].str.upper()), CHURN)
     with pytest.raises(ss.UsageError, match="other names"):
         ss.SOFS.merge(model.model(), [other.model(), other.model()])
+
+
+def test_features_that_the_table_does_not_have_are_refused_before_they_are_learned():
+    columns = ss.SAOLA().fit(FRAME, CHURN)
+    more = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
+    with pytest.raises(ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"):
+        columns.partial_fit_block(more)
+    assert ss.SAOLA.from_model(columns.model()).n_features_in_ == columns.n_features_in_
+
+
+@pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.MRMR(1), ss.OnlineSubstitution(1), ss.SOFS(1)])
+def test_what_was_learned_from_named_numbers_is_saved(estimator, tmp_path):
+    frame = pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)})
+    estimator.fit(frame, CHURN).save(tmp_path / "model")
+    loaded = ss.load(tmp_path / "model")
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+    assert loaded.selection().names.tolist() == ["a"]
+
+
+def test_columns_may_come_after_those_of_a_frame(tmp_path):
+    columns = ss.SAOLA().fit(pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)}), CHURN)
+    columns.partial_fit_block(columns_of(np.ones((ROWS, 1)), ids=np.array([2]), names=np.array(["c"], object)))
+    columns.save(tmp_path / "model")
+    loaded = ss.load(tmp_path / "model")
+    assert (loaded.n_features_in_, loaded.selection().names.tolist()) == (3, ["a"])

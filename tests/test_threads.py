@@ -12,7 +12,9 @@ import streamsieve as ss
 from streamsieve import machine, registry
 from streamsieve.parallel import PARTS, Threads, cut, in_parts
 
-COUNTS = ("1", "2", "3", "8")
+from .effort import FULL
+
+COUNTS = ("1", "2", "3", "8") if FULL else ("1", "3")
 MATRIX = [ss.LocalLearning("auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0), ss.ProjectedGradient(20)]
 COLUMNS = [
     ss.SAOLA(20),
@@ -28,7 +30,7 @@ COLUMNS = [
     ss.MMMB(max_condition=1),
     ss.OnlineSubstitution(20),
     ss.AsyOS(20, step=0.1),
-    ss.Grafting(20),
+    ss.Grafting(8),
 ]
 
 

@@ -76,6 +76,7 @@ def test_more_workers_than_cpus(ray_cluster):
         open_engine("ray", 99)
 
 
+@pytest.mark.slow
 def test_a_lost_machine(ray_cluster):
     other = ray_cluster.add_node(num_cpus=2, object_store_memory=STORE_BYTES)
     with open_engine("ray", 3) as engine:
@@ -210,6 +211,7 @@ def marked(mark: str) -> list[str]:
     return [command for command in found if command]
 
 
+@pytest.mark.slow
 def test_a_cluster_started_here_leaves_nothing(short_folder):
     """Not after Ctrl-C either; it says when its object store is full, and nothing but results is printed."""
     mark = f"STREAMSIEVE_TEST={short_folder}"

@@ -8,11 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streamsieve.blocks import RowBlock, columns_of, dense_block
 from streamsieve.checks.data import sparse_stream
 from streamsieve.model import Model
 from streamsieve.registry import METHODS, learner_class
+from streamsieve.sources import open_source
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.named_rows import named_block
 from streamsieve.training import train
@@ -76,6 +78,29 @@ def named_rows(method: str, kind: str) -> Model:
     return model.copy()
 
 
+def table_of(X: Any) -> pa.Table:
+    """Sparse rows as a table with columns of text, dates, truth values and numbers with missing ones."""
+    dense = X.toarray()
+    columns = {f"gene {j}": dense[:, j] for j in range(4)}
+    columns["colour"] = np.array(["red", "green", "blue", "\x1b[31m<b>"])[(dense[:, 4] * 7).astype(int) % 4]
+    columns["day"] = (dense[:, 5] * 100).astype(int).astype("datetime64[D]")
+    columns["known"] = dense[:, 6] > 0.0
+    numbers = pa.array(dense[:, 7], mask=dense[:, 7] == 0.0)
+    return pa.table(columns).append_column("depth", numbers)
+
+
+def of_a_table(method: str, kind: str) -> Model:
+    """A model that knows how the columns of a table become features; of a method that knows groups, named ones."""
+    X, y = rows_of(kind, 40)
+    by_rows = learner_class(method).reads == "rows"
+    learner: Any = learner_class(method)(**seeded(method, {"n_features_to_select": BUDGET} if by_rows else {}))
+    source = open_source((table_of(X), y), missing="mean")
+    groups = [("genes", "looks", "\x1b[31m<b>")[j % 3] for j in range(source.n_features or 0)]
+    train(learner, source, groups=groups if learner.knows_groups else None)
+    model: Model = learner.model()
+    return model.copy()
+
+
 def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
     """Every form that the state of a method has: a name, and what makes it."""
     learner = learner_class(method)
@@ -84,6 +109,7 @@ def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
         for number, params in enumerate(({}, *learner.check_variants)):
             if kind == "classes" or not FOR_CLASSES & {str(value) for value in params.values()}:
                 yield f"{method}/{kind}/{number}", partial(trained, method, params, 40, kind)
+        yield f"{method}/{kind}/frame", partial(of_a_table, method, kind)
         if by_rows:
             yield f"{method}/{kind}/long", partial(trained, method, {}, 1100, kind)  # the warm-up is over
             yield f"{method}/{kind}/standard", partial(trained, method, {"normalize": "standard"}, 40, kind)
@@ -109,6 +135,7 @@ def all_bases(methods: Iterable[str] = tuple(METHODS), only: Iterable[str] | Non
 
 FEW = (  # one of every kind of state, for where time is short
     *("sofs/classes/0", "sofs/classes/1", "sofs/three/0", "sofs/classes/named", "sofs/classes/table"),
+    *("sofs/classes/frame", "group-saola/classes/frame"),
     *("sofs-regressor/numbers/1", "pet/classes/1", "fofs/three/0", "ofs-partial/classes/0", "ogd/classes/0"),
     *("fobos/classes/standard", "arow/classes/0", "arow-regressor/numbers/0", "random-selection/classes/0"),
     *("saola/classes/0", "group-saola/classes/1", "ogfs/classes/0", "osfs/classes/0", "fast-osfs/numbers/0"),

@@ -12,9 +12,12 @@ from streamsieve.blocks import RowBlock, columns_of, dense_block
 from streamsieve.model import Model
 from streamsieve.registry import learner_class
 from streamsieve.selection import Selection
+from streamsieve.sources import open_like
+from streamsieve.sources.base import by_rows
 from streamsieve.sources.named_rows import named_block
+from streamsieve.sources.reading import Reading
 
-from .bases import FEATURES, rows_of
+from .bases import FEATURES, rows_of, table_of
 
 REFUSALS = (ss.DataError, ss.UsageError)
 
@@ -53,6 +56,9 @@ def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
     if learner.reads == "rows" and learner.memory.names is not None:
         named = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
         return named.derived(y=y)
+    if learner.encoding is not None:
+        source = open_like((table_of(X), y), Reading(), None, learner.encoding)
+        return next(iter(by_rows(source).row_blocks()))
     return dense_block(X.toarray(), y)
 
 
@@ -78,6 +84,8 @@ def learn(learner: Any) -> None:
         check(learner.n_rows_ <= 10**5, "far more rows than the file can hold")
         X = rows_of("classes", learner.n_rows_, seed=1)[0].toarray()
         first = max(100, learner.n_features_in_)
+        if learner.encoding is not None:  # no feature more than its table has
+            return
         groups = np.arange(10**6, 10**6 + FEATURES) // 3 if learner.knows_groups else None
         names = np.array([f"n{k}" for k in range(FEATURES)], object)
         ids = np.arange(first, first + FEATURES)

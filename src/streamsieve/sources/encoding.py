@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, columns_of
+from ..errors import DataError, prefix
 from .arrow_values import Where, codes_of, days_of, numbers_of, truth_of
 from .reading import MISSING
 
@@ -106,6 +107,15 @@ class Encoding:
         return Encoding([self.columns[column] for column in used], self.missing), np.concatenate(ids)
 
     # ---- as JSON
+
+    def refuse_more(self, n_features: int, origin: str) -> None:
+        """Refuse data with features that the table did not have: a model could not say how to read them."""
+        if n_features > self.n_features:
+            raise DataError(
+                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned, which gives "
+                f"{self.n_features:,} features (0 to {self.n_features - 1:,}); give one table with all columns, or "
+                "begin anew"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON can hold it."""

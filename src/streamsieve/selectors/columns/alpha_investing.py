@@ -12,8 +12,9 @@ from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
 from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..base import is_number, require
-from .base import ColumnLearner, with_more_slots
+from .base import ColumnLearner
 from .centring import centred
+from .parts import with_more_slots
 
 FIRST_SLOTS = 16
 

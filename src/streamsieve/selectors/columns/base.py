@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import naming
-from ...blocks import ColumnBlock, next_cut
+from ...blocks import ColumnBlock
 from ...errors import DataError, UsageError, prefix
 from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
-from ...machine import refuse_beyond_memory
 from ...model import (
     NAMES,
     Arrays,
@@ -25,17 +24,15 @@ from ...model import (
     texts_of_arrays,
     texts_to_arrays,
 )
-from ...parallel import cut
-from ...parallel import in_parts as on_threads
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads, count_of, require_one_of
 from ..diagnosis import Look, Remark, checksums_of
-from ..state import State, arrays_of, changed, with_arrays
+from ..state import State, arrays_of, with_arrays
 from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of
+from .parts import in_parts
 from .saving import LARGEST_VALUE, TARGET, TARGET_SCHEMA, target_of_model
 
-WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 STATE = "state."  # before the names of its arrays in a model
 
 
@@ -156,11 +153,15 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
             return self
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
+        if self.encoding is not None:
+            self.encoding.refuse_more(int(block.ids.max()) + 1, block.origin)
         self._refuse_not_finite(block)
         memory.settled = None
         memory.state = self._offer(memory.state, block)
         memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
+        if self.feature_names is not None and self.feature_names.size < self.n_features_in_:
+            self._set_names(None)  # no longer all of them
         self._note_names(block)
         self._note_coarse(block)
         return self
@@ -344,7 +345,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         arrays: Arrays = dict(arrays_of(memory.state, STATE))
         arrays |= {TARGET + name: getattr(target, name) for name in ("numbers", "codes", "class_counts", "weights")}
         arrays |= {"classes": np.array(target.classes.tolist()), "counts": memory.counts}
-        if memory.names:
+        if memory.names and self.feature_names is None:  # or all names are kept
             arrays["named_ids"] = np.array(list(memory.names), np.int64)
             arrays |= texts_to_arrays(NAMES, memory.names.values())
         return arrays
@@ -375,30 +376,6 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         check_scores(self._kept(state)[1])
         if names is not None:
             self._memory.names = dict(zip(named.tolist(), names.tolist(), strict=True))
-
-
-def pieces(block: ColumnBlock, most_columns: int, most_nonzeros: int) -> Iterator[ColumnBlock]:
-    """A block in parts of a bounded size, a column at least in each."""
-    start = 0
-    while start < block.n_columns:
-        stop = next_cut(block.indptr, start, most_columns, most_nonzeros)
-        yield block.columns(start, stop)
-        start = stop
-
-
-def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
-    before = block.indptr + np.arange(block.n_columns + 1)
-    on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
-
-
-def with_more_slots(state: C, *per_slot: str) -> C:
-    """The same state with twice the slots in the arrays named; an ``order`` of slots goes on with the new ones."""
-    arrays = state._asdict()
-    needed = 4 * sum(arrays[name].nbytes for name in per_slot)  # twice the slots, and a copy at the end of the data
-    refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
-    grown = {name: np.concatenate([arrays[name], np.zeros_like(arrays[name])]) for name in per_slot}
-    if "order" in arrays:
-        slots = arrays["order"].size
-        grown["order"] = np.concatenate([arrays["order"], np.arange(slots, 2 * slots, dtype=np.int32)])
-    return changed(state, **grown)
+        elif self.feature_names is not None:
+            kept = self._remembered(state)
+            self._memory.names = dict(zip(kept.tolist(), self.feature_names[kept].tolist(), strict=True))

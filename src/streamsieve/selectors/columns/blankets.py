@@ -20,10 +20,10 @@ from ...kernels.columns.independence import Tests
 from ...model import Schema
 from ...targets import BOTH, Kind, Target
 from ...values import ascends
-from .base import in_parts
 from .batch import BatchLearner
 from .centring import centred
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .parts import in_parts
 from .saving import value_field
 from .statistics import advice_on_level
 

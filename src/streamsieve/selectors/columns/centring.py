@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.centring import LARGEST, centre_columns, find_far
-from .base import in_parts
+from .parts import in_parts
 
 
 def centred(block: ColumnBlock) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
 from ...targets import Target
 from ..base import is_integer, require
-from .base import in_parts
+from .parts import in_parts
 
 MOST_BINS = 1 << 16
 MOST_CELLS = 1 << 28  # of a table of values by classes: 2 GB

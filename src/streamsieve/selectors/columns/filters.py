@@ -16,9 +16,9 @@ from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correl
 from ...model import Field, Schema
 from ...targets import Target
 from ..base import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
-from .base import in_parts
 from .batch import BatchLearner
 from .coding import coded, require_bins
+from .parts import in_parts
 
 CRITERIA = ("difference", "quotient")
 

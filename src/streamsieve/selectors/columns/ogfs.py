@@ -24,9 +24,9 @@ from ...model import LARGEST_ID, Field, Schema
 from ...sources.groups import NO_GROUP
 from ...targets import Target
 from ..base import is_number, require, require_budget
-from .base import in_parts, with_more_slots
 from .centring import centred
 from .groups import GroupLearner, groups_of
+from .parts import in_parts, with_more_slots
 from .saving import check_slots
 
 NO_BUDGET = 2**31 - 1

@@ -24,10 +24,10 @@ from ...kernels.columns.osfs import (
 from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..base import require_one_of
-from .base import in_parts, pieces, with_more_slots
 from .centring import centred
 from .copies import DUPLICATES, KEPT_ALL, CopyDropper
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
+from .parts import in_parts, pieces, with_more_slots
 from .saving import check_codes, check_slots
 from .statistics import advice_on_level, least_correlation
 

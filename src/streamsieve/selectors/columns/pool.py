@@ -27,7 +27,7 @@ from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...kernels.losses import SQUARED
 from ...model import Field, Schema
 from ..fitting import Fit, curvature, project, slopes_at
-from .base import in_parts, pieces
+from .parts import in_parts, pieces
 from .slots import (
     SCHEMA,
     HeldColumns,

@@ -32,11 +32,12 @@ from ...model import LARGEST_ID, Field, Schema
 from ...sources.groups import NO_GROUP
 from ...targets import BOTH, Kind, Target
 from ..base import Findings, is_number, require, require_budget, require_one_of
-from .base import Tally, in_parts, pieces, with_more_slots
+from .base import Tally
 from .centring import centred
 from .coding import are_discrete, coded, require_bins, with_levels
 from .copies import DUPLICATES, KEPT_ALL, CopyDropper
 from .groups import GroupLearner, groups_of
+from .parts import in_parts, pieces, with_more_slots
 from .saving import check_codes, check_slots
 from .statistics import advice_on_level, effective_rows, least_correlation
 

@@ -218,6 +218,8 @@ class RowLearner(RowResults[S]):
                 memory.rungs.swap_classes(self._negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
+        if self.encoding is not None:
+            self.encoding.refuse_more(block.n_features, block.origin)
         self._refuse_rows(block, answers)
         memory.exact = memory.exact and block.values.dtype == np.float64
         at = 0
