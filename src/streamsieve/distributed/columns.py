@@ -91,9 +91,9 @@ class ColumnWorker:
         self.survivors, self.order = None if alone else Survivors(), shard.order
 
     def go_on(self) -> Part:
-        """Learn for a while."""
+        """Learn for a while, one block at least."""
         clock, found = Clock(), None
-        while found is None and time.perf_counter() < clock.began + SLICE_SECONDS:
+        while True:
             block = next(self.pieces, None)
             with clock.learning():
                 if block is None:
@@ -102,6 +102,8 @@ class ColumnWorker:
                     self.learner.partial_fit_block(block)
                     if self.survivors is not None:
                         self.survivors.note(block, self.learner.remembered())
+            if found is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
+                break
         return Part(self.learner.n_learned, spent_by(clock), peak_memory(), found)
 
     def _found(self) -> Found:

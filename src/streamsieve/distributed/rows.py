@@ -128,11 +128,11 @@ class RowWorker:
         return self.go_on()
 
     def go_on(self) -> Part:
-        """Learn for a while."""
+        """Learn for a while, one block at least."""
         learner, model, loss = self.learner, None, 0.0
         assert learner is not None, "a round has to begin before it goes on"
         clock = Clock()
-        while model is None and time.perf_counter() < clock.began + SLICE_SECONDS:
+        while True:
             block = self.stream.next(self.wanted - self.rows) if self.rows < self.wanted else None
             with clock.learning():
                 if block is None:
@@ -141,6 +141,8 @@ class RowWorker:
                 else:
                     learner.partial_fit_block(block)
                     self.rows += block.n_rows
+            if model is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
+                break
         mistakes = (learner.mistakes or 0) - self.mistakes_before
         return Part(self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss)
 
