@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: demo test lint checks test-full bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
+.PHONY: demo test lint checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
@@ -17,11 +17,11 @@ lint: $(VENV)/.installed-dev
 	$(RUN)/lint-imports
 
 # By file, so that the kernels of a method are compiled once, not on both cores at once.
-checks: $(VENV)/.installed-dev
+checks: $(VENV)/.installed-dev browser
 	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 # Everything, then once more with every index checked, then with kernels as Python: about two hours on two cores.
-test-full: lint $(VENV)/.installed-dev
+test-full: lint $(VENV)/.installed-dev browser
 	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore
 	$(MAKE) bounds coverage
 
@@ -40,6 +40,13 @@ coverage: $(VENV)/.installed-dev
 	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadfile -m "not slow"
 	$(RUN)/python -m coverage combine --quiet
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
+
+# The page of a report is tested in Debian's chromium. Where that cannot be had, those tests say so and are skipped.
+browser:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get -qq update \
+	     && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; } \
+	|| echo "**** NO BROWSER: chromium could not be installed; THE BROWSER TESTS OF THE REPORT WILL BE SKIPPED ****" >&2
 
 FUZZ_SECONDS ?= 300
 TARGETS := svmlight_text svmlight_file delimited_file names arrow npz arrays model

@@ -34,11 +34,8 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hindsight import SETS as KINDS
 from hindsight import Data, data_of, measure
-from report import table, write_section
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import parser
-from l1_svm import Penalised
+from report import parser, table, write_section
+from streamsieve.reproduction.l1_svm import Penalised
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs.md"
 STORED = Path(__file__).with_suffix(".csv")

@@ -25,10 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 
 import streamsieve as ss
-from report import table
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
+from report import load, parser, table
 
 ORDERS, BINS = 3, 15
 BUDGETS = {

@@ -11,9 +11,7 @@ without ``--sets`` writes its section of docs/performance.md.
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +21,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from report import machine, table, write_section
+from report import load, machine, parser, table, write_section
 from streamsieve.distributed.columns import train_column_shards
 from streamsieve.distributed.local import ThreadEngine
 from streamsieve.registry import learner_class
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
 
 SETS = ("leukemia", "colon", "arcene.train", "dexter.train", "madelon.train", "relathe", "pcmac_asu", "a8a")
 WORKERS = (2, 4, 8)

@@ -33,11 +33,8 @@ from numpy.typing import NDArray
 import sketches
 import streamsieve as ss
 from hindsight import SETS, data_of
-from report import apart, machine, table, write_section
+from report import apart, machine, parser, table, write_section
 from streamsieve.blocks import RowBlock
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import parser
 
 CELLS = 2**14
 FORMS: list[dict[str, Any]] = [{"normalize": "l2"}, {"normalize": "l2", "max_cells": CELLS}]

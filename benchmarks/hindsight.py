@@ -32,10 +32,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
 
 import streamsieve as ss
-from report import table
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
+from report import load, parser, table
 
 STORED = Path(__file__).with_suffix(".csv")
 COLUMNS = ("set", "k", "normalize", "gamma", "accuracy", "deviation", "orders", "best")

@@ -12,9 +12,7 @@ A hundredth of farm-ads are a dozen rows to learn from: its figures are rough.
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 import streamsieve as ss
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
+from report import load, parser
 
 SEEDS = 5
 ROW_SETS = ("20news_rec_sci", "20news_comp_sci", "farm-ads")

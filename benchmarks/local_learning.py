@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from report import apart, machine, table, write_section
+from streamsieve.reproduction.local_learning import BEYOND, PAPER_SECONDS, SIZES, spiral
 
-SIZES = (50, 100, 500, 1_000, 5_000, 10_000, 20_000, 30_000, 100_000, 300_000, 1_000_000)
-PAPER = {100: "3.5", 1_000: "37", 20_000: "372", 100_000: "out of memory"}
+ALL_SIZES = (*SIZES, BEYOND, 300_000, 1_000_000)
 PICTURES = Path(__file__).parents[1] / "docs" / "methods"
 SHOWN = (50, 500, 5_000, 30_000)
 WIDTHS = (0.01, 0.05, 0.5, 1, 10, 50)
-AT_ONCE = 20_000  # features drawn at a time
 
 
 class Measured(NamedTuple):
@@ -34,19 +32,6 @@ class Measured(NamedTuple):
     rounds: int
     selected: int
     largest_other: float  # weight of an irrelevant feature, as a fraction of the smaller of the two relevant ones
-
-
-def spiral(irrelevant: int, seed: int = 0, turns: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The paper's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
-    t = 2 * np.pi * turns * np.arange(1, 231) / 230
-    arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
-    X = np.empty((460, 2 + irrelevant), np.float32)
-    X[:, :2] = np.concatenate([arm, -arm])
-    random = np.random.default_rng(seed)
-    for start in range(2, X.shape[1], AT_ONCE):
-        part = X[:, start : start + AT_ONCE]
-        part[:] = random.standard_normal(part.shape, dtype=np.float32)
-    return X, np.repeat([1, -1], 230)
 
 
 def measure(irrelevant: int) -> Measured:
@@ -70,7 +55,7 @@ def line(irrelevant: int) -> list[str]:
     cells = [
         f"{found.seconds:,.2f}",
         per_feature,
-        PAPER.get(irrelevant, "-"),
+        PAPER_SECONDS.get(irrelevant, "-"),
         f"{size:,.1f}",
         f"{found.peak / 1e6:,.0f}",
     ]
@@ -119,7 +104,7 @@ def save(figure: Any, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--features", type=int, nargs="*", default=SIZES, help="numbers of irrelevant features")
+    parser.add_argument("--features", type=int, nargs="*", default=ALL_SIZES, help="numbers of irrelevant features")
     parser.add_argument("--pictures", action="store_true", help="draw the pictures instead")
     options = parser.parse_args()
     if options.pictures:
@@ -142,7 +127,7 @@ def main() -> None:
         "The largest weight of an irrelevant feature is a fraction of the smaller one of the two relevant ones. The "
         "peak is that of the whole process, with the data that it was given."
     )
-    if options.features == SIZES:
+    if options.features == ALL_SIZES:
         write_section("local-learning", f"{machine()}\n\n{found}\n\n{notes}")
 
 

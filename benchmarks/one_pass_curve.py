@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 
 import streamsieve as ss
 from hindsight import SETS, SYNTHETIC, data_of
-from report import table, write_section
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
+from report import load, parser, table, write_section
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs.md"
 GRID = (1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from contestants import PEERS, STREAMSIEVE, Peer, Problem, Result, first_use, measure_peer, measure_streamsieve, tune
-from report import apart, installed, machine, table, write_section
+from report import apart, data_option, installed, load, machine, table, write_section
 
 SYNTHETIC = {"x1": (10_000, 100), "x2": (20_000, 200)}  # features; of them informative, and selected
 REAL = {"farm-ads": (54_877, 100), "20news_rec_sci": (26_214, 100)}  # features; selected
@@ -86,10 +86,8 @@ def real(name: str, data: Path, quick: bool) -> Problem | None:
 
 def prepare(name: str, data: Path, train: Path, test: Path, features: int, rows: int | None) -> None:
     """Rows of length 1 in a fixed random order, 70 % to learn from."""
-    sys.path.insert(0, str(Path(__file__).parent / "papers"))
     from sklearn.preprocessing import normalize
 
-    from data import load
     from streamsieve import workflow
 
     X, y = load(data, name, features)
@@ -174,11 +172,8 @@ def row(name: str, result: Result, base: Result, best_penalty: float | None, pro
 
 
 def main() -> None:
-    sys.path.insert(0, str(Path(__file__).parent / "papers"))
-    from data import DEFAULT_FOLDER
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER, help="folder of the real sets")
+    data_option(parser)
     parser.add_argument("--sets", nargs="*", choices=(*SYNTHETIC, *REAL), help="only these sets")
     packages = tuple(dict.fromkeys(peer.package for peer in PEERS))
     parser.add_argument("--peers", nargs="*", choices=packages, help="only these peers")

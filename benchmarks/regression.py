@@ -45,11 +45,8 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import streamsieve as ss
-from report import machine, table, write_section
+from report import load, machine, parser, table, write_section
 from streamsieve.sources.synthetic import SyntheticSource
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs-regressor.md"
 STEPS, PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0), (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of SGD, steps over mean |x|^2

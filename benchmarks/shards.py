@@ -32,16 +32,13 @@ from numpy.typing import NDArray
 import streamsieve as ss
 from hindsight import Data, data_of, generated
 from regression import PROBLEMS
-from report import machine, table, write_section
+from report import load, machine, parser, table, write_section
 from streamsieve.blocks import RowBlock
 from streamsieve.distributed.local import ThreadEngine
 from streamsieve.distributed.rows import Part, RowShards, train_row_shards
 from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.sources.arrays import ArraySource
-
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from data import load, parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "distributed.md"
 WORKERS = (2, 4, 8)

@@ -19,9 +19,9 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.checks.data import sparse_stream
 from streamsieve.estimators import ESTIMATORS
+from streamsieve.evaluation import area_under_curve
 from streamsieve.kernels.rows.calibration import OFFSET, SLOPE, calibrate
 from streamsieve.selectors.rows.calibration import merged_calibration, probabilities, start_calibration, swapped
-from streamsieve.workflow.quality import area_under_curve
 
 from .paths import DATA, TEST, TRAIN
 
@@ -134,7 +134,7 @@ def test_records_whose_weights_do_not_fit_are_refused(tmp_path: Path) -> None:
     result = json.loads(path.read_text())
     result["details"]["weights"] = [1.0]
     path.write_text(json.dumps(result))
-    with pytest.raises(ss.DataError, match="weights do not fit the selected features"):
+    with pytest.raises(ss.DataError, match="weights or frequencies do not fit the selected features"):
         workflow.resume(tmp_path / "run")
 
 

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 import streamsieve as ss
 from streamsieve import class_search, workflow
 from streamsieve.distributed.driving import EngineChoice, train_on
+from streamsieve.recording import Recording
 from streamsieve.registry import learner_class, methods_for
 from streamsieve.sources import labels
 from streamsieve.sources.base import DataSource
@@ -58,7 +59,7 @@ def blocks_of(X: np.ndarray, y: np.ndarray, block_rows: int = 10) -> list[ss.Row
 
 def trained(source: DataSource, classes: Any = None, method: str = "sofs", **params: Any) -> tuple[Any, Any]:
     learner = learner_class(method)(3, **params)
-    return learner, train(learner, source, classes=classes)
+    return learner, train(learner, source, classes=classes, recording=Recording())
 
 
 def assert_same(one: Any, other: Any) -> None:

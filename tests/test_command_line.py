@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streamsieve.cli import main
-from streamsieve.cli.commands import progress_bar
+from streamsieve.cli.options import progress_bar
 from streamsieve.cli.parameters import read_value
 from streamsieve.cli.terminal import be_quiet, begin_notes, notes
 from streamsieve.manual import parameters_of

@@ -274,6 +274,19 @@ def test_auto_predicts_with_the_rung_that_answers(criterion: str, n_classes: int
             assert own.intercept_.tolist() == selector.intercept_.tolist()
 
 
+@CRITERIA
+def test_candidates_are_counted_with_the_intercept_of_their_row(criterion: str) -> None:
+    """One class is nine times as frequent and the features say little: what counts is the intercept at every row."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((400, 120)), random.random(400) < 0.9
+    selector = ss.SOFS(100, criterion=criterion, curve=[60, 100], normalize=False, class_weight=None)
+    whole = selector.partial_fit(X, y, classes=[False, True]).curve_["accuracy"].tolist()
+    rows = ss.SOFS(**selector.get_params())
+    for start in range(0, 400, 3):
+        rows.partial_fit(X[start : start + 3], y[start : start + 3], classes=[False, True])
+    assert rows.curve_["accuracy"].tolist() == whole
+
+
 def test_auto_is_as_good_as_its_curve_says() -> None:
     X, y = stream(6000, 400)
     selector = ss.SOFS("auto").fit(X[:4000], y[:4000])

@@ -83,3 +83,6 @@ def test_a_wheel_has_all_it_needs(tmp_path: Path) -> None:
     assert int(done.stdout) == len(ss.__all__)
     assert (tmp_path / "site" / "streamsieve" / "__init__.pyi").exists()
     assert (tmp_path / "site" / "streamsieve" / "py.typed").exists()
+    templates = ROOT / "src" / "streamsieve" / "report" / "templates"
+    for path in templates.iterdir():
+        assert (tmp_path / "site" / "streamsieve" / "report" / "templates" / path.name).exists()

@@ -99,13 +99,13 @@ def test_checkpoints_lose_nothing_past_the_last_one(tmp_path: Path) -> None:
 
     def watch(progress: Progress) -> None:
         seen.append(progress.done)
-        if progress.done >= 1000:
+        if progress.done >= 1500:  # the end of a block
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        workflow.select(TRAIN, output=folder, checkpoint_every=300, watch=watch, **PARAMS)
-    assert ss.load(folder / "checkpoint").n_rows_ == 900
-    assert {300, 600, 900, 1000} <= set(seen)
+        workflow.select(TRAIN, output=folder, checkpoint_every=400, watch=watch, **PARAMS)
+    assert ss.load(folder / "checkpoint").n_rows_ == 1200
+    assert {400, 800, 1200, 1500} <= set(seen)
 
 
 def test_a_run_that_ends_on_bad_data_leaves_nothing(tmp_path: Path) -> None:
@@ -165,7 +165,10 @@ def test_the_trace_does_not_depend_on_blocks(tmp_path: Path) -> None:
     large = workflow.select(SvmlightSource(TRAIN), **PARAMS)
     small = workflow.select(SvmlightSource(TRAIN, chunk_bytes=5000), **PARAMS)
     assert large.trace == small.trace
-    assert [point["rows"] for point in large.trace] == [1000, 2000, 3000]
+    rows = [point["rows"] for point in large.trace]
+    assert rows[:3] == [32, 36, 40]
+    assert rows[-4:] == [2304, 2560, 2816, 3000]
+    assert large.details["history"] == small.details["history"]
 
 
 def test_select_takes_arrays_and_hands_back_the_estimator() -> None:
@@ -417,16 +420,16 @@ def test_a_run_on_several_files_is_resumed_with_the_same_result(tmp_path: Path, 
     expected = comparable(workflow.select(data, test=data, n_features_to_select=1))
 
     def watch(progress: Progress) -> None:
-        if progress.done >= 1000:
+        if progress.done >= 1600:  # the end of a file
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         workflow.select(data, test=data, output=folder, n_features_to_select=1, checkpoint_every=300, watch=watch)
-    assert ss.load(folder / "checkpoint").n_rows_ == 900
+    assert ss.load(folder / "checkpoint").n_rows_ == 1500
     assert comparable(workflow.resume(folder)) == expected
     size = sum(path.stat().st_size for path in parts.iterdir())
     first, last = str(parts / "part-1.svm"), str(parts / "part-10.svm")
-    assert expected["data"] == {"first": first, "last": last, "n_files": 3, "bytes": size}
+    assert expected["data"].items() >= {"first": first, "last": last, "n_files": 3, "bytes": size}.items()
 
 
 @pytest.mark.parametrize("way", ["list", "folder", "pattern"])

@@ -353,3 +353,14 @@ def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:
     dense[block.indices] = codes
     assert dense.max() < n_levels[0]
     return dense
+
+
+def test_what_became_of_features_adds_up_where_groups_exceed_the_budget():
+    random = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = random.standard_normal((200, 12)) + 0.6 * y[:, None]
+    selector = ss.GroupSAOLA(3).fit(X, y, groups=np.arange(12) // 4)
+    found = selector.counts_
+    assert found["kept"] == len(selector.selection()) == 3
+    assert found["replaced"] > 0
+    assert sum(found.values()) == 12

@@ -30,6 +30,7 @@ from .estimators import RandomSelection as RandomSelection
 from .estimators import ReliefF as ReliefF
 from .estimators import SOFSRegressor as SOFSRegressor
 from .estimators import load as load
+from .evaluation.comparison import Comparison as Comparison
 from .runs import RunRecord as RunRecord
 from .selection import Feature as Feature
 from .selection import Selection as Selection
@@ -37,5 +38,6 @@ from .sources import open_source as open_source
 from .sources.base import ColumnSource as ColumnSource
 from .sources.base import Source as Source
 from .workflow import select as select
+from .workflow.compare import compare as compare
 
 __version__: str

@@ -1,4 +1,4 @@
-"""What the machine can give, or a user allows: memory there is, memory used, cores.
+"""What the machine can give, or a user allows: memory there is, memory used, cores; and what it is, in a line.
 
 All that depends on memory asks here, so that a limit set by ``limited`` is obeyed everywhere: arrays that grow, rows
 and columns that are held (``available_memory``), blocks read ahead (``reading_bytes``, ``reading_threads``). The limit
@@ -25,11 +25,13 @@ CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+PEAK_RESET = "/proc/self/clear_refs"
 PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, kernels, which may have to be compiled
 STILL_TO_LOAD = 280_000_000  # bytes of those that a process which has imported this package has yet to take
 LEAST_FOR_DATA = 60_000_000  # bytes: less is not worth a run
 PARTS_FOR_READING = 4  # one part in so many of what is for data is for blocks on their way
 BLOCKS_WAITING = 4  # beside those that threads work on: read, waiting, made, in use
+PACKAGES = ("numpy", "numba", "pyarrow")  # whose versions are part of every measurement
 BYTES_PER_THREAD = 8_000_000  # that a thread which reads may have in hand, at the least
 
 
@@ -239,3 +241,64 @@ def peak_memory() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def resets_peak_memory() -> bool:
+    """Whether the system can measure the peak from a later moment on."""
+    return os.access(PEAK_RESET, os.W_OK)
+
+
+def reset_peak_memory() -> None:
+    """Measure the peak from now on, where the system can."""
+    try:
+        Path(PEAK_RESET).write_text("5")  # see proc(5)
+    except OSError:
+        pass
+
+
+def describe_machine(*packages: str) -> str:
+    """One line on what was measured where: processor, cores, memory, system, versions of what is used and of these."""
+    import platform
+    from importlib import metadata
+
+    versions = [f"{name} {metadata.version(name)}" for name in (*PACKAGES, *packages) if is_installed(name)]
+    parts = [
+        _processor(),
+        f"{cores()} cores",
+        f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB of memory",
+        _system(),
+        f"Python {platform.python_version()}",
+        *versions,
+    ]
+    return ", ".join(parts)
+
+
+def is_installed(package: str) -> bool:
+    from importlib import metadata
+
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _processor() -> str:
+    import platform
+
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _system() -> str:
+    import platform
+
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']} (kernel {platform.release()})"
+    except OSError:
+        return platform.platform(terse=True)

@@ -14,10 +14,11 @@ from .showing import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 More = Mapping[str, NDArray[Any] | None]  # other columns, by title, aligned with the indices
 NO_MORE: More = MappingProxyType({})
-FRAME = ("index", "name", "score", "weight", "class", "group")  # the columns of a data frame
+FRAME = ("index", "name", "score", "weight", "class", "group", "frequency")  # the columns of a data frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,12 @@ class Selection:
         columns = self._columns(None, more)
         columns["index"] = columns.pop("feature")
         return pandas.DataFrame({title: columns[title] for title in sorted(columns, key=_frame_order)})
+
+    def plot(self) -> Figure:
+        """The best features by score, as a Matplotlib figure; Matplotlib must be installed."""
+        from .plotting import plot_selection
+
+        return plot_selection(self)
 
     def _columns(self, most: int | None, more: More) -> dict[str, NDArray[Any]]:
         """What is known of the best features, by title, best first."""

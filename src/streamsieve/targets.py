@@ -77,6 +77,13 @@ class Target:
     def n_classes(self) -> int:
         return self.class_counts.size
 
+    def class_rows(self) -> dict[Any, int] | None:
+        """How many rows every class has; None of numbers."""
+        if self.kind == "numbers":
+            return None
+        counts = np.bincount(self.codes, minlength=self.n_classes)
+        return dict(zip(self.classes.tolist(), counts.tolist(), strict=True))
+
 
 def read_target(
     y: Any, task: str = "auto", kinds: frozenset[Kind] = BOTH, class_weight: str | None = None, origin: str = ""

@@ -18,6 +18,7 @@ from .class_search import with_all_classes
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
 from .machine import program_loaded, refuse_beyond_limit
+from .recording import Recording, Trace, next_look
 from .selectors.base import AnyLearner
 from .selectors.diagnosis import Look, Remark, no_groups
 from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
@@ -27,12 +28,9 @@ from .sources.columns import by_columns
 from .sources.group_order import OrderedColumns
 from .sources.groups import Grouping, given_groups, grouping_of
 
-FIRST_TRACE_ROW = 1000  # the trace notes mistakes or R2 at this row and at every doubling of it
-
 notes = logging.getLogger("streamsieve")
 
 B = TypeVar("B")
-Trace = list[dict[str, float]]
 
 
 class Progress(NamedTuple):
@@ -61,12 +59,14 @@ class Checkpoint(NamedTuple):
 class Training:
     """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way.
 
-    ``remarks`` are what a user should know of the result, ``details`` how it was trained on several workers.
+    ``remarks`` are what a user should know of the result, ``history`` is when features entered and left the selection,
+    if that was recorded, and ``details`` how it was trained on several workers.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     trace: Trace = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    history: dict[str, Any] | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -211,17 +211,20 @@ def train(
     groups: Any | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
-    trace: Trace | None = None,
+    recording: Recording | None = None,
 ) -> Training:
     """Learn from a source, all of it or what is left after a checkpoint.
 
-    A learner that has started goes on after what it has learned. ``y`` is the target of columns that come without one.
-    Without ``classes`` rows are learned from the start once more if more than two turn out to be there.
+    A learner that has started goes on after what it has learned, and so does its ``recording``. ``y`` is the target of
+    columns that come without one. Without ``classes`` rows are learned from the start once more if more than two turn
+    out to be there.
     """
+    recording = None if learner.reads == "matrix" else recording  # which is learned in one piece
 
     def attempt(classes: Any | None, again: bool) -> Training:
-        known = [] if again or trace is None else trace
-        return train_with(learner, source, y, classes, groups, watch, checkpoint, known)
+        if again and recording is not None:
+            recording.restart()
+        return train_with(learner, source, y, classes, groups, watch, checkpoint, recording)
 
     return with_all_classes(learner, source, classes, attempt)
 
@@ -234,10 +237,10 @@ def train_with(
     groups: Any | None,
     watch: Watch | None,
     checkpoint: Checkpoint | None,
-    trace: Trace,
+    recording: Recording | None,
 ) -> Training:
     """Learn from a source with the classes that are known: the only loop over blocks."""
-    done, clock = Training(trace=trace), Clock()
+    done, clock = Training(), Clock()
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
@@ -254,26 +257,29 @@ def train_with(
         learner.start(width, classes, feed.source.feature_names, y=feed.y, origin=source.name)
     learner.name_groups(feed.group_names)
     learner.listen(report)
-    with closing(pieces(feed, learner, passes, checkpoint)) as parts:
-        for part in parts:
+    with closing(pieces(feed, learner, passes, checkpoint, recording)) as parts:
+        for part, ends_block in parts:
             with clock.learning():
                 learner.partial_fit_block(part)
                 program_loaded()
                 refuse_beyond_limit()
-            if feed.unit == "rows" and learner.n_learned == next_trace_row(learner.n_learned - 1):
-                done.trace.append(trace_point(learner))
-            if checkpoint and learner.n_learned % checkpoint.every == 0:
-                learner.save(checkpoint.path, {"trace": done.trace})
+                if recording is not None:
+                    recording.look(learner)
+            saves = checkpoint is not None and learner.n_learned % checkpoint.every == 0
+            if checkpoint is not None and saves:
+                learner.save(checkpoint.path, None if recording is None else recording.to_note())
                 notes.info("checkpoint after %s %s: %s", f"{learner.n_learned:,}", feed.unit, checkpoint.path)
-            if watch:
+            if watch and (ends_block or saves):
                 watch(progress_of(learner, feed, passes))
     notes.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
         done.remarks = [*learner.diagnosis(feed.look()), *feed.remarks(learner), *remarks_on(source)]
+        if recording is not None:
+            recording.finish(learner)
+            done.trace, history = recording.trace, recording.history
+            done.history = None if history is None else history.to_dict()
     learner.listen(None)
-    if feed.unit == "rows" and (not done.trace or done.trace[-1]["rows"] != learner.n_learned):
-        done.trace.append(trace_point(learner))
     done.seconds = clock.seconds()
     return done
 
@@ -322,8 +328,17 @@ def feed_for(
     return MatrixFeed(source, y, report)
 
 
-def pieces(feed: Feed[B], learner: AnyLearner, passes: int, checkpoint: Checkpoint | None) -> Generator[B]:
-    """The blocks of all passes after what was learned already, cut where the trace or a checkpoint wants to look."""
+def pieces(
+    feed: Feed[B],
+    learner: AnyLearner,
+    passes: int,
+    checkpoint: Checkpoint | None = None,
+    recording: Recording | None = None,
+) -> Generator[tuple[B, bool]]:
+    """The blocks of all passes after what was learned already, cut where something is to be noted.
+
+    With each goes whether it ends a block of the feed.
+    """
     done, seen = learner.n_learned if learner.started else 0, 0
     for number in range(passes):
         if done <= seen:
@@ -332,35 +347,22 @@ def pieces(feed: Feed[B], learner: AnyLearner, passes: int, checkpoint: Checkpoi
             size = feed.size(block)
             at = min(max(0, done - seen), size)
             while at < size:
-                stop = min(size, next_look(seen + at, feed.unit, checkpoint) - seen)
-                yield block if (at, stop) == (0, size) else feed.part(block, at, stop)
+                stop = min(size, next_cut(seen + at, checkpoint, recording) - seen)
+                yield block if (at, stop) == (0, size) else feed.part(block, at, stop), stop == size
                 at = stop
             seen += size
     if seen < done:
         raise DataError(f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after {done:,}")
 
 
-def next_look(count: int, unit: str, checkpoint: Checkpoint | None) -> int:
+def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | None) -> int:
     """The first count after ``count`` at which something is to be noted."""
-    looks = [2**62]
-    if unit == "rows":
-        looks.append(next_trace_row(count))
-    if checkpoint:
-        looks.append((count // checkpoint.every + 1) * checkpoint.every)
-    return min(looks)
-
-
-def next_trace_row(rows: int) -> int:
-    """The first row after ``rows`` at which the trace is taken."""
-    mark = FIRST_TRACE_ROW
-    while mark <= rows:
-        mark *= 2
-    return mark
-
-
-def trace_point(learner: AnyLearner) -> dict[str, float]:
-    counted = {"mistakes": learner.mistakes, "updates": learner.updates, "r2": learner.r2}
-    return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
+    cuts = [2**62]
+    if recording is not None:
+        cuts.append(next_look(count))
+    if checkpoint is not None:
+        cuts.append((count // checkpoint.every + 1) * checkpoint.every)
+    return min(cuts)
 
 
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:

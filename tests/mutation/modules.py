@@ -9,7 +9,9 @@ READING, ROWS = "src/streamsieve/kernels/reading", "src/streamsieve/kernels/rows
 def sofs(streams: str) -> list[str]:
     """SOFS against its oracles: longer streams of these names, shorter ones, those in fixed memory, candidates."""
     named = f"({streams}) and (longer or candidates_agree and not 300)"
-    names = f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps"
+    names = (
+        f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or intercept_of_their_row"
+    )
     files = ("test_class_steps", "test_heap", "test_oracles", "test_max_cells", "test_curve")
     return [*(f"tests/{file}.py" for file in files), "-k", names]
 

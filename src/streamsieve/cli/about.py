@@ -25,7 +25,9 @@ def methods(method: str | None, as_json: bool) -> None:
     elif method:
         show_method(descriptions[0], options_of_select())
     else:
-        show_methods(descriptions)
+        from ..evaluation.rivals import RIVALS
+
+        show_methods(descriptions, list(RIVALS))
 
 
 @click.command(short_help="Print what completes commands in a shell.")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,59 +14,28 @@ from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
 from ..sources import formats
-from ..sources.reading import MISSING, STRINGS
-from .about import AS_JSON, completion, methods
+from .about import AS_JSON
 from .describe import show_data
 from .hints import hint_at_going_on, hint_at_resume
+from .options import (
+    DATA,
+    MEMORY,
+    QUIET,
+    RUN_DIR,
+    TARGET,
+    VERBOSE,
+    ZERO_BASED,
+    given_reading,
+    progress_bar,
+    reading_options,
+)
 from .parameters import complete_method, given_parameters, keep, read_method
 from .predictions import write_labels, write_scores
 from .selecting import Select
 from .show import fit_text, quality_text, show_summary
-from .terminal import be_quiet, be_verbose, is_quiet, remark, say
+from .terminal import is_quiet, remark, say
 
-TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
-ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
-MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
-READING = [
-    click.option("--names", metavar="FILE", help="The names of the features, one a line, for data that has none."),
-    click.option("--drop", metavar="A,B", help="Features to omit."),
-    click.option("--only", metavar="A,B", help="Features to read, and no others."),
-    click.option(
-        "--strings",
-        type=click.Choice(STRINGS),
-        default="onehot",
-        show_default=True,
-        help="Columns of text: a feature per level, hashed to a fixed number of features, omitted or refused.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(MISSING),
-        default="error",
-        show_default=True,
-        help="Missing values: refused, 0, the mean of the column, or skipped by methods that can.",
-    ),
-]
-RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
-DATA = click.argument("data", nargs=-1, required=True)
-QUIET = click.option(
-    "--quiet", is_flag=True, expose_value=False, callback=be_quiet, help="Print errors only, and what is asked for."
-)
-VERBOSE = click.option(
-    "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Say what is done, and when."
-)
 BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  # the argument counts without a value
-
-
-def reading_options(command: Any) -> Any:
-    """Give a command the options of how data is to be read, beside --target and --zero-based."""
-    for option in reversed(READING):
-        command = option(command)
-    return command
-
-
-def given_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of how data is to be read, but for those that were not given."""
-    return {name: value for name, value in options.items() if value is not None}
 
 
 @click.command(
@@ -127,6 +94,12 @@ def given_reading(options: dict[str, Any]) -> dict[str, Any]:
     help="The groups of the features: one integer or name per line, or lines of a feature, a tab and its group.",
 )
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
+@click.option(
+    "--resamples",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Select from N subsamples of half the rows, too: how often each feature comes out.",
+)
 @click.option("--engine", type=click.Choice(ENGINES), help="Train in parts, on workers of this machine or of Ray.")
 @click.option(
     "--workers",
@@ -161,6 +134,7 @@ def select(
     classes: str | None,
     groups: str | None,
     seed: int | None,
+    resamples: int | None,
     engine: str | None,
     address: str | None,
     memory: str | None,
@@ -190,6 +164,7 @@ def select(
                 zero_based=zero_based,
                 groups=groups,
                 seed=seed,
+                resamples=resamples,
                 output=output,
                 checkpoint_every=checkpoint_every,
                 engine=engine,
@@ -215,15 +190,6 @@ def refuse_beside_resume(context: click.Context) -> None:
                 f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json, "
                 "--quiet, --verbose and, of a Ray cluster, --address"
             )
-
-
-def progress_bar() -> AbstractContextManager[Any]:
-    """A bar on standard error if that is a terminal that can draw one; nothing otherwise."""
-    if is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        return nullcontext()
-    from ..progress import ProgressBar
-
-    return ProgressBar()
 
 
 @click.command(short_help="Write data with the selected features only.")
@@ -399,6 +365,3 @@ def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: b
         show_data(data[0] if len(data) == 1 else source.name, description)
         if source.takes_target and not source.has_labels:
             say("  say which column is to be predicted: --target NAME")
-
-
-COMMANDS: list[click.Command] = [select, apply, predict, convert, generate, info, methods, completion]

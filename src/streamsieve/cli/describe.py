@@ -77,11 +77,12 @@ def show_target(description: dict[str, Any]) -> None:
         say(f"  and {len(labels) - MOST_LABELS:,} more labels")
 
 
-def show_methods(descriptions: list[dict[str, Any]]) -> None:
-    """One line per method."""
+def show_methods(descriptions: list[dict[str, Any]], rivals: list[str]) -> None:
+    """One line per method; ``rivals`` are those of scikit-learn to compare with."""
     for method in descriptions:
         say(f"{method['name']:<22}{method['summary']}")
     say("")
+    show_text(f"streamsieve compare knows rivals of scikit-learn, too: {', '.join(rivals)}", "  ")
     say("  streamsieve methods NAME describes one, with its parameters")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .parameters import as_typed
-from .terminal import LONGEST_CELL, printable, say
+from .terminal import LONGEST_CELL, can_show, printable, say
 
 # what the columns of a table of features are called
 COLUMNS = {
@@ -15,11 +15,14 @@ COLUMNS = {
     "weight": "weight",
     "class": "speaks for",
     "group": "group",
+    "frequency": "frequency",
 }
 
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """A run, from its summary; what is to be noted comes first, as warnings do."""
+    from ..report.charts import sparkline
+    from ..report.summary import windowed_mistakes
     from ..runs.record import as_read
 
     for remark in summary["details"].get("diagnosis", []):
@@ -28,7 +31,9 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     say(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
     say(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:
-        say(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)})")
+        over_rows = sparkline(windowed_mistakes(summary["trace"]))
+        drawn = f", over the rows {over_rows}" if over_rows and can_show(over_rows) else ""
+        say(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)}){drawn}")
     if summary["details"].get("online_r2") is not None:
         say(f"  online R2       {summary['details']['online_r2']:.4f}")
     if "test_r2" in summary:
@@ -49,6 +54,9 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     if "measures" in summary and summary["params"].get("measure") == "auto":
         measured = ", ".join(f"{count:,} by {measure}" for measure, count in summary["measures"].items())
         say(f"  relevant        {measured}")
+    stability = summary["details"].get("stability")
+    if stability is not None:
+        say(f"  stability       {stability_text(stability)}")
     if "groups" in summary["details"]:
         say(f"  groups          {len(set(summary['details']['groups'])):,}")
     engine = summary["details"].get("engine")
@@ -94,12 +102,13 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
         "score": "{:.6g}".format,
         "weight": "{:+.6g}".format,
         "class": lambda label: "-" if label is None else label_text(label),
+        "frequency": "{:.0%}".format,
     }
     titles = [title for title in COLUMNS if title in lines[0]]
     rows = [[COLUMNS[title] for title in titles]]
     rows += [[cell(show.get(title, str)(line[title])) for title in titles] for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = [">" if title in ("score", "weight") else "<" for title in titles]
+    aligned = [">" if title in ("score", "weight", "frequency") else "<" for title in titles]
     cells = ([f"{text:{side}{width}}" for text, side, width in zip(row, aligned, widths, strict=True)] for row in rows)
     return ["  ".join(row).rstrip() for row in cells]
 
@@ -107,6 +116,14 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
 def cell(text: str) -> str:
     """A name or a label in a table: on one line, and not too long."""
     return printable(text, LONGEST_CELL)
+
+
+def stability_text(stability: dict[str, Any]) -> str:
+    """How alike the selections from subsamples are, with what it may be off by."""
+    value, low, high = (stability[key] for key in ("value", "low", "high"))
+    measured = "-" if value is None else f"{value:.2f}"
+    measured += "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return f"{measured} over {stability['resamples']:,} subsamples of half the rows"
 
 
 def workers_text(engine: dict[str, Any]) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from ..showing import LONGEST_CELL as LONGEST_CELL
 from ..showing import printable as printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 LONGEST_LINE = 2000  # letters; what a message quotes may be as long as a file
 notes = logging.getLogger("streamsieve")  # its level is how much is said: errors, notes, or every step
@@ -18,8 +22,30 @@ notes = logging.getLogger("streamsieve")  # its level is how much is said: error
 def say(text: object, err: bool = False) -> None:
     """Print one line on standard output or standard error; letters that the terminal has not are escaped, too."""
     line = printable(text, LONGEST_LINE)
-    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    encoding = encoding_of(sys.stderr if err else sys.stdout)
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def draw(picture: RenderableType) -> None:
+    """Print what rich draws, of ``printable`` cells, on standard output; colours are for terminals."""
+    from rich.console import Console
+
+    console, encoding = Console(highlight=False, markup=False, emoji=False), encoding_of(sys.stdout)
+    with console.capture() as captured:
+        console.print(picture)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip().encode(encoding, "backslashreplace").decode(encoding))
+
+
+def encoding_of(stream: object) -> str:
+    encoding: str | None = getattr(stream, "encoding", None)
+    return encoding or "utf-8"
+
+
+def can_show(text: str) -> bool:
+    """Whether standard output has all letters of a text."""
+    encoding = encoding_of(sys.stdout)
+    return text.encode(encoding, "replace").decode(encoding) == text
 
 
 def remark(text: object) -> None:

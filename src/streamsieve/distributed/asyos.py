@@ -11,9 +11,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from ..selectors.base import is_integer
 from ..selectors.columns.asyos import MOST_WORKERS, AsyOSLearner
 from ..selectors.diagnosis import Look
+from ..selectors.requirements import is_integer
 from ..sources.base import ColumnSource, DataSource
 from ..training import Clock, ColumnFeed, Progress, Training, Watch
 from .asyos_worker import Saved, SubstitutionWorker, Task

@@ -87,7 +87,7 @@ class ColumnWorker:
     def __init__(self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool) -> None:
         self.learner = cast(ColumnLearner[Any], learner_class(base.method).from_model(base.copy()))
         feed = ColumnFeed(shard, self.learner.memory.target.numbers, groups, None)
-        self.pieces = pieces(feed, self.learner, passes, None)
+        self.pieces = (part for part, _ in pieces(feed, self.learner, passes))
         self.survivors, self.order = None if alone else Survivors(), shard.order
 
     def go_on(self) -> Part:

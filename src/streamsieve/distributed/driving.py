@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, cast
 from ..class_search import with_all_classes
 from ..errors import UsageError
 from ..machine import cores
+from ..recording import Trace
 from ..selectors.base import AnyLearner
 from ..selectors.columns.asyos import AsyOSLearner
 from ..sources.base import ColumnSource, DataSource, by_rows
-from ..training import Checkpoint, Trace, Training, Watch, groups_of, remarks_on
+from ..training import Checkpoint, Training, Watch, groups_of, remarks_on
 from .asyos import train_asyos
 from .columns import refuse_not_selected_again, train_column_shards
 from .opening import open_engine, require_known

@@ -27,6 +27,7 @@ from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..machine import peak_memory
 from ..model import Model
+from ..recording import Trace, trace_point
 from ..registry import METHODS, learner_class, merge_models
 from ..selectors.base import AnyLearner
 from ..selectors.rows.base import RowLearner
@@ -34,7 +35,7 @@ from ..selectors.rows.sample import Sample
 from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
 from ..targets import Labels
-from ..training import Checkpoint, Clock, Progress, Trace, Training, Watch, next_look, trace_point
+from ..training import Checkpoint, Clock, Progress, Training, Watch, next_cut
 from .dealing import deal
 from .engine import SLICE_SECONDS, Crew, Engine
 from .spent import Seconds, Spent, spent_by
@@ -45,6 +46,7 @@ MOST_FIRST_ROWS = 1 << 14
 MOST_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at with
 AT_ONCE = 256  # of these rows
 GROWTH = 0.25
+FIRST_ROUND = 1000  # rows of one worker; each of its rounds doubles what it knows
 LONGEST_ROUND = 1 << 22  # rows per worker: so that checkpoints, and news of how it goes, come now and then
 PIECES = 16  # per worker, where rows can be split
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -212,7 +214,7 @@ class RowShards:
         """How many rows every worker learns in the next round; for several workers the known rows alone decide."""
         known = self.learner.n_learned
         if self.n_workers == 1:
-            return min(LONGEST_ROUND, next_look(known, "rows", checkpoint) - known)
+            return min(LONGEST_ROUND, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known)
         return min(LONGEST_ROUND, math.ceil(GROWTH * known / self.n_workers))
 
     def learn_round(self, rows: int) -> None:

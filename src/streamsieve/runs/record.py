@@ -15,10 +15,11 @@ from .shapes import MORE_OF_RECORD, RECORD, is_count, wrong_fields
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
     from ..estimators import Estimator
 
-ALIGNED = "weights", "speaks_for"  # details with an entry per selected feature
+ALIGNED = "weights", "speaks_for", "frequency"  # details with an entry per selected feature
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -53,28 +54,38 @@ class RunRecord:
         """The selected features, or the ``most`` best, as ``Selection.ranked`` has them.
 
         Where features have weights also the ``weight`` and, where classes are learned, the ``class`` it speaks for: of
-        more than two classes, the largest weight and its class.
+        more than two classes, the largest weight and its class. With resamples also the ``frequency``, the fraction of
+        them that the feature was selected from.
         """
         return self.selection.ranked(most, self._more())
 
     def to_frame(self) -> pandas.DataFrame:
-        """The selected features as a pandas DataFrame, best first, with ``weight`` and ``class`` as ``ranked`` has
-        them.
+        """The selected features as a pandas DataFrame, best first, with ``weight``, ``class`` and ``frequency`` as
+        ``ranked`` has them.
         """
         return self.selection.to_frame(self._more())
 
+    def plot(self) -> Figure:
+        """The best features, mistakes over the stream and accuracy against the number of features, as far as the run
+        has them, as a Matplotlib figure; Matplotlib must be installed.
+        """
+        from ..plotting import plot_record
+
+        return plot_record(self)
+
     def _more(self) -> More:
         """What is known of the selected features beside the selection."""
-        weights, classes = (self.details.get(key) for key in ALIGNED)
+        weights, classes, frequency = (self.details.get(key) for key in ALIGNED)
+        often = {} if frequency is None else {"frequency": np.array(frequency, np.float64)}
         if weights is None:
-            return {}
+            return often
         values = np.array(weights, np.float64)
         if classes is None:
-            return {"weight": values}
+            return {"weight": values, **often}
         largest = values.max(axis=1) if values.ndim > 1 else values
         labels = np.empty(len(classes), object)
         labels[:] = classes
-        return {"weight": largest, "class": labels}
+        return {"weight": largest, "class": labels, **often}
 
     def __repr__(self) -> str:
         lines = [f"<RunRecord: {self._text()}", *self._quality()]
@@ -159,7 +170,7 @@ class RunRecord:
         aligned = [record.get("details", {}).get(key) for key in ALIGNED]
         for column in (selection.scores, selection.names, selection.groups, *aligned):
             if column is not None and len(column) != len(selection):
-                raise ValueError("scores, names, groups or weights do not fit the selected features")
+                raise ValueError("scores, names, groups, weights or frequencies do not fit the selected features")
         same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
         return cls(selection=selection, **same)
 

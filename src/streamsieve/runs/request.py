@@ -43,6 +43,7 @@ class RunRequest:
     workers: int | None = None
     address: str | None = None  # of a cluster
     memory: str | int | None = None  # that the process may take
+    resamples: int | None = None  # subsamples that are selected from, too
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,9 +112,10 @@ KINDS: dict[str, Shape] = {
     "workers": or_none(lambda value: is_count(value) and value > 0),
     "address": or_none(is_text),
     "memory": or_none(lambda value: is_text(value) or is_count(value)),
+    "resamples": or_none(lambda value: is_count(value) and value > 1),
 }
 LATER: dict[str, Any] = {  # what earlier versions did not have, and how they went about it
-    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only")),
+    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only", "resamples")),
     "drop": [],
     "strings": "error",
     "missing": "error",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from ..selectors.diagnosis import Remark
@@ -72,6 +73,9 @@ is_trace = list_of(object_of(is_measure))
 is_trace_by_rows = list_of(fields({"rows": is_count}, {}))
 
 
+is_classes = list_of(fields({"label": is_label, "rows": is_count}, {}))
+
+
 def is_curve(value: Any) -> bool:
     """Numbers of features and, for each, an accuracy or R2."""
     if not fields({"n_features": list_of(is_count)}, {})(value):
@@ -87,6 +91,17 @@ def is_weights(value: Any) -> bool:
     return list_of(list_of(is_measure))(value) and len({len(line) for line in value}) == 1 and bool(value[0])
 
 
+def is_history(value: Any) -> bool:
+    """When features entered and left the selection, in order."""
+    of_ids = list_of(list_of(is_count))
+    known = {"unit": is_text, "at": list_of(is_count), "entered": of_ids, "left": of_ids}
+    if not fields({**known, "complete": lambda value: isinstance(value, bool)}, {})(value):
+        return False
+    at = value["at"]
+    in_order = all(before < after for before, after in pairwise(at))
+    return in_order and len(at) == len(value["entered"]) == len(value["left"])
+
+
 DETAILS: Mapping[str, Shape] = {
     "weights": is_weights,
     "speaks_for": list_of(is_label),
@@ -99,6 +114,9 @@ DETAILS: Mapping[str, Shape] = {
     "test_error": is_number,
     "test_balanced_accuracy": is_measure,
     "test_auc": is_measure,
+    "history": is_history,
+    "frequency": list_of(is_number),
+    "stability": fields({"value": is_measure, "low": is_measure, "high": is_measure, "resamples": is_count}, {}),
     "engine": fields(
         {"workers": is_count, "name": is_text, "lost_workers": is_count},
         {"rounds": is_count, "approximate": fields({"survivors": is_count}, {})},
@@ -121,7 +139,7 @@ RECORD: Mapping[str, Shape] = {
 }
 MORE_OF_RECORD: Mapping[str, Shape] = {
     "trace": is_trace,
-    "data": is_object,
+    "data": fields({}, {"n_bytes": is_count, "fingerprint": is_text, "density": is_number, "classes": is_classes}),
     "details": fields({}, DETAILS),
     "names": list_of(is_text),
     "test_accuracy": is_number,

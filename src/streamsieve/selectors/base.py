@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .. import naming
 from ..blocks import RowBlock
-from ..errors import ParameterError, UsageError
+from ..errors import UsageError
 from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
@@ -27,16 +27,12 @@ from ..targets import ONLY_CLASSES, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
 from .parameters import as_json, from_json, to_builtin
 from .prediction import Predictor, Squares
+from .requirements import count_of, is_integer
 from .serial import serialize
 
 Reads = Literal["rows", "columns", "matrix"]
 ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
 Seed = int | np.random.Generator | None
-
-
-LARGEST_COUNT = 2**63 - 1  # an int64
-LARGEST_FLOAT = int(np.finfo(np.float64).max)
-MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 
 B = TypeVar("B")  # the kind of block a learner takes
@@ -215,6 +211,18 @@ class Learner(ABC, Generic[B, M]):
         indices, scores = self._selected()
         return Selection(indices, scores, self._names_of(indices))
 
+    def kept_now(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Ids and scores of the selection, in any order, as far as it is known on the way.
+
+        It is read very often, so what a method does at the end of the data alone is not done for it; None where reading
+        it would take much of the time of learning.
+        """
+        return self._selected()
+
+    def class_rows(self) -> dict[Any, int] | None:
+        """How many rows of the data every class has; None where numbers are learned."""
+        return None
+
     def findings(self) -> Findings:
         """What a run reports beside the selection."""
         return Findings()
@@ -372,42 +380,3 @@ class Learner(ABC, Generic[B, M]):
 
 
 AnyLearner = Learner[Any, Any]  # where all methods are treated alike
-
-
-def count_of(header: dict[str, Any], name: str, most: int = LARGEST_COUNT) -> int:
-    """A number of things in the header of a model."""
-    value = header[name]
-    if not is_integer(value) or not 0 <= value <= most:
-        raise ValueError(f"{name} is {str(value)[:40]!r}")
-    return int(value)
-
-
-def require(condition: bool, name: str, value: Any, expected: str) -> None:
-    """Refuse a parameter, saying what it must be."""
-    if not condition:
-        raise ParameterError(name, value, expected)
-
-
-def require_one_of(name: str, value: Any, allowed: Any) -> None:
-    """Refuse a parameter that is not one of some values."""
-    fits = any(value is option or (type(value) is type(option) and value == option) for option in allowed)
-    if not fits:
-        raise ParameterError(name, value, " or ".join(map(repr, allowed)), list(allowed))
-
-
-def require_budget(value: Any) -> None:
-    """``n_features_to_select`` of methods that can decide by themselves: None or a number of features."""
-    fits = value is None or (is_integer(value) and 1 <= value < MOST_FEATURES)
-    require(fits, "n_features_to_select", value, f"None or an integer of 1 or more, below {MOST_FEATURES:,}")
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a value is an integer, and not a truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, no larger than a float64 can be, and not a truth value."""
-    if is_integer(value):
-        return abs(int(value)) <= LARGEST_FLOAT
-    return isinstance(value, float | np.floating) and bool(np.isfinite(value))

@@ -12,8 +12,9 @@ from ..blocks import RowBlock
 from ..errors import DataError, prefix
 from ..kernels.losses import LOGISTIC, SQUARED, SQUARED_HINGE
 from ..targets import BOTH, Kind, Target, read_target, show
-from .base import MOST_FEATURES, Learner, is_integer, require, require_one_of
+from .base import Learner
 from .prediction import Prediction, Predictor, Squares
+from .requirements import MOST_FEATURES, is_integer, require, require_one_of
 
 LOSSES = {"squared": SQUARED, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 TASK_OF_LOSS = {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}

@@ -16,24 +16,28 @@ import numpy as np
 from ..distributed.driving import chosen_engine, train_on
 from ..errors import DataError, UsageError
 from ..machine import available_memory, is_limited, limited, peak_memory
+from ..recording import Recording
 from ..registry import learner_class, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
+from ..runs.facts import data_facts
 from ..runs.request import Location
-from ..runs.shapes import is_trace, is_trace_by_rows
+from ..runs.shapes import is_history, is_trace, is_trace_by_rows
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
 from ..selectors.parameters import to_builtin
+from ..selectors.requirements import is_integer
 from ..sources import open_reading
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.groups import given_groups
 from ..sources.label_words import expect_classes
 from ..sources.reading import Reading
-from ..training import Checkpoint, Clock, Progress, Trace, Training, Watch, train, watching
+from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
 from .apply import predictions
 from .demands import as_request, new_learner, refuse_options, with_skipping
 from .likeness import Features, open_like_training
 from .quality import Fit, measure
+from .resamples import add_frequency, refuse_read_once
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
@@ -57,6 +61,7 @@ def select(
     missing: str = "error",
     groups: Any = None,
     seed: int | None = None,
+    resamples: int | None = None,
     output: str | Path | None = None,
     checkpoint_every: int | None = None,
     engine: str | None = None,
@@ -87,6 +92,9 @@ def select(
         id as the data writes it), a tab and its group.
     seed : int, optional
         ``random_state`` for methods that draw.
+    resamples : int, optional
+        Select again from so many subsamples of half the rows, 2 or more, which are held in memory: how often each
+        feature comes out is its ``frequency``.
     output : path, optional
         A new or empty folder for the model, the selection and the record.
     checkpoint_every : int, optional
@@ -133,6 +141,7 @@ def select(
         groups=as_request(groups),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
+        resamples=to_builtin(resamples),
         memory=to_builtin(memory),
         **({} if choice is None else choice._asdict()),
     )
@@ -140,6 +149,8 @@ def select(
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
     if checkpoint_every is not None and request.data is None:
         raise UsageError("checkpoints are for data that can be read again: a file, not memory or a pipe")
+    if resamples is not None and (not is_integer(resamples) or resamples < 2):
+        raise UsageError(f"resamples={resamples!r}: must be an integer of 2 or more")
     with limited(memory), watching(watch, progress) as observer:
         record = begin(request, data, test, output, observer)
     return announced(record)
@@ -152,6 +163,7 @@ def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, 
     refuse_options(learner, request, test)
     source = open_reading(data, request.reading)
     notes.info("opened %s", source.name)
+    refuse_read_once(source, request.resamples)
     test_source = open_test(test, request, source)
     request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
@@ -224,6 +236,8 @@ def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
     trace = note.get("trace", [])
     if not is_trace(trace) or not is_trace_by_rows(trace):
         raise DataError(f"{path}: its trace is damaged; remove it to go on from the start")
+    if note.get("history") is not None and not is_history(note["history"]):
+        raise DataError(f"{path}: its history is damaged; remove it to go on from the start")
     return learner, note
 
 
@@ -246,20 +260,20 @@ def run(
     try:
         groups = None if request.groups is None else given_groups(request.groups)
         known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
-        known |= {"checkpoint": checkpoint, "trace": note.get("trace", [])}
+        known |= {"checkpoint": checkpoint}
         choice = chosen_engine(request.engine, request.workers, request.address)
         if choice is None:
-            training = train_within_limit(learner, source, known)
+            training = train_within_limit(learner, source, known | {"recording": Recording.from_note(note)})
         else:
-            training = train_on(choice, learner, source, note=note, **known)
-        record = record_of(request, learner, training.seconds, training.trace)
-        if training.details:
-            record.details["engine"] = training.details
+            training = train_on(choice, learner, source, note=note, trace=note.get("trace", []), **known)
+        record = record_of(request, learner, training)
+        record.data |= data_facts(request, source, learner)
         record.details |= {"first_id": source.first_id, "renumbered": source.renumbered}
-        record.details["diagnosis"] = [remark._asdict() for remark in training.remarks]
         if test is not None:
             notes.info("predicting %s", test.name)
             add_quality(record, learner, test)
+        if request.resamples is not None:
+            add_frequency(record, request, source, request.resamples)
         record.peak_memory_bytes = peak_memory()
         if folder:
             folder.finish(record, learner)
@@ -316,9 +330,14 @@ def announced(record: RunRecord) -> RunRecord:
     return record
 
 
-def record_of(request: RunRequest, learner: AnyLearner, seconds: dict[str, float], trace: Trace) -> RunRecord:
+def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> RunRecord:
     """What a run found and what it cost."""
     found = learner.findings()
+    details: dict[str, Any] = {**found.details, "diagnosis": [remark._asdict() for remark in training.remarks]}
+    if training.history is not None:
+        details["history"] = training.history
+    if training.details:
+        details["engine"] = training.details
     return RunRecord(
         method=request.method,
         params=learner.parameters(),
@@ -328,13 +347,13 @@ def record_of(request: RunRequest, learner: AnyLearner, seconds: dict[str, float
         selection=learner.selection(),
         mistakes=found.mistakes,
         updates=found.updates,
-        seconds=seconds,
+        seconds=training.seconds,
         peak_memory_bytes=peak_memory(),
         curve=found.curve,
         measures=found.measures,
-        trace=trace,
-        data=request.data_read(),
-        details=dict(found.details),
+        trace=training.trace,
+        data=dict(request.data_read()),
+        details=details,
         open_selector=partial(estimator_of, learner),
     )
 

@@ -11,7 +11,7 @@ from ...blocks import ColumnBlock
 from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
 from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
-from ..base import is_number, require
+from ..requirements import is_number, require
 from .base import ColumnLearner
 from .centring import centred
 from .parts import with_more_slots
@@ -89,3 +89,5 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
     def _check_state(self, state: InvestingState, sizes: dict[str, int]) -> None:
         if state.counts[KEPT] > sizes["slots"]:
             raise ValueError("it keeps more features than it has slots")
+        if not np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0):
+            raise ValueError("its error is not that of its residual")

@@ -16,9 +16,9 @@ from ...blocks import ColumnBlock
 from ...kernels.columns.asynchronous import mark_varying, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...model import Field, Schema
-from ..base import is_integer, require
 from ..fitting import Fit
 from ..linear import standardized
+from ..requirements import is_integer, require
 from ..state import changed
 from .asynchronous import Centre, Worker, shares
 from .linear import LinearColumnLearner

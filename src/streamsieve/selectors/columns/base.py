@@ -26,8 +26,9 @@ from ...model import (
 )
 from ...selection import Selection
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
-from ..base import Findings, Learner, Reads, count_of, require_one_of
+from ..base import Findings, Learner, Reads
 from ..diagnosis import Look, Remark, checksums_of
+from ..requirements import count_of, require_one_of
 from ..state import State, arrays_of, with_arrays
 from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of
 from .parts import in_parts
@@ -281,6 +282,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         ids, scores = self._kept(self._settled())
         order = np.argsort(ids)
         return ids[order], scores[order]
+
+    def kept_now(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        return self._kept(self.memory.state)
+
+    def class_rows(self) -> dict[Any, int] | None:
+        return self.memory.target.class_rows()
 
     def selection(self) -> Selection:
         """The selected features, with scores, names and groups; its size is that of the selection."""

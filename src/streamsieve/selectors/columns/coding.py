@@ -12,7 +12,7 @@ from ...errors import DataError, prefix
 from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
 from ...targets import Target
-from ..base import is_integer, require
+from ..requirements import is_integer, require
 from .parts import in_parts
 
 MOST_BINS = 1 << 16

@@ -15,7 +15,7 @@ from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
 from ...model import Field, Schema
 from ...targets import Target
-from ..base import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
+from ..requirements import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
 from .batch import BatchLearner
 from .coding import coded, require_bins
 from .parts import in_parts

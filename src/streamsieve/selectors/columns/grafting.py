@@ -12,8 +12,8 @@ from ...kernels.columns.grafting import next_newcomer, weigh_products
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
 from ...model import LARGEST_NUMBER, Field, Schema
-from ..base import is_number, require
 from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
+from ..requirements import is_number, require
 from .lasso import lasso, rise
 from .linear import LinearColumnLearner
 from .slots import (

@@ -13,7 +13,7 @@ from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...kernels.columns.independence import Tests
 from ...targets import Target
-from ..base import is_integer, is_number, require, require_one_of
+from ..requirements import is_integer, is_number, require, require_one_of
 from .coding import are_discrete, coded
 
 MEASURES = ("auto", "fisher_z", "g2", "chi2")

@@ -14,10 +14,10 @@ from ...model import Schema
 from ...selection import Selection
 from ...sources.base import DataSource
 from ...targets import Kind, Target
-from ..base import is_integer, require
 from ..diagnosis import Look, Remark
 from ..fitting import Fit, refit, slopes_at
 from ..linear import LinearLearner, LinearModel, in_given_units, standardized
+from ..requirements import is_integer, require
 from ..state import State, changed
 from .base import ColumnLearner
 from .slots import HeldColumns, some_of, without_values
@@ -124,6 +124,13 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
     def _kept(self, state: L) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         used = int(state.slots.ends[USED])
         return state.slots.ids[:used], np.abs(state.weights[:used])
+
+    def kept_now(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Those with the largest weights: there may be candidates beside them, which have none yet or a small one."""
+        ids, sizes = self._kept(self.memory.state)
+        best = np.lexsort((ids, -sizes))[: int(self.n_features_to_select)]
+        best = best[sizes[best] > 0.0]
+        return ids[best], sizes[best]
 
     def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
         state, target = self.memory.state, self.memory.target

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base import count_of
 from ..diagnosis import MOST_NAMED, Remark
+from ..requirements import count_of
 
 COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds
 KINDS = (COARSE, COLLAPSED, COPIES)

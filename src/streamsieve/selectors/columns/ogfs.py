@@ -23,7 +23,7 @@ from ...kernels.columns.group_selection import (
 from ...model import LARGEST_ID, Field, Schema
 from ...sources.groups import NO_GROUP
 from ...targets import Target
-from ..base import is_number, require, require_budget
+from ..requirements import is_number, require, require_budget
 from .centring import centred
 from .groups import GroupLearner, groups_of
 from .parts import in_parts, with_more_slots

@@ -23,7 +23,7 @@ from ...kernels.columns.osfs import (
 )
 from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
-from ..base import require_one_of
+from ..requirements import require_one_of
 from .centring import centred
 from .copies import DUPLICATES, KEPT_ALL, CopyDropper
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test

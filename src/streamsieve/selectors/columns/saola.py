@@ -31,7 +31,8 @@ from ...kernels.columns.saola import (
 from ...model import LARGEST_ID, Field, Schema
 from ...sources.groups import NO_GROUP
 from ...targets import BOTH, Kind, Target
-from ..base import Findings, is_number, require, require_budget, require_one_of
+from ..base import Findings
+from ..requirements import is_number, require, require_budget, require_one_of
 from .base import Tally
 from .centring import centred
 from .coding import are_discrete, coded, require_bins, with_levels

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...model import Arrays, Field, Schema, check_classes
 from ...targets import Target
-from ..base import is_number
+from ..requirements import is_number
 
 LARGEST_VALUE = 1e300  # in size: differences of such values are still numbers
 ROUNDING = 1e-6  # of the length of a target

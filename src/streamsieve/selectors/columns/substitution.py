@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import is_number, require, require_one_of
+from ..requirements import is_number, require, require_one_of
 from .linear import LinearColumnLearner
 from .pool import Pool, PoolState
 from .stepping import Stepping, SteppingState

@@ -29,6 +29,7 @@ class MatrixMemory(Generic[S]):
     state: S
     counts: NDArray[np.int64]  # rows, non-zeros
     noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of; not saved
+    class_rows: dict[Any, int] | None = None  # rows of every class, where classes are learned; not saved
 
 
 class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
@@ -98,7 +99,8 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
             )
         state, n_nonzero = self._learn(block, target)
         self._target = None
-        self._memory = MatrixMemory(state, np.array([block.n_rows, n_nonzero]))
+        counts = np.array([block.n_rows, n_nonzero])
+        self._memory = MatrixMemory(state, counts, class_rows=target.class_rows())
         self.n_features_in_ = block.n_features
         coarse = block.coarse()
         if coarse:
@@ -120,6 +122,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
     def n_nonzero_(self) -> int:
         """Values of the data that are not 0."""
         return int(self.memory.counts[1])
+
+    def class_rows(self) -> dict[Any, int] | None:
+        return self.memory.class_rows
 
     def diagnosis(self, look: Look) -> list[Remark]:
         return [*super().diagnosis(look), *remarks_of(self.memory.noted)]

@@ -34,8 +34,8 @@ from ...machine import available_memory, cores, more_memory, size_text
 from ...parallel import PARTS, Threads, cut
 from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
-from ..base import is_integer, is_number, require
 from ..diagnosis import Look, checksums_of
+from ..requirements import is_integer, is_number, require
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 R = TypeVar("R")

@@ -19,7 +19,7 @@ from ...kernels.matrix.local_learning import (
 )
 from ...kernels.matrix.pairs import spread_of
 from ...parallel import PARTS
-from ..base import is_number, require, require_budget, require_one_of
+from ..requirements import is_number, require, require_budget, require_one_of
 from .data import SCALES, Cost, Pairs, require_rounds, require_sigma
 from .weighing import WeighingLearner
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
-from ..base import MOST_FEATURES, is_integer, require, require_budget, require_one_of
+from ..requirements import MOST_FEATURES, is_integer, require, require_budget, require_one_of
 from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
 from .weighing import WeighingLearner
 

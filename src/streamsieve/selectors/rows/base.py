@@ -13,14 +13,7 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...model import Arrays, Schema, check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
-from ..base import (
-    MOST_FEATURES,
-    count_of,
-    is_integer,
-    is_number,
-    require,
-    require_one_of,
-)
+from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized

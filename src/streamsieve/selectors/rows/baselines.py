@@ -16,7 +16,8 @@ from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
 from ...model import LARGEST_ID, Field, Schema
-from ..base import ClassWeight, Seed, require_one_of
+from ..base import ClassWeight, Seed
+from ..requirements import require_one_of
 from .base import RowLearner
 from .classifier import RowClassifier
 from .estimates import Estimates, Positions
@@ -190,6 +191,13 @@ class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
             "bias": Field(np.float64, ("vectors", 2), *bounds),
             "counts": Field(np.int64, (3,), 0),
         }
+
+    def _check_state(self, state: ArowState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
+        excess, weights = np.split(state.cells, 2, axis=1)
+        with np.errstate(over="ignore"):
+            beyond = not np.isfinite((weights**2 * (1.0 + excess)).sum(axis=1)).all()
+        if beyond or (excess < 0.0).any():
+            raise ValueError("it has weights or precisions that cannot be learned")
 
 
 class AROWLearner(Arow, RowClassifier[ArowState]):

@@ -110,6 +110,13 @@ class RowClassifier(RowLearner[S]):
             return int(self._known_curve().mistakes[self._enough()])
         return int(self.memory.state.counts[MISTAKES])
 
+    def class_rows(self) -> dict[Any, int] | None:
+        """Of one epoch, as all see the same rows."""
+        labels = self.known.labels
+        classes = labels.classes.tolist()
+        counts = labels.counts[labels.n_classes - len(classes) :] // self.n_epochs
+        return dict(zip(classes, counts.tolist(), strict=True))
+
     def _curve_values(self) -> dict[str, NDArray[np.float64]]:
         return {"accuracy": 1.0 - self._known_curve().mistakes / max(1, self.n_rows_)}
 

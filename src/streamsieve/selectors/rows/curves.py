@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve, count_rows
 from ...model import Arrays, Field
-from ..base import is_integer
+from ..requirements import is_integer
 from ..state import State
 
 S = TypeVar("S", bound=State)
@@ -76,9 +76,10 @@ def next_ranking(rows: int) -> int:
 
 def most_accurate(accuracy: NDArray[np.float64], rows: int) -> int:
     """The first entry whose accuracy over so many rows is within one standard error of the best."""
-    best = float(accuracy.max())
+    known = np.clip(accuracy, 0.0, 1.0)  # that of a model whose counts were changed may be anything
+    best = float(known.max())
     error = np.sqrt(best * (1.0 - best) / rows)
-    return int(np.flatnonzero(accuracy >= best - error)[0])
+    return int(np.flatnonzero(known >= best - error)[0])
 
 
 def least_wrong(errors: NDArray[np.float64], rows: int) -> int:

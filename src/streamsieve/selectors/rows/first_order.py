@@ -22,7 +22,8 @@ from ...kernels.rows.first_order import (
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import PartialState, thin_rows
 from ...model import LARGEST_ID, Field, Schema
-from ..base import ClassWeight, Seed, require, require_one_of
+from ..base import ClassWeight, Seed
+from ..requirements import require, require_one_of
 from .classifier import RowClassifier
 from .integrity import check_heap, check_members, check_positions, kept_count
 from .limits import PENALTIES, RADII, STEPS, require_between

@@ -19,7 +19,7 @@ from ...kernels.table import fill_table
 from ...machine import available_memory, more_memory, size_text
 from ...model import NAMES, Arrays, Model, texts_of_arrays, texts_to_arrays
 from ...selection import Selection
-from ..base import require
+from ..requirements import require
 from ..state import changed
 from .addresses import direct_addresses
 from .base import RowLearner

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import is_integer, is_number, require
 from ..parameters import to_builtin
+from ..requirements import is_integer, is_number, require
 
 # A squared length of rows: those of float32 are from 10^-90 to 10^77 times the width.
 GAMMAS = 1e-90, 1e90

@@ -13,7 +13,7 @@ from ...errors import DataError
 from ...kernels.rows.curve import Curve
 from ...kernels.table import all_below
 from ...model import Arrays, Field, Schema, check_arrays
-from ..base import count_of
+from ..requirements import count_of
 from ..state import State, changed
 from .addresses import (
     Addresses,

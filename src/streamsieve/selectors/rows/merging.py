@@ -41,8 +41,8 @@ from ...kernels.rows.scaling import SQUARES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...selection import Selection
-from ..base import is_integer, require
 from ..parameters import to_builtin
+from ..requirements import is_integer, require
 from ..state import changed
 from .addresses import direct_addresses, find, table_addresses
 from .auto_scaling import AutoScaling

@@ -26,8 +26,9 @@ from ...kernels.rows.partial import (
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
 from ...model import Field, Schema
-from ..base import ClassWeight, Seed, require, require_one_of
+from ..base import ClassWeight, Seed
 from ..prediction import Squares
+from ..requirements import require, require_one_of
 from .addresses import table_addresses
 from .classifier import RowClassifier
 from .first_order import FIRST_ORDER, check_first_order, start_first_order

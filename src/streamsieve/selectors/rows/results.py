@@ -24,6 +24,9 @@ from .inputs import AUTO, INTERCEPT_SHARE, UNIT_LENGTH, of_unit_length, standard
 from .memory import RowMemory, S
 from .rungs import Rung
 
+QUICKLY_READ = 4096  # entries
+WORTH_READING = 4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
+
 
 class Scorer(Protocol):
     """Gives the scores of rows; see ``Predictor`` for ``squares``."""
@@ -208,6 +211,16 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         best = np.sort(np.lexsort((ids, -scores))[: self.n_features_selected_])
         largest = float(np.finfo(np.float32).max)  # a precision beyond float32 is shown as this, which JSON can hold
         return ids[best], np.minimum(scores[best], largest)
+
+    def kept_now(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        memory = self.memory
+        entries = memory.width if self.keeps_all_weights else min(memory.budget, memory.width)
+        if entries > QUICKLY_READ and self.n_nonzero_ < WORTH_READING * entries:
+            return None
+        if self.keeps_all_weights or self.n_features_to_select == "auto":
+            return self._selected()
+        ids, _, scores = self._kept(memory.state)
+        return ids, scores
 
     def scorer(self) -> Scorer:
         """What gives the scores of the rows of a block, made once for as many blocks as there are.

@@ -18,8 +18,9 @@ from ...kernels.rows.signal import SignalState, signal_update
 from ...kernels.rows.storing import LARGEST
 from ...model import LARGEST_ID, Field, Schema
 from ...selection import Selection
-from ..base import ClassWeight, require, require_one_of
+from ..base import ClassWeight
 from ..diagnosis import Look, Remark
+from ..requirements import require, require_one_of
 from .classifier import RowClassifier
 from .diagnosis import beyond_float32
 from .estimates import Estimates, Positions, Rule, as_stored, merged_usual, with_bounds

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.signal import SignalState, signal_update
-from ..base import require_one_of
+from ..requirements import require_one_of
 from .regressor import RowRegressor
 from .sofs import NOT_CLIPPED, SecondOrder, SofsState
 

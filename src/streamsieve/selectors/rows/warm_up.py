@@ -20,6 +20,7 @@ from ...model import Arrays, Field
 LAST_NONZERO = 1 << 22
 CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
 WARM = "warm."  # before the names of its arrays in a model
+N_GENERATORS = 2  # of random numbers: for weights, and for attributes that are asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -104,6 +105,10 @@ class WarmUp:
     def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int) -> None:
         """Take up the rows of a model; its arrays fit the schema."""
         self.random = list(header["warm_up"]["random"])
+        for state in self.random:
+            np.random.PCG64().state = state  # refuses what is none
+        if len(self.random) != N_GENERATORS:
+            raise ValueError("its random generators are not two")
         if header["warm_up"]["rows"]:
             self.add(warm_block(arrays, width), arrays[WARM + answer])
         if self.n_rows != header["warm_up"]["rows"] or self.ended:

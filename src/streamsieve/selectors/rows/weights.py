@@ -11,7 +11,8 @@ from ...blocks import RowBlock
 from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import balance
 from ...targets import Labels, show
-from ..base import ClassWeight, is_number, require
+from ..base import ClassWeight
+from ..requirements import is_number, require
 
 LARGEST_WEIGHT = 1e12  # of a row or a class
 

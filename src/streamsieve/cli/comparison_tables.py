@@ -1,0 +1,141 @@
+"""A comparison as text for people: a table per data set, ranks over all of them, what went wrong."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import UsageError
+from ..evaluation.comparison import Comparison, Ranks, grouped, measure_text, memory_text, seconds_text
+from ..report.charts import sparkline
+from ..showing import LONGEST_CELL, printable
+from .terminal import LONGEST_LINE, draw, say
+
+NAMES = {"accuracy": "accuracy", "r2": "R2"}
+FAILED, CHOSEN = "failed", "auto"  # the number of features that methods choose by themselves
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Everything that fits a terminal."""
+    summary = comparison.summary()
+    facts = {known["name"]: known for known in comparison.request["data"]}
+    for number, ((name,), lines) in enumerate(grouped(summary, "data")):
+        if number:
+            say("")
+        measure = "r2" if facts[name]["kind"] == "numbers" else "accuracy"
+        say(title_of(facts[name], comparison.request, NAMES[measure]))
+        table = by_budget(lines, measure)
+        width = shutil.get_terminal_size().columns
+        if Console(width=10_000).measure(table).maximum > width:
+            table = line_by_line(lines, measure)
+        draw(table)
+    show_failures(summary, several=len(facts) > 1)
+    try:
+        ranks = comparison.ranks()
+    except UsageError:  # of one method
+        return
+    if ranks.n_sets > 1:
+        show_ranks(ranks)
+
+
+def title_of(facts: dict[str, Any], request: dict[str, Any], measure: str) -> str:
+    """What a table is about."""
+    test = facts["test_rows"]
+    parts = f"{request['folds']} folds" if test is None else f"{test:,} test rows"
+    seeds = len(request["seeds"])
+    parts += f", {seeds:,} seeds" if seeds > 1 else ""
+    name = printable(facts["name"], LONGEST_CELL)
+    return f"{name}: {measure}, {facts['rows']:,} rows, {facts['features']:,} features, {parts}"
+
+
+def by_budget(lines: Sequence[dict[str, Any]], measure: str) -> Table:
+    """A line per method and model, a column per number of features, then time and memory of all together."""
+    budgets = sorted({line["k"] for line in lines}, key=lambda k: (k is None, k))
+    numbered = [k for k in budgets if k is not None]
+    table = empty_table(["method"])
+    for k in budgets:
+        table.add_column("k chosen" if k is None else f"k={k:,}", justify="right", no_wrap=True)
+    if len(numbered) > 1:
+        table.add_column("over k", no_wrap=True)
+    for title in ("time", "memory"):
+        table.add_column(title, justify="right", no_wrap=True)
+    best, first = best_of(lines, measure), lines[0]["model"]
+    for (method, model), part in grouped(lines, "method", "model"):
+        known = {line["k"]: line for line in part}
+        cells = [figure(known.get(k), measure, best, chosen=k is None) for k in budgets]
+        if len(numbered) > 1:
+            cells.append(Text(sparkline([known[k][measure] if k in known else None for k in numbered])))
+        table.add_row(Text(method if model == first else f"{method} ({model})"), *cells, *costs(part))
+    return table
+
+
+def line_by_line(lines: Sequence[dict[str, Any]], measure: str) -> Table:
+    """A line per method, number of features and model, for terminals that are too narrow for more."""
+    table = empty_table(["method"])
+    table.add_column("k", justify="right")
+    table.add_column("model")
+    for title in (NAMES[measure], "time", "memory"):
+        table.add_column(title, justify="right")
+    best = best_of(lines, measure)
+    for line in lines:
+        k = CHOSEN if line["k"] is None else f"{line['k']:,}"
+        shown = figure(line, measure, best, chosen=line["k"] is None)
+        table.add_row(Text(line["method"]), Text(k), Text(line["model"]), shown, *costs([line]))
+    return table
+
+
+def empty_table(titles: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    for title in titles:
+        table.add_column(title, no_wrap=True)
+    return table
+
+
+def best_of(lines: Sequence[dict[str, Any]], measure: str) -> float | None:
+    return max((line[measure] for line in lines if line[measure] is not None), default=None)
+
+
+def figure(line: dict[str, Any] | None, measure: str, best: float | None, chosen: bool) -> Text:
+    """The mean of a cell and its deviation, the best in bold; with how many features, if the method has chosen."""
+    if line is None:
+        return Text("")
+    if line[measure] is None:
+        return Text(FAILED, style="red")
+    text = measure_text(line, measure) + (f" ({line['n_selected']:,.0f})" if chosen else "")
+    return Text(text, style="bold" if line[measure] == best else "")
+
+
+def costs(lines: Sequence[dict[str, Any]]) -> list[Text]:
+    """The mean time of one selection and the most memory."""
+    seconds = [line["seconds"] for line in lines if line["seconds"] is not None]
+    memory = [line["peak_memory_bytes"] for line in lines if line["peak_memory_bytes"] is not None]
+    mean = sum(seconds) / len(seconds) if seconds else None
+    return [Text(seconds_text(mean)), Text(memory_text(max(memory, default=None)))]
+
+
+def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
+    """What went wrong, each thing once."""
+    for (data, method, error), lines in grouped(
+        [line for line in summary if line["error"] is not None], "data", "method", "error"
+    ):
+        where = f" on {printable(data, LONGEST_CELL)}" if several else ""
+        failed, all_lines = sum(line["failed"] for line in lines), sum(line["n"] + line["failed"] for line in lines)
+        count = "" if failed == all_lines else f" ({failed:,} of {all_lines:,} times)"
+        say(printable(f"{method} failed{where}{count}: {error}", LONGEST_LINE))
+
+
+def show_ranks(ranks: Ranks) -> None:
+    """Average ranks, and whether they mean anything."""
+    order = ", ".join(f"{method} {rank:.2f}" for method, rank in ranks.average.items())
+    say(f"average ranks over {ranks.n_sets:,} data sets: {order}")
+    if ranks.critical_difference is not None and ranks.friedman is not None:
+        difference, p_value = ranks.critical_difference, ranks.friedman.p_value
+        say(f"  critical difference {difference:.2f} (Nemenyi, 5%), Friedman p {p_value:.2g}")
+    if ranks.omitted:
+        say(f"  without a figure on some of the data: {', '.join(ranks.omitted)}")

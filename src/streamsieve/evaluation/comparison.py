@@ -1,0 +1,330 @@
+"""What a comparison found: a table with a line per cell, and what it says of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from ..errors import DataError, UsageError
+from ..files import is_there, replacing
+from ..json_text import finite
+from ..showing import MOST_IN_TABLE, html_table, printable
+from .cells import Line
+from .ranks import Friedman, average_ranks, cliques, friedman, nemenyi_critical_difference
+from .stability import nogueira
+from .store import REQUEST, read_request, write_json
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+PARQUET, CSV, JSON = "comparison.parquet", "comparison.csv", "comparison.json"
+SCHEMA = pa.schema(
+    {
+        "data": pa.string(),
+        "method": pa.string(),
+        "k": pa.int64(),
+        "seed": pa.int64(),
+        "fold": pa.int64(),
+        "model": pa.string(),
+        "n_selected": pa.int64(),
+        "accuracy": pa.float64(),
+        "balanced_accuracy": pa.float64(),
+        "auc": pa.float64(),
+        "r2": pa.float64(),
+        "online_mistake_rate": pa.float64(),
+        "seconds": pa.float64(),
+        "learn_seconds": pa.float64(),
+        "compile_seconds": pa.float64(),
+        "peak_memory_bytes": pa.int64(),
+        "selected": pa.list_(pa.int64()),
+        "error": pa.string(),
+    }
+)
+SPREAD = "accuracy", "balanced_accuracy", "auc", "r2", "online_mistake_rate", "seconds", "learn_seconds"
+LOWER_IS_BETTER = "online_mistake_rate", "seconds", "learn_seconds", "compile_seconds", "peak_memory_bytes"
+MEASURES = *SPREAD, "compile_seconds", "peak_memory_bytes"  # what methods can be ranked by
+PERCENT = "accuracy", "balanced_accuracy", "online_mistake_rate"
+LONGEST_NAME = 30  # of data, in a short text
+
+
+class Ranks(NamedTuple):
+    """How methods rank over data sets: 1 is the best. One data set has ranks, but no test of them."""
+
+    measure: str
+    model: str
+    average: dict[str, float]  # by method, the best first
+    n_sets: int
+    friedman: Friedman | None  # whether the methods differ at all
+    critical_difference: float | None  # of average ranks, by Nemenyi's test at 5%
+    cliques: list[list[str]]  # methods that do not differ significantly
+    omitted: list[str]  # methods without a figure on some of the data
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary that JSON can hold."""
+        return self._asdict() | {"friedman": None if self.friedman is None else self.friedman._asdict()}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison:
+    """Methods on data sets with several numbers of features, seeds and models.
+
+    ``table`` is an Arrow table with a line per cell: what was asked (``data``, ``method``, ``k``, ``seed``, ``fold``,
+    ``model``), what came of it, what it took and, where it failed, the ``error``. ``k`` is null where the method has
+    chosen the number, ``fold`` where there were test rows. ``request`` says what was asked for.
+    """
+
+    table: pa.Table
+    request: dict[str, Any]
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], request: dict[str, Any]) -> Comparison:
+        """A comparison by its lines; a figure that is not finite becomes null."""
+        return cls(pa.Table.from_pylist([finite(line) for line in lines], schema=SCHEMA), request)
+
+    # ---- what it says
+
+    @property
+    def measure(self) -> str:
+        """What methods are judged by unless something else is asked for: accuracy or, for numbers, R2."""
+        return "r2" if all(known.get("kind") == "numbers" for known in self.request["data"]) else "accuracy"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas DataFrame; pandas must be installed."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise ImportError(
+                "to_pandas makes a pandas DataFrame, and pandas is not installed: pip install pandas; table is the "
+                "same as an Arrow table"
+            ) from None
+        frame: pandas.DataFrame = self.table.to_pandas()
+        return frame
+
+    def lines(self) -> list[Line]:
+        """The table as dictionaries, a line each."""
+        lines: list[Line] = self.table.to_pylist()
+        return lines
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Every data set, method, k and model: the means over seeds and folds, and their deviations (``_sd``).
+
+        ``n`` lines went well and ``failed`` did not, with the first ``error``; memory is the most of all lines.
+        """
+        groups = grouped(self.lines(), "data", "method", "k", "model")
+        return [dict(zip(("data", "method", "k", "model"), key, strict=True)) | summed(part) for key, part in groups]
+
+    def best(self, measure: str | None = None) -> list[dict[str, Any]]:
+        """For every data set the line of ``summary`` with the best mean; of equal ones that with fewer features."""
+        measure = self._known(measure)
+        sign = 1.0 if measure in LOWER_IS_BETTER else -1.0
+        known = [line for line in self.summary() if line[measure] is not None]
+
+        def order(line: dict[str, Any]) -> tuple[float, float]:
+            return sign * line[measure], line["n_selected"]
+
+        return [min(lines, key=order) for _, lines in grouped(known, "data")]
+
+    def ranks(self, measure: str | None = None, *, k: int | None = None, model: str | None = None) -> Ranks:
+        """How the methods rank over the data sets, Friedman's test and the critical difference (Demšar 2006).
+
+        The score of a method on a data set is its mean over seeds and folds with ``k`` features or, without that, the
+        mean over all numbers of features; methods that choose the number take part with their own. ``model`` is the
+        first that was asked for, if none is named.
+        """
+        measure = self._known(measure)
+        model = self.request["models"][0] if model is None else model
+        means = self._means(measure, k, model)
+        sets = [name for name in self._names() if any(name in means[method] for method in means)]
+        whole = {method: [part[name] for name in sets] for method, part in means.items() if set(sets) <= set(part)}
+        omitted = [method for method in means if method not in whole]
+        if len(whole) < 2 or not sets:
+            raise UsageError(f"ranks need two methods with {measure} on the same data sets, judged by {model!r}")
+        average = average_ranks(whole, higher_is_better=measure not in LOWER_IS_BETTER)
+        average = dict(sorted(average.items(), key=lambda pair: pair[1]))
+        if len(sets) < 2:
+            return Ranks(measure, model, average, len(sets), None, None, [], omitted)
+        difference = nemenyi_critical_difference(len(average), len(sets))
+        groups = cliques(average, difference)
+        return Ranks(measure, model, average, len(sets), friedman(whole), difference, groups, omitted)
+
+    def _means(self, measure: str, k: int | None, model: str) -> dict[str, dict[str, float]]:
+        """By method and data set, the mean of a measure over what was asked for."""
+        means: dict[str, dict[str, float]] = {method: {} for method in self.request["methods"]}
+        known = [line for line in self.summary() if line["model"] == model and line[measure] is not None]
+        wanted = [line for line in known if k is None or line["k"] in (k, None)]
+        for (method, data), lines in grouped(wanted, "method", "data"):
+            means[method][data] = fmean(line[measure] for line in lines)
+        return means
+
+    def stability(self) -> list[dict[str, Any]]:
+        """For every data set, method and k, how alike the selections of all seeds and folds are.
+
+        By the measure of Nogueira, Sechidis and Brown 2018: 1 where they are the same, about 0 where they are random,
+        with a confidence interval from ``low`` to ``high``.
+        """
+        widths = {known["name"]: known["features"] for known in self.request["data"]}
+        made = [line for line in self.lines() if line["selected"] is not None]
+        found = []
+        for key, lines in grouped(made, "data", "method", "k"):
+            different = {(line["seed"], line["fold"]): line["selected"] for line in lines}
+            if len(different) > 1:
+                asked = dict(zip(("data", "method", "k"), key, strict=True)) | {"n": len(different)}
+                found.append(asked | nogueira(list(different.values()), widths[key[0]])._asdict())
+        return found
+
+    def _known(self, measure: str | None) -> str:
+        if measure is not None and measure not in MEASURES:
+            raise UsageError(f"there is no measure {measure!r}; the measures are {', '.join(MEASURES)}")
+        return self.measure if measure is None else measure
+
+    def _names(self) -> list[str]:
+        return [known["name"] for known in self.request["data"]]
+
+    # ---- keeping
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary that JSON can hold."""
+        try:
+            ranks = self.ranks().to_dict()
+        except UsageError:  # of one method
+            ranks = None
+        return {**self.request, "lines": self.lines(), "summary": self.summary(), "ranks": ranks}
+
+    def save(self, folder: str | Path) -> None:
+        """Write the table as Parquet and CSV, and all of ``to_dict`` as JSON, to a folder."""
+        from pyarrow import csv, parquet
+
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        write_json(path / REQUEST, self.request)
+        with replacing(path / CSV, follow=False) as partial:
+            csv.write_csv(as_text(self.table), partial)
+        write_json(path / JSON, self.to_dict())
+        with replacing(path / PARQUET, follow=False) as partial:
+            parquet.write_table(self.table, partial)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Comparison:
+        """The comparison that ``save``, or ``streamsieve compare -o``, wrote to a folder."""
+        from pyarrow import parquet
+
+        request, path = read_request(Path(folder)), Path(folder) / PARQUET
+        if not is_there(path):
+            raise UsageError(f"{folder}: the comparison is not finished; run the same command once more")
+        try:
+            table = parquet.read_table(path)
+            if table.schema.names != SCHEMA.names:
+                raise ValueError("other columns")
+            table = table.cast(SCHEMA)
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise DataError(f"{path}: damaged, or of another version ({error}); compare once more") from error
+        return cls(table, request)
+
+    # ---- showing
+
+    def plot(self) -> Figure:
+        """Accuracy against the number of features and against time, as a Matplotlib figure."""
+        from ..plotting import plot_comparison
+
+        return plot_comparison(self)
+
+    def __repr__(self) -> str:
+        shown = [f"{printable(line['data'], LONGEST_NAME)} {self._text(line)}" for line in self.best()[:3]]
+        more = ", ..." if len(self._names()) > 3 else ""
+        return f"<Comparison: {self._size_text()}{'; best on ' + ', '.join(shown) + more if shown else ''}>"
+
+    def _text(self, line: dict[str, Any]) -> str:
+        budget = "" if line["k"] is None else f" k={line['k']}"
+        return f"{line['method']}{budget} ({measure_text(line, self.measure)})"
+
+    def _repr_html_(self) -> str:
+        order = {name: number for number, name in enumerate(self._names())}
+        summary = sorted(self.summary(), key=lambda line: (order[line["data"]], -(line[self.measure] or 0.0)))
+        lines = [
+            {
+                "data": line["data"],
+                "method": line["method"],
+                "k": line["k"],
+                "model": line["model"],
+                self.measure: measure_text(line, self.measure) if line["n"] else line["error"],
+                "time": seconds_text(line["seconds"]),
+                "memory": memory_text(line["peak_memory_bytes"]),
+            }
+            for line in summary[:MOST_IN_TABLE]
+        ]
+        return html_table(f"Comparison: {self._size_text()}", lines, len(summary))
+
+    def _size_text(self) -> str:
+        failed = self.table.num_rows - self.table["error"].null_count
+        parts = (
+            (len(self.request["methods"]), "method"),
+            (len(self._names()), "data set"),
+            (self.table.num_rows, "line"),
+        )
+        text = ", ".join(f"{count:,} {word}{'' if count == 1 else 's'}" for count, word in parts)
+        return text + (f" ({failed:,} failed)" if failed else "")
+
+
+def grouped(lines: Iterable[Line], *names: str) -> list[tuple[tuple[Any, ...], list[Line]]]:
+    """Lines by the values that they have in some columns, in order of appearance."""
+    groups: dict[tuple[Any, ...], list[Line]] = {}
+    for line in lines:
+        groups.setdefault(tuple(line[name] for name in names), []).append(line)
+    return list(groups.items())
+
+
+def summed(lines: list[Line]) -> dict[str, Any]:
+    """What some lines say together."""
+    good = [line for line in lines if line["error"] is None]
+    errors = [line["error"] for line in lines if line["error"] is not None]
+
+    def over(name: str, how: Callable[[list[Any]], Any]) -> Any:
+        values = [line[name] for line in good if line[name] is not None]
+        return how(values) if values else None
+
+    found: dict[str, Any] = {"n": len(good), "failed": len(errors), "n_selected": over("n_selected", fmean)}
+    for name in SPREAD:
+        found |= {name: over(name, fmean), f"{name}_sd": over(name, deviation)}
+    found |= {"compile_seconds": over("compile_seconds", fmean), "peak_memory_bytes": over("peak_memory_bytes", max)}
+    return found | {"error": errors[0] if errors else None}
+
+
+def deviation(values: list[float]) -> float | None:
+    """The standard deviation of a sample; None of one value."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """The same table with ids as text, a blank between them: CSV has no lists."""
+    ids = [None if one is None else " ".join(map(str, one)) for one in table["selected"].to_pylist()]
+    position = table.schema.get_field_index("selected")
+    return table.set_column(position, "selected", pa.array(ids, pa.string()))
+
+
+def measure_text(line: dict[str, Any], measure: str) -> str:
+    """A mean with its deviation, for people: 97.2% ± 1.4, or 0.913 ± 0.021."""
+    mean, spread = line[measure], line.get(f"{measure}_sd")
+    if mean is None:
+        return "-"
+    if measure in PERCENT:
+        return f"{mean:.1%}" + ("" if spread is None else f" ± {100 * spread:.1f}")
+    return f"{mean:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A time in seconds, to two or three digits."""
+    if seconds is None:
+        return "-"
+    return (
+        f"{1000 * seconds:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+    )
+
+
+def memory_text(size: float | None) -> str:
+    return "-" if size is None else f"{size / 1e6:,.0f} MB"

@@ -1,0 +1,214 @@
+"""Curves: accuracy against the number of features, mistakes over the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .frame import PLOT_HEIGHT, ROW, WIDTH, Entry, Room, colour_of, legend, x_axis, x_ticks, y_axis, y_ticks
+from .scales import Scale, drawable, extent, number_text
+from .text import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
+
+FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
+MOST_MARKS = 80  # places of a curve that show a tip
+LONGEST_NAME = 104.0  # at the end of a curve
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+
+
+class Curve(NamedTuple):
+    name: str
+    position: int
+    points: list[Point]
+
+
+def line_chart(
+    series: Sequence[Mapping[str, Any]],
+    *,
+    x_title: str,
+    y_title: str,
+    log_x: bool = False,
+    percent: bool = False,
+    marked: Mapping[str, Any] | None = None,
+    step: bool = False,
+) -> str:
+    """Curves of one or more series, with whiskers (few points) or bands (many) from ``low`` to ``high``.
+
+    A series has ``name``, ``x``, ``y`` and, if wanted, ``low`` and ``high``, all of one length. ``percent``: y are
+    fractions, written as percentages. ``marked`` (``x``, ``label``) is a place to point out. ``step``: a value holds
+    until the next.
+    """
+    about = f"Line chart: {y_title} against {x_title}"
+    curves = [curve for i, one in enumerate(series) if (curve := _curve(i, one, log_x)).points]
+    if not curves:
+        return empty(WIDTH, about, "nothing to show yet: no values")
+    about += "; " + ", ".join(shown(curve.name, 60) for curve in curves[:10])
+    chosen = None if marked is None else _usable_x(marked["x"], log_x)
+    xs = [point.x for curve in curves for point in curve.points] + ([] if chosen is None else [chosen])
+    ys = [y for curve in curves for point in curve.points for y in point[1:] if y is not None]
+    ticks = y_ticks(ys, percent)
+    x_low, x_high = extent(xs, log_x)
+    at_end = _ends_labelled(curves, x_low, x_high)
+    top = (ROW + 6) if y_title else 8.0
+    entries = [] if at_end or len(curves) == 1 else [Entry(curve.name, curve.position) for curve in curves]
+    legend_parts, legend_height = legend(entries, 0, _sample)
+    top += legend_height + (6 if entries else 0) + (ROW if chosen is not None else 0)
+    right = WIDTH - (max(_name_width(curve) for curve in curves) + 26 if at_end else 14)
+    room = Room(ticks.width + 8, right, top, top + PLOT_HEIGHT)
+    x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
+    y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
+    title_room = room._replace(top=room.top - (ROW if chosen is not None else 0))
+    parts = [*legend_parts, *y_axis(y, title_room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
+    for curve in reversed(curves):  # the first on top
+        parts += _ranges(curve, x, y)
+    for curve in reversed(curves):
+        parts.append(_path(curve, x, y, step))
+    if chosen is not None and marked is not None:
+        parts += _choice(x(chosen), room, str(marked["label"]))
+    for curve in reversed(curves):
+        parts += _marks(curve, x, y, (x_title, y_title), percent, chosen if len(curves) == 1 else None)
+    if at_end:
+        parts += _names_at_end(curves, x, y, room)
+    return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
+
+
+def _usable_x(value: Any, log: bool) -> float | None:
+    x = drawable(value)
+    return None if x is None or (log and x <= 0) else x
+
+
+def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
+    """The points of a series that have a place, by rising x."""
+    n = len(series["x"])
+    lows, highs = (series.get(key) or [None] * n for key in ("low", "high"))
+    points = []
+    for x, y, low, high in zip(series["x"], series["y"], lows, highs, strict=True):
+        at = _usable_x(x, log_x)
+        value = drawable(y)
+        if at is not None and value is not None:
+            points.append(Point(at, value, drawable(low), drawable(high)))
+    return Curve(shown(series["name"]), position, sorted(points, key=lambda point: point.x))
+
+
+def _sample(position: int, x: float, y: float) -> str:
+    return line(f"curve s{colour_of(position)}{_dashes(position)}", x + 1, y, x + 14, y)
+
+
+def _dashes(position: int) -> str:
+    return f" d{position // 8 % 4}" if position >= 8 else ""
+
+
+def _thinned(points: list[Point], x: Scale) -> list[Point]:
+    """The points that can be seen: of those within a pixel the first, lowest, highest and last."""
+    if len(points) <= 400:
+        return points
+    kept: list[Point] = []
+    start = 0
+    while start < len(points):
+        stop, pixel = start, int(x(points[start].x))
+        while stop < len(points) and int(x(points[stop].x)) == pixel:
+            stop += 1
+        here = range(start, stop)
+        ends = {start, stop - 1, min(here, key=lambda i: points[i].y), max(here, key=lambda i: points[i].y)}
+        kept += [points[i] for i in sorted(ends)]
+        start = stop
+    return kept
+
+
+def _path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
+    places = [(place(x(point.x)), place(y(point.y))) for point in _thinned(curve.points, x)]
+    text = "M" + " ".join(places[0])
+    for at, height in places[1:]:
+        text += f"H{at}V{height}" if step else f"L{at} {height}"
+    return f'<path class="curve s{colour_of(curve.position)}{_dashes(curve.position)}" d="{text}"/>'
+
+
+def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
+    """Whiskers of few points, a band of many."""
+    ranged = [point for point in curve.points if point.low is not None and point.high is not None]
+    kind = colour_of(curve.position)
+    if len(ranged) > FEW_POINTS or (ranged and len(curve.points) > FEW_POINTS):
+        seen = _thinned(ranged, x)
+        above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in seen]
+        below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(seen)]
+        return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
+    parts = []
+    for point in ranged:
+        at, low, high = x(point.x), y(point.low or 0.0), y(point.high or 0.0)
+        text = f"M{place(at)} {place(low)}V{place(high)}M{place(at - 3)} {place(low)}h6M{place(at - 3)} {place(high)}h6"
+        parts.append(f'<path class="whisker s{kind}" d="{text}"/>')
+    return parts
+
+
+def _marks(curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None) -> list[str]:
+    points = curve.points
+    visible = len(points) <= 2 * FEW_POINTS
+    n = min(len(points), MOST_MARKS)
+    picked = [points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)]
+    parts = []
+    for point in picked:
+        lines = [curve.name, f"{titles[0]}: {number_text(point.x)}", f"{titles[1]}: {number_text(point.y, percent)}"]
+        if point.low is not None and point.high is not None:
+            lines.append(f"{number_text(point.low, percent)} to {number_text(point.high, percent)}")
+        if visible and point.x == ringed:
+            parts.append(drawn("circle", "ring", cx=x(point.x), cy=y(point.y), r=6.5))
+        kind = f"mark dot f{colour_of(curve.position)}" + ("" if visible else " hit")
+        opening = element("circle", kind, cx=x(point.x), cy=y(point.y), r=3.5 if visible else 5)
+        parts.append(hovered(opening, lines))
+    return parts
+
+
+def _choice(at: float, room: Room, text: str) -> list[str]:
+    """The place that is pointed out: a line through the plot and its text above it, inside the page."""
+    width = width_of(fitted(text, 220, SMALL), SMALL)
+    middle = min(max(at, width / 2 + 2), WIDTH - width / 2 - 2)
+    return [
+        line("chosen", at, room.top - 2, at, room.bottom),
+        label("tick strong middle", middle, room.top - 9, text, 220, SMALL),
+    ]
+
+
+def _name_width(curve: Curve) -> float:
+    return width_of(fitted(curve.name, LONGEST_NAME, SMALL), SMALL)
+
+
+def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
+    """Whether names stand at the ends of their curves: where these end together and no name must be cut."""
+    ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
+    return ends and 1 < len(curves) <= 8 and all(width_of(curve.name, SMALL) <= LONGEST_NAME for curve in curves)
+
+
+def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
+    """Names at the right of the plot, as near to their curves as they can be without touching one another."""
+    wanted = sorted((y(curve.points[-1].y), curve.position, curve) for curve in curves)
+    heights = spread([height for height, _, _ in wanted], SMALL + 3, room.top, room.bottom)
+    parts = []
+    for (end, _, curve), height in zip(wanted, heights, strict=True):
+        kind = f"lead s{colour_of(curve.position)}"
+        parts.append(line(kind, x(curve.points[-1].x) + 5, end, room.right + 14, height))
+        parts.append(drawn("circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3))
+        parts.append(label("tick", room.right + 21, height + 4, curve.name, LONGEST_NAME + 2, SMALL))
+    return parts
+
+
+def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Rising heights as near to the wanted ones as they can be, each at least ``apart`` from the next.
+
+    Neighbours that are too near are put side by side around the mean of what they want; so again until none are.
+    """
+    groups: list[tuple[list[float], float]] = []  # what a group wants of its first height, and that height
+    for i, height in enumerate(wanted):
+        group = [height - apart * i]
+        while groups and groups[-1][1] > sum(group) / len(group):
+            group = groups.pop()[0] + group
+        groups.append((group, sum(group) / len(group)))
+    flat = [first + apart * i for i, first in enumerate(first for group, first in groups for _ in group)]
+    over = max(0.0, flat[-1] - high) if flat else 0.0
+    return [
+        max(height - over, low + apart * i) if flat[0] - over < low else height - over for i, height in enumerate(flat)
+    ]

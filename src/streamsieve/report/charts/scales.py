@@ -1,0 +1,149 @@
+"""From values to places on the page: scales, and the ticks that people can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
+SMALLEST = 1e-290  # what is nearer to zero is zero
+STEPS = 1.0, 2.0, 5.0, 10.0
+
+
+def drawable(value: Any) -> float | None:
+    """A value that has a place on a page; None for what is missing or not finite."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        return None
+    if not abs(number) <= LARGEST:
+        return None
+    return number if abs(number) >= SMALLEST else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values from ``low`` to ``high`` on pixels from ``start`` to ``stop``, by their logarithm if ``log``."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high = (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
+        at = math.log10(value) if self.log else value
+        return self.start + (at - low) / (high - low) * (self.stop - self.start)
+
+
+def extent(values: Iterable[float], log: bool = False) -> tuple[float, float]:
+    """The smallest and the largest value, wider where they are one; from 0 to 1 (1 to 10) where there are none."""
+    known = list(values)
+    if not known:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = min(known), max(known)
+    if log:
+        return (low, high) if high / low > 1 + 1e-9 else (low / 2, high * 2)
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return low, high
+    pad = abs(low) / 10 or 1.0
+    return low - pad, high + pad
+
+
+def step_for(low: float, high: float, most: int) -> float:
+    """The smallest step of 1, 2 or 5 times a power of ten that divides a range into at most ``most`` parts."""
+    least = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(step for step in STEPS if step * power >= least * (1 - 1e-9))
+
+
+def widened(low: float, high: float, most: int) -> tuple[float, float]:
+    """The range between the ticks around a range."""
+    step = step_for(low, high, most)
+    return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+
+
+def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """The multiples of a step of 1, 2 or 5 times a power of ten within a range, some ``most`` of them."""
+    step = step_for(low, high, most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = max(0, -math.floor(math.log10(step)))
+    return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: not -0.0
+
+
+def log_ticks(low: float, high: float) -> Iterator[list[float]]:
+    """Ticks of a logarithmic scale, the many first: 1-2-5 of every decade, decades, every second one, ..."""
+    first, last = math.floor(math.log10(low) - 1e-9), math.ceil(math.log10(high) + 1e-9)
+    inside = (low * (1 - 1e-9), high * (1 + 1e-9))
+    for per_decade, every in [((1, 2, 5), 1), *(((1,), every) for every in range(1, last - first + 2))]:
+        powers = [power for power in range(first, last + 1) if power % every == 0]
+        ticks = [float(f"{digit}e{power}") for power in powers for digit in per_decade]
+        yield [tick for tick in ticks if inside[0] <= tick <= inside[1]]
+
+
+def fitting_ticks(scale: Scale, fits: Callable[[list[float]], bool]) -> list[float]:
+    """As many ticks as have room for their texts, two or more if there is room."""
+    linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
+    by_decade = (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1) if scale.log else iter(())
+    return next((ticks for ticks in chain(by_decade, linear) if ticks and fits(ticks)), [])
+
+
+MOST_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
+SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
+
+
+def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False) -> list[str]:
+    """What is written at ticks: all of them with as many decimals as tell them apart; large ones with a suffix."""
+    return [text.replace("-", "\u2212") for text in _tick_texts(ticks, percent, log)]  # a minus, not a hyphen
+
+
+def _tick_texts(ticks: Sequence[float], percent: bool, log: bool) -> list[str]:
+    if log:
+        return [_tick_text(tick, _digits([tick])) for tick in ticks]
+    if percent:
+        digits = _digits([100 * tick for tick in ticks])
+        return [f"{_tick_text(100 * tick, digits)}%" for tick in ticks]
+    largest = max((abs(tick) for tick in ticks), default=0.0)
+    unit, suffix = next((one for one in SUFFIXES if largest >= max(one[0], 1e5)), (1.0, ""))
+    scaled = [tick / unit for tick in ticks]
+    digits = _digits(scaled)
+    return [_tick_text(value, digits) + (suffix if value else "") for value in scaled]
+
+
+def _digits(values: Sequence[float]) -> int:
+    """How many decimals write all values exactly; one more than there may be where none do."""
+    digits = range(MOST_DIGITS + 1)
+    exact = (n for n in digits if all(abs(value - round(value, n)) <= 1e-9 * abs(value) for value in values))
+    return next(exact, len(digits))
+
+
+def _tick_text(value: float, digits: int) -> str:
+    if value == 0:
+        return "0"
+    if digits <= MOST_DIGITS and abs(value) < 1e5:
+        return f"{value:,.{digits}f}"
+    unit, suffix = next((one for one in SUFFIXES if one[0] <= abs(value) < 1e15), (1.0, ""))
+    return _power(f"{value / unit:.4g}") + suffix
+
+
+def _power(text: str) -> str:
+    """1e-05 as 1e-5."""
+    head, _, exponent = text.partition("e")
+    return f"{head}e{int(exponent)}" if exponent else head
+
+
+def number_text(value: float, percent: bool = False) -> str:
+    """One value as a tip has it: counts in full, others with four or more digits."""
+    if percent:
+        return f"{100 * value:.2f}%" if abs(value) < 1e3 else f"{_power(f'{100 * value:.4g}')}%"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) >= 1000 and abs(value) < 1e15:
+        return f"{value:,.1f}"
+    return _power(f"{value:.4g}")

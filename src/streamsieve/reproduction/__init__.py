@@ -1,0 +1,15 @@
+"""The papers' tables and figures, run again by their protocols: ``streamsieve reproduce``.
+
+One module per paper lists its experiments, and the tables and figures that cannot be run for want of data.
+"""
+
+from . import first_order, local_learning, saola, sofs, substitution
+from .data import Folders, find_folders
+from .experiment import Experiment, Setting, Table
+
+_PAPERS = (sofs, substitution, saola, first_order, local_learning)
+
+EXPERIMENTS: dict[str, Experiment] = {one.name: one for paper in _PAPERS for one in paper.EXPERIMENTS}
+MISSING: dict[str, str] = {name: needed for paper in _PAPERS for name, needed in paper.MISSING.items()}
+
+__all__ = ["EXPERIMENTS", "MISSING", "Experiment", "Folders", "Setting", "Table", "find_folders"]

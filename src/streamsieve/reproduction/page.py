@@ -1,0 +1,82 @@
+"""The page of results: one section per experiment, between markers of its name; a run replaces its own section.
+
+All the rest of the page is written from the list of experiments: an introduction, the sections there are, in the order
+of the papers, and what has no section yet or cannot have one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..files import replacing
+from ..machine import describe_machine
+from .experiment import Experiment, Table
+from .tables import aligned, markdown
+
+PACKAGES = ("scipy", "scikit-learn")  # that give figures, beside those that every measurement names
+QUICK = "A quick run, with less data and fewer repeats than the paper's: its figures say little beside the paper's."
+SECTION = re.compile(r"<!-- (?P<name>[\w.]+) -->\n(?P<text>.*?)\n<!-- /(?P=name) -->", re.DOTALL)
+INTRODUCTION = """# The papers' tables and figures, run again
+
+`streamsieve reproduce NAME...` runs a table or figure by its paper's protocol and writes its section of this page:
+the paper's figures and those measured, side by side. `--list` shows all of them, the data that they need and how long
+they take; `--quick` runs them small, on the sets shipped in [examples/data](../examples/data/README.md), and writes
+nothing here. Other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names, one file `name.svm.xz` per
+set.
+
+Methods are run in the papers' forms (`streamsieve/reproduction/forms.py`), not by streamsieve's defaults, unless a row
+says so. A star marks a figure that is further from the paper's than the section allows; its notes say why, where that
+is known. What a paper only draws is given as what it says about the drawing, since its points cannot be read
+off exactly. The papers' times are of their machines and programs: they show how times grow, not who is faster.
+
+The papers ([in full](methods/README.md)):
+"""
+
+
+def section_text(experiment: Experiment, tables: Sequence[Table], quick: bool, seconds: float) -> str:
+    """The section of an experiment that was run."""
+    command = f"streamsieve reproduce {experiment.name}{' --quick' if quick else ''}"
+    lines = [
+        f"## {experiment.name}: {experiment.title}",
+        "",
+        f"{experiment.paper}. `{command}`: {duration(seconds)}, on {describe_machine(*PACKAGES)}.",
+    ]
+    if quick:
+        lines += ["", QUICK]
+    for table in tables:
+        lines += ["", markdown(table)]
+    if experiment.notes:
+        lines += ["", "Where this differs from the paper, and why:", "", *(f"- {note}" for note in experiment.notes)]
+    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: no more digits than a second run would give again."""
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def write_section(
+    path: Path, name: str, text: str, experiments: Mapping[str, Experiment], missing: Mapping[str, str]
+) -> None:
+    """Replace one section of the page, or add it in its place; the other sections stay as they are."""
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    sections = {found["name"]: found["text"] for found in SECTION.finditer(old)}
+    sections[name] = text
+    page = page_text(sections, experiments, missing)
+    with replacing(path) as partial:
+        partial.write_text(page, encoding="utf-8")
+
+
+def page_text(sections: Mapping[str, str], experiments: Mapping[str, Experiment], missing: Mapping[str, str]) -> str:
+    """The whole page."""
+    papers = {name.partition(".")[0]: one.paper for name, one in experiments.items()}
+    parts = [INTRODUCTION + "\n" + "\n".join(f"- {number}: {paper}" for number, paper in papers.items())]
+    parts += [f"<!-- {name} -->\n{sections[name]}\n<!-- /{name} -->" for name in experiments if name in sections]
+    waiting = [name for name in experiments if name not in sections]
+    if waiting:
+        parts.append(f"Not run in full yet: {', '.join(waiting)}.")
+    rows = [[name, needed] for name, needed in missing.items()]
+    parts.append("## What cannot be run\n\n" + aligned(["table or figure", "what it would need"], rows))
+    return "\n\n".join(parts) + "\n"
