@@ -43,7 +43,7 @@ def how_many(record: ss.RunRecord) -> None:
     budgets, accuracy = curve["n_features"], curve["accuracy"]
     print("2. The same pass also says how many words it takes (accuracy on posts before they were learned):\n")
     print(f"   {sparkline(accuracy)}")
-    for budget, value in list(zip(budgets, accuracy, strict=True))[::2]:
+    for budget, value in zip(budgets, accuracy, strict=True):
         print(f"   {budget:>6,} words {value:6.1%}")
     print()
 

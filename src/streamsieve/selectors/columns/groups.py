@@ -59,8 +59,13 @@ class GroupLearner(ColumnLearner[D]):
         return state.group[state.order[: self._kept(state)[0].size]]
 
     def _groups(self, state: D) -> NDArray[Any]:
-        names, numbers = self.memory.group_names, self._numbers(state)
-        return np.array([names[group] for group in numbers.tolist()], object) if names else numbers
+        numbers = self._numbers(state)
+        return np.array(self._group_names(numbers), object) if self.memory.group_names else numbers
+
+    def _group_names(self, numbers: NDArray[np.int64]) -> list[str]:
+        """What groups are called; one that came by its number alone, among others with names, by that."""
+        names = self.memory.group_names
+        return [names.get(group, str(group)) for group in numbers.tolist()]
 
     # ---- names
 
@@ -102,8 +107,7 @@ class GroupLearner(ColumnLearner[D]):
         if memory.group_names:
             numbers = np.unique(np.append(self._numbers(memory.state), memory.state.current))
             numbers = numbers[numbers != NO_GROUP]
-            names = [memory.group_names[group] for group in numbers.tolist()]
-            arrays |= {NAMED_GROUPS: numbers, **texts_to_arrays(GROUP_NAMES, names)}
+            arrays |= {NAMED_GROUPS: numbers, **texts_to_arrays(GROUP_NAMES, self._group_names(numbers))}
         return arrays
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:

@@ -14,6 +14,7 @@ from ...targets import Target, read_target
 from ..base import Findings, Learner, Reads
 from ..columns.noted import COARSE, Noted, remarks_of
 from ..diagnosis import Look, Remark
+from ..requirements import is_integer
 from ..state import State, arrays_of, with_arrays
 from .data import Matrix
 
@@ -150,6 +151,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
         for name in self.fitted:
             self.__dict__[name] = header["fitted"][name]
         self._memory = MatrixMemory(state, arrays["counts"])
+        wanted: Any = self.parameters().get("n_features_to_select")
+        if is_integer(wanted) and self._selected()[0].size > wanted:
+            raise ValueError(f"it selects more than {wanted:,} features")
 
 
 def check_order(ids: NDArray[np.int64]) -> None:
