@@ -33,7 +33,7 @@ def one_pass() -> ss.RunRecord:
     seconds = record.seconds
     compiled = f" (and compiled its kernels, once, in {seconds['compile']:.0f} s)" if seconds["compile"] >= 1 else ""
     print(f"\n   Read in {seconds['read']:.2f} s, learned in {seconds['learn']:.2f} s{compiled}.")
-    print(f"   On {796:,} posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of the time.\n")
+    print(f"   On posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of the time.\n")
     return record
 
 
