@@ -20,8 +20,14 @@ from streamsieve import workflow
 from streamsieve.checks.data import sparse_stream
 from streamsieve.estimators import ESTIMATORS
 from streamsieve.evaluation import area_under_curve
-from streamsieve.kernels.rows.calibration import OFFSET, SLOPE, calibrate
-from streamsieve.selectors.rows.calibration import merged_calibration, probabilities, start_calibration, swapped
+from streamsieve.kernels.rows.calibration import MIXED, OFFSET, SLOPE, calibrate
+from streamsieve.selectors.rows.calibration import (
+    check_calibration,
+    merged_calibration,
+    probabilities,
+    start_calibration,
+    swapped,
+)
 
 from .paths import DATA, TEST, TRAIN
 
@@ -230,7 +236,32 @@ def test_scores_of_any_size_leave_a_fit_of_numbers(size: float) -> None:
         calibration = start_calibration()
         scores = size * random.standard_normal((300, n_vectors))
         calibrate(scores, random.integers(0, 2, 300), np.ones(300), calibration)
-        assert np.isfinite(calibration).all()
+        check_calibration(calibration)
+
+
+def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
+    """What comes of a file may be no fit of any rows; it is refused, or steps from it are numbers."""
+    random = np.random.default_rng(0)
+    odd = [0.0, 5e-324, 1e-160, 1e-9, 1.0, 1e9, 2.0**53, 1e20, 1e100, 1e160, 1.7e308]
+    let_in = 0
+    for _ in range(3000):
+        n_vectors = int(random.choice([1, 3]))
+        calibration = start_calibration()
+        scores = random.standard_normal((40, n_vectors)) * random.choice([1e-99, 1.0, 1e99])
+        codes, weights = random.integers(0, 2, 40), random.choice([1e-12, 1.0, 1e12], 40)
+        calibrate(scores, codes, weights, calibration)
+        check_calibration(calibration)
+        for entry in random.integers(0, calibration.size, random.integers(1, 3)):
+            calibration[entry] = random.choice(odd) * (-1.0 if entry in (OFFSET, MIXED) else 1.0)
+        try:
+            check_calibration(calibration)
+        except ValueError:
+            continue
+        let_in += 1
+        calibrate(scores, codes, weights, calibration)
+        check_calibration(calibration)
+        assert np.isfinite(probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)).all()
+    assert 500 < let_in < 2500
 
 
 def test_rows_without_a_score_do_not_count() -> None:

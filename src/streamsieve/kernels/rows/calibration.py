@@ -71,7 +71,8 @@ def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> No
         mixed = mixed * left + spread * score
         flatness = flatness * left + spread
         by_slope, by_offset = curvature + PRIOR * square, flatness + PRIOR
-        pull = sign * weight * (wrong - 1.0 / (rows + 2.0)) / (by_slope * by_offset - mixed * mixed)
+        determinant = max(by_slope * by_offset - mixed * mixed, PRIOR * PRIOR * square)  # no less but by rounding
+        pull = sign * weight * (wrong - 1.0 / (rows + 2.0)) / determinant
         slope_step, offset_step = pull * (by_offset * score - mixed), pull * (by_slope - mixed * score)
         length = max(slope_step * slope_step * square, offset_step * offset_step)
         if length > LONGEST_STEP * LONGEST_STEP:

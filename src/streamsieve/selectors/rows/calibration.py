@@ -7,11 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.rows.calibration import ENTRIES, MIXED, OFFSET, ROWS, SLOPE, WEIGHT
+from ...kernels.rows.calibration import (
+    ENTRIES,
+    LARGEST_SLOPE,
+    LARGEST_SQUARE,
+    LONGEST_STEP,
+    MIXED,
+    OFFSET,
+    PRIOR,
+    ROWS,
+    SLOPE,
+    SMALLEST_SQUARE,
+    WEIGHT,
+)
 
 F64 = NDArray[np.float64]
 
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
+MOST_ROWS = 2.0**53  # that can be counted
+HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced
+MOST_CLASSES = 2.0**31
 LEAK = 0.01  # of the slope: what is left of it where the fit would contradict the decision
 
 
@@ -20,9 +35,22 @@ def start_calibration() -> F64:
 
 
 def check_calibration(calibration: F64) -> None:
-    """Refuse, with a ValueError, what no fit can give."""
+    """Refuse, with a ValueError, what no fit can give: from it, steps or probabilities may be no numbers."""
+    rows, total, square, slope, offset, curvature, mixed, flatness = calibration.tolist()
     if not np.isfinite(calibration).all() or (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
         raise ValueError("the fit of its probabilities has a number below 0, or one that is not finite")
+    reached = (
+        rows <= MOST_ROWS
+        and total <= rows * HEAVIEST_ROW
+        and square <= LARGEST_SQUARE
+        and slope <= LARGEST_SLOPE / SMALLEST_SQUARE**0.5
+        and abs(offset) <= rows * LONGEST_STEP
+        and flatness <= rows * rows  # a row counts at most as often as there are rows
+        and curvature <= rows * rows * MOST_CLASSES * LARGEST_SQUARE
+        and mixed * mixed <= (curvature + PRIOR * square) * (flatness + PRIOR)
+    )
+    if not reached:
+        raise ValueError(f"the fit of its probabilities cannot come of {rows:.0f} rows")
 
 
 def swapped(calibration: F64) -> F64:
