@@ -236,7 +236,7 @@ def test_scores_of_any_size_leave_a_fit_of_numbers(size: float) -> None:
         calibration = start_calibration()
         scores = size * random.standard_normal((300, n_vectors))
         calibrate(scores, random.integers(0, 2, 300), np.ones(300), calibration)
-        check_calibration(calibration)
+        check_calibration(calibration, n_vectors)
 
 
 def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
@@ -250,16 +250,16 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
         scores = random.standard_normal((40, n_vectors)) * random.choice([1e-99, 1.0, 1e99])
         codes, weights = random.integers(0, 2, 40), random.choice([1e-12, 1.0, 1e12], 40)
         calibrate(scores, codes, weights, calibration)
-        check_calibration(calibration)
+        check_calibration(calibration, n_vectors)
         for entry in random.integers(0, calibration.size, random.integers(1, 3)):
             calibration[entry] = random.choice(odd) * (-1.0 if entry in (OFFSET, MIXED) else 1.0)
         try:
-            check_calibration(calibration)
+            check_calibration(calibration, n_vectors)
         except ValueError:
             continue
         let_in += 1
         calibrate(scores, codes, weights, calibration)
-        check_calibration(calibration)
+        check_calibration(calibration, n_vectors)
         assert np.isfinite(probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)).all()
     assert 500 < let_in < 2500
 

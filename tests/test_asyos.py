@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -344,6 +346,19 @@ def test_weights_that_diverge_are_an_error():
     assert len(selector.selection()) == 20  # there is something left to look at
     with pytest.warns(UserWarning, match="the steps led away from the target"):
         ss.AsyOS(20, n_scans=1).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("make", [ss.AsyOS, partial(ss.OnlineSubstitution, solver="paper")])
+def test_a_block_whose_weights_diverge_leaves_the_learner_as_it_was(make):
+    random = np.random.default_rng(0)
+    X = random.normal(0, 1, (100, 1)) + 0.1 * random.normal(0, 1, (100, 3000))
+    learner = make(20, step=40.0)
+    learner.start(y=X[:, 0])
+    learner.partial_fit_block(columns_of(random.normal(0, 1, (100, 3))))
+    before = learner.model().to_bytes()
+    with pytest.raises(ss.DataError, match="the weights diverge"):
+        learner.partial_fit_block(columns_of(X, ids=np.arange(3, 3003)))
+    assert learner.model().to_bytes() == before
 
 
 def test_a_staleness_beyond_the_data_reads_nothing_of_others():

@@ -246,6 +246,17 @@ def test_lost_workers_and_lack_of_memory_are_tried_again(
     assert last.table["error"].null_count == 6
 
 
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_integers_are_what_the_task_says_for_every_method(in_this_process: list[Trial], task: str) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 6))
+    y = np.round(10 * X[:, 2]).astype(int) if task == "regression" else (X[:, 2] > 0).astype(int)
+    methods = ("online-substitution", "grafting", "projected-gradient", "saola", "alpha-investing")
+    lines = ss.compare((X, y), methods, 2, folds=2, task=task).lines()
+    assert [line["error"] for line in lines if line["error"]] == []
+    assert all((line["r2"] is None) == (task == "classification") for line in lines)
+
+
 def test_methods_get_the_numbers_of_features_that_they_can_take(in_this_process: list[Trial]) -> None:
     found = ss.compare(problem(), ["saola", "osfs", "f-test"], [2, "auto"], folds=2, params={"saola": {"alpha": 0.2}})
     asked = {(line["method"], line["k"]) for line in found.lines()}

@@ -258,9 +258,10 @@ def new_learner(trial: Trial, target: Kind) -> AnyLearner:
     if isinstance(trial.k, int) or (trial.k == AUTO and not decides_alone(trial.method)):
         params[BUDGET] = trial.k
     refuse_unknown_parameters(trial.method, params)
-    for name, value in (("random_state", trial.seed), ("task", TASK_OF_KIND[target])):
-        if name in kind.parameter_names():
-            params.setdefault(name, value)
+    if "random_state" in kind.parameter_names():
+        params.setdefault("random_state", trial.seed)
+    for name, value in kind.parameters_for(target).items():
+        params.setdefault(name, value)
     learner = kind(**params)
     learner.check_parameters()
     return learner

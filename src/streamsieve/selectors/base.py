@@ -23,7 +23,7 @@ from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, text
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
 from ..sources.encoding import Encoding
-from ..targets import ONLY_CLASSES, Kind
+from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
 from .parameters import as_json, from_json, to_builtin
 from .prediction import Predictor, Squares
@@ -86,6 +86,11 @@ class Learner(ABC, Generic[B, M]):
     @classmethod
     def parameter_names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
+
+    @classmethod
+    def parameters_for(cls, kind: Kind) -> dict[str, Any]:
+        """Parameters by which any target is taken for one of that kind: integers may be classes or numbers."""
+        return {"task": TASK_OF_KIND[kind]} if "task" in cls.parameter_names() else {}
 
     def parameters(self) -> dict[str, Any]:
         """The parameters by name, as JSON can hold them."""

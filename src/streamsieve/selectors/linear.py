@@ -18,7 +18,7 @@ from .requirements import MOST_FEATURES, is_integer, require, require_one_of
 
 LOSSES = {"squared": SQUARED, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 TASK_OF_LOSS = {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
-LOSS_OF_KIND: dict[Kind, int] = {"numbers": SQUARED, "classes": LOGISTIC}
+AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +99,10 @@ class LinearLearner(Learner[Any, Any]):
         """Whether classes or numbers were learned."""
         return "numbers" if self.linear_model().classes is None else "classes"
 
+    @classmethod
+    def parameters_for(cls, kind: Kind) -> dict[str, Any]:
+        return {"loss": AUTO_LOSS[kind]}
+
     def check_parameters(self) -> None:
         wanted = self.n_features_to_select
         fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
@@ -124,7 +128,7 @@ class LinearLearner(Learner[Any, Any]):
 
     def loss_of(self, target: Target) -> int:
         """The code of the loss, for kernels."""
-        return LOSS_OF_KIND[target.kind] if self.loss == "auto" else LOSSES[self.loss]
+        return LOSSES[AUTO_LOSS[target.kind] if self.loss == "auto" else self.loss]
 
     def predictor(self) -> Predictor[RowBlock]:
         model = self.linear_model()

@@ -39,6 +39,11 @@ def with_arrays(state: T, arrays: dict[str, NDArray[Any]], before: str = "") -> 
     return cast(T, tuple(parts.values())) if is_tuple(state) else changed(state, **parts)
 
 
+def copied(state: T) -> T:
+    """The same state in arrays of its own."""
+    return with_arrays(state, {name: array.copy() for name, array in arrays_of(state).items()})
+
+
 def parts_of(state: Any) -> dict[str, Any]:
     """What a state consists of, by name; of a tuple of states, by number."""
     return {str(number): part for number, part in enumerate(state)} if is_tuple(state) else state._asdict()

@@ -18,6 +18,7 @@ from ..chance import GOLDEN, mixed
 from ..jit import inlined
 
 LARGEST = float(np.finfo(np.float32).max)
+BITS_OF_INFINITY = 0x7F800000  # of a float32: finite ones from 0 on are below
 LONGEST_STEP = 1e60
 LATE = 1 << 22  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
 NEAREST = -1  # the noise of rows that are not late

@@ -19,7 +19,7 @@ from ...model import Field, Schema
 from ..fitting import Fit
 from ..linear import standardized
 from ..requirements import is_integer, require
-from ..state import changed
+from ..state import changed, copied
 from .asynchronous import Centre, Worker, shares
 from .linear import LinearColumnLearner
 from .slots import joined
@@ -88,6 +88,8 @@ class Asynchronous:
         return [Worker(rule, count, state) for rule, state in zip(self.rules, states, strict=True)]
 
     def offer(self, state: AsynchronousState, block: ColumnBlock) -> AsynchronousState:
+        """The state after some more columns; what is given stays whole, where the weights diverge."""
+        state = copied(state)
         centre = Centre(state.parts)
         workers = self.workers(state.workers)
         kept = [set(worker.ids.tolist()) for worker in workers]

@@ -11,7 +11,7 @@ from ...blocks import ColumnBlock
 from ...errors import DataError
 from ...model import Arrays, texts_of_arrays, texts_to_arrays
 from ...sources.groups import NO_GROUP, labels_of_groups
-from ..state import State, changed
+from ..state import State, copied
 from .base import ColumnLearner
 
 NAMED_GROUPS, GROUP_NAMES = "named_groups", "group_names"  # arrays of a model
@@ -50,7 +50,7 @@ class GroupLearner(ColumnLearner[D]):
         state.current[0] = NO_GROUP
 
     def _finish(self, state: D) -> D:
-        copy = changed(state, **{name: array.copy() for name, array in state._asdict().items()})
+        copy = copied(state)
         self._close_open(copy)
         return copy
 

@@ -30,7 +30,7 @@ SCHEMA: Schema = {
     "slots.centres": value_field("slots"),
     "slots.scales": Field(np.float64, ("slots",), 0, np.inf, finite=False),
     "slots.rows": Field(np.int32, ("room",), 0),
-    "slots.values": Field(np.float64, ("room",)),
+    "slots.values": Field(np.float64, ("room",), -FARTHEST, FARTHEST),
     "slots.ends": Field(np.int64, (2,), 0),
 }
 

@@ -14,6 +14,7 @@ from ...kernels.columns.substitution import Steps, substitute_columns
 from ...kernels.losses import CURVATURE
 from ...model import Field, Schema
 from ..fitting import Fit
+from ..state import copied
 from .slots import SCHEMA, check_slots_of_columns, length_at, no_slots, with_more, with_room, with_twice_the_slots
 
 F64 = NDArray[np.float64]
@@ -40,7 +41,8 @@ class Stepping:
         return SteppingState(no_slots(), np.zeros(0), np.zeros(1))
 
     def offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
-        state, diverges = self.take(state, block, np.zeros(self.y.size), 1.0, self.steps)
+        """The state after some more columns; what is given stays whole, where the weights diverge."""
+        state, diverges = self.take(copied(state), block, np.zeros(self.y.size), 1.0, self.steps)
         if diverges:
             raise diverged(block.origin, self.steps)
         return state

@@ -29,6 +29,7 @@ from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...model import Arrays, Field
 from .addresses import Addresses, table_addresses
+from .inputs import LARGEST_SUM
 from .sample import numbered
 
 LAST_ROW = 1024  # of the warm-up
@@ -210,7 +211,7 @@ class AutoScaling:
             CHOSEN + "sizes": Field(np.float64, ("own",), 0),
             CHOSEN + "typical": Field(np.float64, (1,), 0),
             CHOSEN + "table": Field(np.int64, (1,), 0, 2),
-            CHOSEN + "means": Field(np.float64, ("dense",)),
+            CHOSEN + "means": Field(np.float64, ("dense",), -LARGEST_SUM, LARGEST_SUM),
             CHOSEN + "deviations": Field(np.float64, ("dense",), 0),
             CHOSEN + "seen": Field(np.float64, (1,), 0),
         }

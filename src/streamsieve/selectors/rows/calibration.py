@@ -20,9 +20,11 @@ from ...kernels.rows.calibration import (
     SMALLEST_SQUARE,
     WEIGHT,
 )
+from ...model import Field
 
 F64 = NDArray[np.float64]
 
+CALIBRATION = Field(np.float64, (ENTRIES,), finite=False)  # squares may be large: see ``check_calibration``
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
 MOST_ROWS = 2.0**53  # that can be counted
 HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced
@@ -34,11 +36,13 @@ def start_calibration() -> F64:
     return np.zeros(ENTRIES)
 
 
-def check_calibration(calibration: F64) -> None:
+def check_calibration(calibration: F64, n_vectors: int) -> None:
     """Refuse, with a ValueError, what no fit can give: from it, steps or probabilities may be no numbers."""
     rows, total, square, slope, offset, curvature, mixed, flatness = calibration.tolist()
     if not np.isfinite(calibration).all() or (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
         raise ValueError("the fit of its probabilities has a number below 0, or one that is not finite")
+    if n_vectors > 1 and (offset or mixed or flatness):
+        raise ValueError("the fit of its probabilities has what only that of two classes has")
     reached = (
         rows <= MOST_ROWS
         and total <= rows * HEAVIEST_ROW

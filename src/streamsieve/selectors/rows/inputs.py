@@ -19,6 +19,9 @@ LARGEST = float(np.finfo(np.float32).max)  # what a value counts as that is far 
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
+LARGEST_SUM = 1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
+
+
 class Moments(NamedTuple):
     """Sums for running standardisation; empty arrays where it is off.
 

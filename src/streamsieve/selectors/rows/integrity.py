@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, NORMS, ROWS, SQUARES
+from ...kernels.rows.storing import BITS_OF_INFINITY
 
 LONGEST_ROW = 1e43  # a billion values that are the largest in float32
 CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would take a billion bytes
@@ -46,13 +47,21 @@ def check_members(
         raise ValueError("kept features have wrong ids")
 
 
+def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
+    """What cells hold, beside the names of slots, are numbers; the first of a cell, in ``flags``, may be infinite."""
+    for at in range(0, len(cells), CHUNK):
+        part, own = cells[at : at + CHUNK], flags[at : at + CHUNK]
+        if (own > BITS_OF_INFINITY).any() or not (np.isfinite(part[:, 1:]).all(axis=1) | (own < 0)).all():
+            raise ValueError("a cell has what is not a number")
+
+
 def check_cells(
     cells: NDArray[Any], n_vectors: int, member: NDArray[np.int64], member_id: NDArray[np.int64], width: int
 ) -> None:
     """Shared cells have precisions above their start, and the slots that are taken have a feature each, by its id."""
     bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
-    if not np.isfinite(per_class).all() or not (per_class[:, ::2] >= 0).all() or not (bounds >= 0).all():
-        raise ValueError("a cell has a precision below its start, or what is not a number")
+    if not (per_class[:, ::2] >= 0).all() or not (bounds >= 0).all():
+        raise ValueError("a cell has a precision below its start")
     if np.unique(member_id).size != member_id.size or not np.array_equal(member, member_id):
         raise ValueError("a feature is kept twice")
     if member_id.max(initial=0) >= max(width, 1):

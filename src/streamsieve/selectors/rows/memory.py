@@ -26,7 +26,7 @@ from .addresses import (
 )
 from .auto_scaling import AutoScaling
 from .curves import CURVE, STATE, curve_schema, restored_curve
-from .inputs import Moments, start_moments
+from .inputs import LARGEST_SUM, Moments, start_moments
 from .integrity import check_totals
 from .rungs import PREFIX as RUNGS
 from .rungs import Check, Rungs
@@ -316,7 +316,7 @@ class RowMemory(Generic[S]):
         schema = {
             "ids": Field(np.int64, ("features",) if by_table else (0,), 0, "width"),
             "counts": Field(np.int64, (2,), 0),
-            MOMENTS + "first": Field(np.float64, per_feature),
+            MOMENTS + "first": Field(np.float64, per_feature, -LARGEST_SUM, LARGEST_SUM),
             MOMENTS + "second": Field(np.float64, per_feature, 0),
             MOMENTS + "seen": Field(np.float64, (1,), 0),
             MOMENTS + "dense": Field(np.int64, (1,), -1, 2),

@@ -29,7 +29,7 @@ from ...kernels.types import F64, I64, U8, Bool
 from ...model import Arrays, Field, Schema
 from ..state import changed
 from .addresses import Addresses, add, find, table_addresses
-from .calibration import check_calibration, start_calibration, swapped
+from .calibration import CALIBRATION, check_calibration, start_calibration, swapped
 from .curves import CURVE, STATE, Update, curve_schema, learn_counting, rank_slots, restored_curve, start_curve
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class Rungs(Generic[S]):
             sizes: dict[Any, Any] = {"features": features, "budget": rung.budget}
             own = {STATE + name: resized(wanted, sizes) for name, wanted in state.items()}
             own |= curve_schema(rung.budget, rung.curve.grid.size)
-            own |= {"allowed": Field(np.bool_, (features,)), "calibration": Field(np.float64, rung.calibration.shape)}
+            own |= {"allowed": Field(np.bool_, (features,)), "calibration": CALIBRATION}
             schema |= {rung.prefix + name: wanted for name, wanted in own.items()}
         return schema
 
@@ -244,7 +244,7 @@ class Rungs(Generic[S]):
                 raise ValueError("its rungs answer for other numbers than those of its grid")
             rung.allowed, rung.calibration = arrays[rung.prefix + "allowed"], arrays[rung.prefix + "calibration"]
             rung.state, rung.curve = changed(rung.state, **state), curve
-            check_calibration(rung.calibration)
+            check_calibration(rung.calibration, rung.state.bias.shape[0])
             check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
 
 

@@ -15,18 +15,18 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
-from ...kernels.rows.storing import LARGEST
+from ...kernels.rows.storing import BITS_OF_INFINITY, LARGEST
 from ...model import LARGEST_ID, Field, Schema
 from ...selection import Selection
 from ..base import ClassWeight
 from ..diagnosis import Look, Remark
 from ..requirements import require, require_one_of
+from . import integrity
 from .classifier import RowClassifier
 from .diagnosis import beyond_float32
 from .estimates import Estimates, Positions, Rule, as_stored, merged_usual, with_bounds
 from .fixed_memory import FixedMemoryLearner
 from .inputs import AUTO
-from .integrity import LONGEST_ROW, check_cells, check_heap, check_mean, check_members, check_positions, kept_count
 from .limits import GAMMAS, require_between
 from .merging import MergingLearner
 
@@ -221,7 +221,7 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
         }
         if one and self.criterion == "confidence":
             return {
-                "cells": Field(np.int32, ("features",)),
+                "cells": Field(np.int32, ("features",), below=BITS_OF_INFINITY),  # slots below 0, finite precisions
                 "heap_key": Field(np.float32, ("budget",), 0),
                 "heap_slot": Field(np.int32, ("budget",), 0, "budget"),
                 **common,
@@ -238,22 +238,23 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
         }
 
     def _check_state(self, state: SofsState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
-        kept = kept_count(state.counts, sizes["budget"])
+        kept = integrity.kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
         if self._table_of(state) is not None:
-            check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
+            integrity.check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
         else:
-            check_members(flags_of(state), -1, member, member_id, ids)
+            integrity.check_members(flags_of(state), -1, member, member_id, ids)
         if isinstance(state, ConfidenceState):
-            check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
+            integrity.check_heap(state.heap_key[:kept], state.heap_slot[:kept], member_id)
             if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
                 raise ValueError("a key in the heap is larger than that of its slot")
             return
+        integrity.check_numbers(state.cells, flags_of(state))
         totals = self.memory.moments.totals
-        check_mean(state.kept_squares[0], totals[COUNTED], LONGEST_ROW**2)
+        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
         heap = state.heap[:kept]
-        check_heap(state.key[heap], heap, member_id)
-        check_positions(heap, state.heap_position)
+        integrity.check_heap(state.key[heap], heap, member_id)
+        integrity.check_positions(heap, state.heap_position)
         if not (state.key[:kept] <= state.fresh[:kept]).all():
             raise ValueError("a key in the heap is larger than that of its slot")
 

@@ -18,7 +18,7 @@ from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
 from ...model import Arrays, Field, check_classes
 from ...targets import NONE_YET, Labels, classes_from_text
-from .calibration import check_calibration, merged_calibration, start_calibration, swapped
+from .calibration import CALIBRATION, check_calibration, merged_calibration, start_calibration, swapped
 from .estimates import added, joined
 
 SEPARATION = "separation."  # before the names of its arrays in a model
@@ -198,7 +198,7 @@ class Classes:
         return {
             "label_counts": Field(np.int64, ("classes",), 0),
             "label_order": Field(np.int64, (2,), -1),
-            "calibration": Field(np.float64, self.calibration.shape, finite=False),
+            "calibration": CALIBRATION,
             SEPARATION + "hits": Field(np.int64, ("classes",), 0),
             SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
         }
@@ -215,7 +215,7 @@ class Classes:
     def restore(self, arrays: Arrays) -> None:
         self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
         self.calibration = arrays["calibration"]
-        check_calibration(self.calibration)
+        check_calibration(self.calibration, self.n_vectors)
 
 
 @dataclass(slots=True, eq=False)

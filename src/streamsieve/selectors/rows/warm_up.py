@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...machine import refuse_beyond_memory
 from ...model import Arrays, Field
+from .weights import LARGEST_WEIGHT
 
 LAST_NONZERO = 1 << 22
 CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
@@ -99,7 +100,7 @@ class WarmUp:
             WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
             WARM + "values": Field(np.float64 if header["warm_up"].get("exact") else np.float32, ("warm_values",)),
             WARM + answer: field,
-            WARM + "weights": Field(np.float64, ("warm_rows",), 0),
+            WARM + "weights": Field(np.float64, ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf)),
         }
 
     def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int) -> None:
