@@ -113,9 +113,13 @@ NUMBERS: dict[str, Make] = {
     "diabetes + noise": diabetes,
 }
 OF_NUMBERS = "sofs-regressor", "online-substitution", "grafting", "saola"
-CHOOSES = "sofs", "saola", "fast-osfs", "alpha-investing", "fcbf"
+CHOOSES = "sofs", "saola", "alpha-investing", "fcbf"
 QUESTIONS = {
-    "words": Question(WORDS, ("sofs", "pet", "fofs", "saola", "online-substitution", "chi2", *RIVALS), (10, 100)),
+    "words": Question(
+        WORDS,
+        ("sofs", "pet", "fofs", "saola", "online-substitution", "chi2", "f-test", "l1-svm", "trees"),
+        (10, 100),
+    ),
     "genes": Question(
         GENES,
         ("saola", "fcbf", "mrmr", "online-substitution", "local-learning", "relieff", "sofs", "rfe", *RIVALS),

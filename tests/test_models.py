@@ -13,6 +13,7 @@ import pytest
 from numpy.lib import format as npy
 
 import streamsieve as ss
+from streamsieve.blocks import dense_block
 from streamsieve.estimators import estimator_class
 from streamsieve.model import Model, texts_of_arrays, texts_to_arrays
 from streamsieve.registry import METHODS, learner_class
@@ -29,6 +30,18 @@ def saved_data() -> tuple[Any, Any]:
     X = ((i * (3 * j + 7) + i * i * (j + 2) + 13 * j) % 17 - 8) / 4.0
     X[(i * 5 + j * 3) % 4 == 0] = 0.0
     return X, np.where(X[:, 0] + X[:, 1] - X[:, 4] > 0, 1, -1)
+
+
+def test_names_of_some_features_are_dropped_when_more_come(tmp_path: Path) -> None:
+    X, y = saved_data()
+    learner = ss.SOFS(3).start(10, classes=[-1, 1], feature_names=[f"c{k}" for k in range(10)])
+    learner.partial_fit_block(dense_block(X[:, :10], y))
+    assert learner.selection().names is not None
+    learner.partial_fit_block(dense_block(X, y))
+    learner.save(tmp_path / "wider.model")
+    again = ss.load(tmp_path / "wider.model")
+    assert again.n_features_in_ == 12
+    assert again.selection().names is None
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ..errors import DataError, UsageError
 from ..files import is_there, replacing
 from ..json_text import finite
+from ..machine import is_installed
 from ..showing import MOST_IN_TABLE, html_table, printable
 from .cells import Line
 from .ranks import Friedman, average_ranks, cliques, friedman, nemenyi_critical_difference
@@ -96,13 +97,11 @@ class Comparison:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas DataFrame; pandas must be installed."""
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
+        if not is_installed("pandas"):
             raise ImportError(
                 "to_pandas makes a pandas DataFrame, and pandas is not installed: pip install pandas; table is the "
                 "same as an Arrow table"
-            ) from None
+            )
         frame: pandas.DataFrame = self.table.to_pandas()
         return frame
 

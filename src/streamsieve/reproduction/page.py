@@ -29,7 +29,8 @@ set.
 Methods are run in the papers' forms (`streamsieve/reproduction/forms.py`), not by streamsieve's defaults, unless a row
 says so. A star marks a figure that is further from the paper's than the section allows; its notes say why, where that
 is known. What a paper only draws is given as what it says about the drawing, since its points cannot be read
-off exactly. The papers' times are of their machines and programs: they show how times grow, not who is faster.
+off exactly. The papers' times are of their machines and programs: they show how times grow, not who is faster. Tables
+of one paper that are run together share what they can: the first of them then has the time of all.
 
 The papers ([in full](methods/README.md)):
 """

@@ -294,6 +294,11 @@ class Learner(ABC, Generic[B, M]):
         names = self.feature_names
         return None if names is None else names[indices]
 
+    def _drop_names_of_some(self) -> None:
+        """Forget the names where features have come by that have none."""
+        if self.feature_names is not None and self.feature_names.size < self.n_features_in_:
+            self._set_names(None)
+
     def _set_names(self, names: Any | None) -> None:
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:

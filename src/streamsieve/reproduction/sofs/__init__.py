@@ -20,7 +20,7 @@ EXPERIMENTS = [
         "SOFS, OGD and AROW at scale: 10,000 features to a billion",
         PAPER,
         (),
-        8,
+        3,
         table_2,
         (
             GENERATED,
@@ -36,7 +36,7 @@ EXPERIMENTS = [
         "accuracy and time by the number of features on X1 and X2 (and figure 2)",
         PAPER,
         (),
-        12,
+        4,
         figure_1,
         (
             GENERATED,
@@ -51,7 +51,7 @@ EXPERIMENTS = [
         "accuracy and time by the number of words on relathe, pcmac and basehock (and figure 4)",
         PAPER,
         ("relathe", "pcmac_asu", "basehock"),
-        15,
+        8,
         figure_3,
         (
             NO_NUMBERS,
@@ -67,7 +67,7 @@ EXPERIMENTS = [
         "accuracy with few features, the question that the paper leaves open",
         PAPER,
         ("relathe", "basehock", "pcmac_asu", "farm-ads", "dexter.train", "dexter.valid"),
-        10,
+        2,
         section_5,
         (
             "not a table of the paper: it says that SOFS is worse than batch methods with few features, and this shows "

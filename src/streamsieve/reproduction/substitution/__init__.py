@@ -33,7 +33,7 @@ EXPERIMENTS = [
         "numbers: recall and recovery error against features, scans and workers",
         PAPER,
         (),
-        10,
+        15,
         figure_1,
         (
             'the noise: the paper\'s "variance 0.1^2" does not give its plots, every method finds nearly all then (see '
@@ -46,7 +46,7 @@ EXPERIMENTS = [
         "classes: recall and classification error against features, scans and workers",
         PAPER,
         (),
-        15,
+        20,
         figure_2,
         (
             "by the paper's rule fewer features are found than its plots show; why is not known",

@@ -161,8 +161,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         memory.state = self._offer(memory.state, block)
         memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
-        if self.feature_names is not None and self.feature_names.size < self.n_features_in_:
-            self._set_names(None)  # no longer all of them
+        self._drop_names_of_some()
         self._note_names(block)
         self._note_coarse(block)
         return self

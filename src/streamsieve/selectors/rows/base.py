@@ -224,6 +224,7 @@ class RowLearner(RowResults[S]):
             stop = warm_up.stop(block, at)
             self._warm_up(warm_up, block.rows(at, stop), answers[at:stop])
             at = stop
+        self._drop_names_of_some()
         return self
 
     def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
