@@ -181,7 +181,7 @@ engine = ProcessEngine(1)
 engine.start(0, Counter, 0)
 engine.call(0, "pid")
 print(engine.next().value, flush=True)
-engine.call(0, "sleep", 1.0)
+engine.call(0, "sleep", 60.0)  # busy
 os.kill(os.getpid(), 9)
 """
 

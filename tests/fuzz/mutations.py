@@ -133,8 +133,12 @@ def reshaped(array: Array, random: Random) -> Array:
 
 def retyped(array: Array, random: Random) -> Array:
     kinds = ("f4", "f8", "i4", "i8", "u1", "i2", "u8", "b1", "U3", "S2")
+    kind = kinds[random.integers(len(kinds))]
     with np.errstate(all="ignore"):
-        return array.astype(kinds[random.integers(len(kinds))])
+        try:
+            return array.astype(kind)
+        except ValueError:  # text that is no number, after another such mutation
+            return np.ones(array.shape, kind)
 
 
 OF_ANY = (special, special, nudged, flipped, exchanged, permuted, random_entries, reshaped, retyped)

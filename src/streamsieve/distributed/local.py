@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -158,6 +159,7 @@ def serve(file: int) -> None:
     """What the process of a worker does, until nobody is there to ask it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection, parent = Connection(file), os.getppid()
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     try:
         make, *given = receive(connection)
         worker = Worker(make, tuple(given))
@@ -169,6 +171,13 @@ def serve(file: int) -> None:
     except (EOFError, OSError):
         pass
     os._exit(0)  # threads that read ahead may be inside Arrow
+
+
+def end_with(parent: int) -> None:
+    """End this process, whatever it computes, when the one that asks is gone: that may have been killed."""
+    while os.getppid() == parent:
+        time.sleep(STOP_SECONDS)
+    os._exit(0)
 
 
 def sendable(error: Exception | None) -> Exception | None:
