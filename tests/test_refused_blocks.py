@@ -81,3 +81,24 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
         writer.write_table(table)
     with pytest.raises(DataError, match="the target 'y' holds binary values; a label is a number or a text"):
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ss.RandomSelection(3, random_state=0),
+        lambda: ss.OFSPartial(3, random_state=0),
+        lambda: ss.FOFS(3, attributes="random", random_state=0),
+    ],
+)
+def test_methods_that_draw_from_all_features_refuse_rows_with_more(make: Any) -> None:
+    """They drew beyond their arrays: that ended the process."""
+    random = np.random.default_rng(0)
+    wide = random.normal(size=(50, 2000))
+    y = (wide[:, 0] > 0).astype(int)
+    learner = make().start(10, classes=[0, 1])
+    learner.partial_fit_block(dense_block(wide[:, :10], y))
+    before = learner.model().to_bytes()
+    with pytest.raises(DataError, match=r"rows of 2,000 features, and .* draws from the 10 .* n_features=2000"):
+        learner.partial_fit_block(dense_block(wide, y))
+    assert learner.model().to_bytes() == before

@@ -140,6 +140,9 @@ class BatchLearner(ColumnLearner[G]):
             raise ValueError("its columns are cut in the wrong places")
         if np.unique(state.chosen).size != state.chosen.size:
             raise ValueError("a column is chosen twice")
+        wanted = self.parameters().get("n_features_to_select")
+        if wanted is not None and state.chosen.size > wanted:
+            raise ValueError("it has chosen more columns than it was asked for")
 
 
 def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:

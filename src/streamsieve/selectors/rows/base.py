@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import UsageError
+from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...model import Arrays, Schema, check_ids, check_scores
@@ -202,6 +202,11 @@ class RowLearner(RowResults[S]):
         refuse_weights(block, self.n_rows_)
         block = block.without_weightless()
         memory = self.memory
+        if self.needs_width and block.n_features > memory.declared_width:
+            raise DataError(
+                f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method} draws from the "
+                f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
+            )
         rows_before = None if self.learns_a_part else self.n_rows_
         answers, swap = memory.target.encode(block.y, block.origin, rows_before)
         if swap:
