@@ -197,7 +197,7 @@ class Classes:
     def schema(self) -> dict[str, Field]:
         return {
             "label_counts": Field(np.int64, ("classes",), 0),
-            "label_order": Field(np.int64, (2,), -1),
+            "label_order": Field(np.int64, (2,), -1, 2**53),  # changes of class, the last class
             "calibration": CALIBRATION,
             SEPARATION + "hits": Field(np.int64, ("classes",), 0),
             SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
