@@ -31,8 +31,8 @@ bounds: $(VENV)/.installed-dev
 
 # Coverage sees no compiled code: what else tests kernels runs once more as Python. The rest runs as it is, in which
 # tests/kernels has every kernel run as Python in a process of its own. About 25 minutes on two cores.
-INTERPRETED := tests/kernels tests/fuzz/test_readers.py tests/test_oracles.py::test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say tests/test_alpha_investing.py tests/test_blankets.py \
-	tests/test_filters.py tests/test_ogfs.py tests/test_osfs.py tests/test_relief.py tests/test_row_saturation.py tests/test_saola.py \
+INTERPRETED := tests/kernels tests/fuzz/test_readers.py tests/selectors/rows/test_oracles.py::test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say tests/selectors/columns/test_alpha_investing.py tests/selectors/columns/test_blankets.py \
+	tests/selectors/columns/test_filters.py tests/selectors/columns/test_ogfs.py tests/selectors/columns/test_osfs.py tests/selectors/matrix/test_relief.py tests/selectors/rows/test_saturation.py tests/selectors/columns/test_saola.py \
 	tests/sources/test_transpose.py::test_buckets_hold_what_memory_would tests/sources/test_transpose.py::test_ids_may_be_huge
 coverage: $(VENV)/.installed-dev
 	rm -rf .coverage && mkdir .coverage

@@ -28,8 +28,8 @@ from streamsieve.sources.columns import by_columns
 from streamsieve.sources.substitution import SubstitutionSource
 from streamsieve.sources.writers import write_columns
 from streamsieve.training import Progress, train
+from tests.paths import DATA
 
-from ..paths import DATA
 from .cases import LosingAll, LosingOften, LosingOnce, assert_same
 
 LEUKEMIA = DATA / "leukemia.svm.xz"

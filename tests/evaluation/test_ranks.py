@@ -18,9 +18,8 @@ from streamsieve.evaluation import (
     nemenyi_critical_difference,
     win_tie_loss,
 )
-
-from ..effort import examples
-from ..paths import DATA
+from tests.effort import examples
+from tests.paths import DATA
 
 THREE = ("SAOLA", "Fast-OSFS", "Alpha-investing")
 

@@ -18,8 +18,7 @@ from streamsieve.evaluation.resampling import StabilitySelection, subsample
 from streamsieve.registry import METHODS, learner_class
 from streamsieve.sources.base import BlockSource
 from streamsieve.workflow import convert_to_columns
-
-from ..paths import TRAIN
+from tests.paths import TRAIN
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 8)).round(2)

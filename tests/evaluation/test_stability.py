@@ -12,9 +12,8 @@ from scipy.sparse import csr_array
 
 from streamsieve import UsageError
 from streamsieve.evaluation import jaccard, nogueira, yu_matching
-
-from ..effort import examples
-from ..oracles import stability as slow
+from tests.effort import examples
+from tests.oracles import stability as slow
 
 WIDTH = 9
 SELECTIONS = st.lists(st.sets(st.integers(0, WIDTH - 1)), min_size=2, max_size=8)

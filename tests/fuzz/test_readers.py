@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ..paths import FROM_SMALL
+from tests.paths import FROM_SMALL
+
 from . import strategies
 from .models import ROOT, environment
 from .run import CORPUS

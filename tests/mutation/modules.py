@@ -12,12 +12,17 @@ def sofs(streams: str) -> list[str]:
     names = (
         f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or intercept_of_their_row"
     )
-    files = ("test_class_steps", "test_heap", "test_oracles", "test_max_cells", "test_curve")
-    return [*(f"tests/{file}.py" for file in files), "-k", names]
+    rows = ("oracles", "max_cells", "curve")
+    kernels = ["tests/kernels/test_class_steps.py", "tests/kernels/test_heap.py"]
+    return [*kernels, *(f"tests/selectors/rows/test_{name}.py" for name in rows), "-k", names]
 
 
-PAIRS_OF_COLUMNS = ["tests/test_saola.py", "-k", "not many_different"]
-CENTRING = ["tests/test_far_columns.py", "-k", "shift or looked_at or sizes_beyond or unit_would or 32_bit_numbers"]
+PAIRS_OF_COLUMNS = ["tests/selectors/columns/test_saola.py", "-k", "not many_different"]
+CENTRING = [
+    "tests/selectors/columns/test_far_columns.py",
+    "-k",
+    "shift or looked_at or sizes_beyond or unit_would or 32_bit_numbers",
+]
 SVMLIGHT = [
     "tests/sources/test_svmlight.py",
     "tests/sources/test_writers.py",
@@ -28,13 +33,13 @@ SVMLIGHT = [
 
 MODULES: dict[str, tuple[str, list[str]]] = {
     # models
-    "model": ("src/streamsieve/model.py", ["tests/test_model_files.py"]),
+    "model": ("src/streamsieve/model.py", ["tests/test_model.py"]),
     # rows
-    "heap": ("src/streamsieve/kernels/heap.py", ["tests/test_heap.py"]),
-    "members": (f"{ROWS}/members.py", ["tests/test_heap.py"]),
+    "heap": ("src/streamsieve/kernels/heap.py", ["tests/kernels/test_heap.py"]),
+    "members": (f"{ROWS}/members.py", ["tests/kernels/test_heap.py"]),
     "storing": (
         f"{ROWS}/storing.py",
-        ["tests/test_row_saturation.py", "-k", "nearest or stored or late_numbers or versions"],
+        ["tests/selectors/rows/test_saturation.py", "-k", "nearest or stored or late_numbers or versions"],
     ),
     "confidence": (f"{ROWS}/confidence.py", sofs("confidence-2")),
     "signal": (f"{ROWS}/signal.py", sofs("snr-2")),
@@ -43,18 +48,24 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     "class_steps": (f"{ROWS}/class_steps.py", sofs("not 2-max_score")),
     # columns
     "saola": (f"{COLUMNS}/saola.py", PAIRS_OF_COLUMNS),
-    "dependence": (f"{COLUMNS}/dependence.py", ["tests/test_dependence.py", *PAIRS_OF_COLUMNS]),
+    "dependence": (f"{COLUMNS}/dependence.py", ["tests/kernels/test_dependence.py", *PAIRS_OF_COLUMNS]),
     "centring": (f"{COLUMNS}/centring.py", CENTRING),
-    "copies": (f"{COLUMNS}/copies.py", ["tests/test_duplicates.py", "-k", "fingerprint or lines_are_equal"]),
-    "investing": (f"{COLUMNS}/investing.py", ["tests/test_alpha_investing.py"]),
-    "osfs": (f"{COLUMNS}/osfs.py", ["tests/test_osfs.py"]),
-    "independence": (f"{COLUMNS}/independence.py", ["tests/test_osfs.py", "tests/test_filters.py"]),
-    "filters": (f"{COLUMNS}/filters.py", ["tests/test_filters.py"]),
-    "group_selection": (f"{COLUMNS}/group_selection.py", ["tests/test_ogfs.py"]),
+    "copies": (
+        f"{COLUMNS}/copies.py",
+        ["tests/selectors/columns/test_duplicates.py", "-k", "fingerprint or lines_are_equal"],
+    ),
+    "investing": (f"{COLUMNS}/investing.py", ["tests/selectors/columns/test_alpha_investing.py"]),
+    "osfs": (f"{COLUMNS}/osfs.py", ["tests/selectors/columns/test_osfs.py"]),
+    "independence": (
+        f"{COLUMNS}/independence.py",
+        ["tests/selectors/columns/test_osfs.py", "tests/selectors/columns/test_filters.py"],
+    ),
+    "filters": (f"{COLUMNS}/filters.py", ["tests/selectors/columns/test_filters.py"]),
+    "group_selection": (f"{COLUMNS}/group_selection.py", ["tests/selectors/columns/test_ogfs.py"]),
     # matrix
-    "pairs": (f"{MATRIX}/pairs.py", ["tests/test_margins.py"]),
-    "relief": (f"{MATRIX}/relief.py", ["tests/test_margins.py"]),
-    "local_learning": (f"{MATRIX}/local_learning.py", ["tests/test_margins.py"]),
+    "pairs": (f"{MATRIX}/pairs.py", ["tests/kernels/test_margins.py"]),
+    "relief": (f"{MATRIX}/relief.py", ["tests/kernels/test_margins.py"]),
+    "local_learning": (f"{MATRIX}/local_learning.py", ["tests/kernels/test_margins.py"]),
     # reading
     "svmlight": (f"{READING}/svmlight.py", SVMLIGHT),
     "decimals": (f"{READING}/decimals.py", SVMLIGHT),

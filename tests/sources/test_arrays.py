@@ -18,8 +18,8 @@ from scipy import sparse
 from streamsieve import DataError, open_source
 from streamsieve.sources import arrays
 from streamsieve.sources.arrays import ArraySource
+from tests.effort import examples
 
-from ..effort import examples
 from .reading import (
     array_refusal,
     put,

@@ -18,8 +18,7 @@ from streamsieve import DataError, RowBlock, UsageError, open_source, select
 from streamsieve.kernels.reading.checking import check_rows
 from streamsieve.sources.sparse_lists import frozen
 from streamsieve.sources.writers import write_rows
-
-from ..effort import examples
+from tests.effort import examples
 
 COLUMNS = {
     "label": [1.0, -1.0, 1.0],

@@ -15,8 +15,7 @@ import streamsieve as ss
 from streamsieve.sources import delimited, delimited_text
 from streamsieve.sources.label_words import is_plain_number
 from streamsieve.workflow import predict
-
-from ..console import run_transcript
+from tests.cli.console import run_transcript
 
 
 def put(path: Path, labels: list[str]) -> Path:

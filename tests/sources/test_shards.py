@@ -26,8 +26,7 @@ from streamsieve.sources.base import ColumnSource, Source
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_columns, write_rows
-
-from ..effort import examples
+from tests.effort import examples
 
 NUMBERS = [2, 3, 5, 8, 100]
 

@@ -21,8 +21,7 @@ from sklearn.datasets import load_svmlight_file
 from streamsieve import DataError, UsageError, open_source
 from streamsieve.sources import svmlight, svmlight_parsing
 from streamsieve.sources.svmlight import SvmlightSource
-
-from ..effort import examples
+from tests.effort import examples
 
 COMPRESS = {
     ".gz": gzip.compress,

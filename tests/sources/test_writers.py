@@ -21,8 +21,7 @@ from streamsieve.blocks import dense_block
 from streamsieve.sources import tables, writers
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_rows
-
-from ..effort import examples
+from tests.effort import examples
 
 COMPRESSIONS = ["", ".gz", ".bz2", ".xz", ".zst"]
 TABLES = [*(f".csv{compression}" for compression in COMPRESSIONS), ".tsv", ".tab", ".parquet", ".arrow"]

@@ -1,0 +1,121 @@
+"""Small models that learned different rows, and what they have, for the tests of merging."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from streamsieve.blocks import RowBlock, dense_block
+from streamsieve.kernels.rows.members import MISTAKES, UPDATES
+from streamsieve.kernels.rows.second_order import SecondOrderState
+from streamsieve.kernels.rows.signal import SignalState
+from streamsieve.model import Model
+from streamsieve.registry import learner_class, merge_models
+from tests.oracles import merging as oracle
+
+Row = tuple[dict[int, float], float]
+
+N_FEATURES = 12
+NUMBERS = 0  # classes of a target of numbers
+COUNTS = ("rows", "nonzeros", "mistakes", "updates")
+
+
+def block_of(rows: list[Row], width: int = N_FEATURES, dense: bool = False) -> RowBlock:
+    y = np.array([answer for _, answer in rows])
+    if dense:
+        return dense_block(np.array([[x.get(j, 0.0) for j in range(width)] for x, _ in rows]), y)
+    ids = [sorted(x) for x, _ in rows]
+    return RowBlock(
+        np.cumsum([0, *map(len, ids)]),
+        np.array([j for row in ids for j in row], np.int64),
+        np.array([x[j] for (x, _), row in zip(rows, ids, strict=True) for j in row], np.float32),
+        y,
+        width,
+    )
+
+
+def random_rows(n: int, seed: int, n_classes: int = 2) -> list[Row]:
+    """Rows of a few features each, the first of which say something about the class or the number."""
+    random = np.random.default_rng(seed)
+    rows: list[Row] = []
+    for _ in range(n):
+        answer = int(random.integers(n_classes)) if n_classes else 5.0 + float(random.normal())
+        level = answer - 0.5 if n_classes else answer - 5.0
+        ids = random.choice(N_FEATURES, random.integers(1, 6), replace=False).tolist()
+        rows.append(({j: float(random.normal(level * (j < 4))) for j in ids}, answer))
+    return rows
+
+
+def first_rows(n_classes: int) -> list[Row]:
+    """Rows without values, of which nothing is learned but where the numbers of a target are: around 5."""
+    return [] if n_classes else [({}, 4.0 + 2.0 * (row % 2)) for row in range(32)]
+
+
+def started(cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, dense: bool = False, **params: Any) -> Model:
+    """A model that knows which classes there are, or where the numbers are."""
+    learner = cls(**{"n_features_to_select": 5, "normalize": False, **params})
+    learner.start(width, range(n_classes) if n_classes else None)
+    return gone_on(learner.model(), first_rows(n_classes), width or 1, dense).model()
+
+
+def gone_on(model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1) -> Any:
+    """A learner that goes on from a model with some rows, as one of some parts; the model stays as it is."""
+    learner: Any = learner_class(model.method).from_model(model.copy()).as_part(times)
+    return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
+
+
+def merged(base: Model, parts: list[Any], divisor: float | None = None) -> Any:
+    model = merge_models(base, [part.model() for part in parts], divisor)
+    return learner_class(model.method).from_model(model)
+
+
+def contents(learner: Any) -> dict[str, Any]:
+    """What a learner has, feature by feature, as the oracle takes it: read from the arrays one by one."""
+    state, addresses = learner.memory.state, learner.memory.addresses
+    n_vectors = state.bias.shape[0]
+    scale = float(state.scale[0]) if "scale" in state._fields else 1.0
+    precision, weight = {}, {}
+    for position, cell in enumerate(state.cells):
+        j = position if addresses.direct else int(addresses.ids[position])
+        entries = np.atleast_1d(cell)
+        if not entries.any():
+            continue
+        flag = 0 if entries.dtype == np.float64 else struct.unpack("<i", entries[0].tobytes())[0]
+        if flag < 0:
+            excess = np.atleast_1d(state.excess[-1 - flag]).tolist()
+            weight[j] = np.atleast_1d(state.weight[-1 - flag]).tolist()
+        else:
+            numbers = (entries.view(np.float32) if entries.dtype == np.int32 else entries).tolist()
+            if isinstance(state, SecondOrderState):  # a bound, then class by class
+                per_class = (len(numbers) - 1) // n_vectors
+                numbers = numbers[1::per_class] + (numbers[2::2] if per_class == 2 else [])
+            excess, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
+        precision[j] = [1.0 + e * scale for e in excess]
+    precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
+    weight[oracle.INTERCEPT] = state.bias[:, 0].tolist()
+    usual = state.usual.tolist() if isinstance(state, SignalState) else [0.0, 0.0]
+    counts = (learner.n_rows_, learner.n_nonzero_, *state.counts[[MISTAKES, UPDATES]].tolist())
+    return {"precision": precision, "weight": weight, "usual": usual, **dict(zip(COUNTS, counts, strict=True))}
+
+
+def assert_close(found: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
+    """Two contents are the same; what is in one of them alone is of precision 1 and weight 0."""
+    for name, start in (("precision", 1.0), ("weight", 0.0)):
+        for j in found[name].keys() | expected[name].keys():
+            absent = [start] * len(found[name][oracle.INTERCEPT])
+            ours, theirs = found[name].get(j, absent), expected[name].get(j, absent)
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found["usual"], expected["usual"], rtol=tolerance)
+    assert [found[name] for name in COUNTS] == [expected[name] for name in COUNTS]
+
+
+def assert_same(a: Any, b: Any, tolerance: float) -> None:
+    """Two learners have learned the same."""
+    assert_close(contents(a), contents(b), tolerance)
+    assert a.selection().indices.tolist() == b.selection().indices.tolist()
+    np.testing.assert_allclose(a.selection().scores, b.selection().scores, rtol=tolerance)
+    targets = (learner.memory.target.arrays() for learner in (a, b))
+    for ours, theirs in zip(*(known.values() for known in targets), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=max(tolerance, 1e-12), atol=max(tolerance, 1e-12))

@@ -1,0 +1,356 @@
+"""The curve over the number of features, and the small learners that answer for small numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+import streamsieve as ss
+from streamsieve.blocks import RowBlock
+from streamsieve.registry import merge_models
+from streamsieve.selectors.rows import rungs as rungs_module
+from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
+from tests.oracles import rungs as oracle
+from tests.paths import DATA
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. took")
+
+CRITERIA = pytest.mark.parametrize("criterion", ["snr", "confidence"])
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+NORMALIZED = pytest.mark.parametrize("normalize", ["auto", "l2", False])
+
+
+def stream(n_rows: int, n_features: int, n_classes: int = 2, filled: float = 0.1, seed: int = 0) -> tuple[Any, Any]:
+    """Sparse rows whose class depends on the first columns, and their classes."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n_rows, n_features)) * (random.random((n_rows, n_features)) < filled)
+    hidden = random.standard_normal((n_features, n_classes)) * (3.0 / (1.0 + np.arange(n_features)))[:, None]
+    y = (X @ hidden + 0.2 * random.standard_normal((n_rows, n_classes))).argmax(axis=1)
+    return csr_array(X.astype(np.float32)), y
+
+
+def rung_of(selector: Any, budget: int) -> Any:
+    return next(rung for rung in selector.memory.rungs.rungs if rung.budget == budget)
+
+
+def learned(selector: Any, state: Any) -> dict[str, Any]:
+    ids, weights, scores = selector._kept(state)
+    order = np.argsort(ids)
+    return {
+        "ids": ids[order].tolist(),
+        "weights": weights[order].tolist(),
+        "scores": scores[order].tolist(),
+        "bias": selector._bias(state).tolist(),
+        "counts": state.counts.tolist(),
+    }
+
+
+def all_learned(selector: Any) -> list[Any]:
+    """Everything that rungs and curve know, to the last bit."""
+    of_rungs = [
+        (learned(selector, rung.state), rung.curve.mistakes.tolist(), rung.calibration.tolist())
+        for rung in selector.memory.rungs.rungs
+    ]
+    return [learned(selector, selector.memory.state), selector.curve_["accuracy"].tolist(), *of_rungs]
+
+
+# ---- who answers
+
+
+def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None:
+    def grids(*numbers: int) -> list[list[int]]:
+        return [grid.tolist() for grid in rung_grids(np.array(numbers))]
+
+    assert grids(1, 2, 5, 10, 20) == [[1], [2], [5], [10], [20]]
+    assert grids(3, 7, 60, 100, 500, 1000) == [[3, 5], [7, 10], [60, 100, 200], [500, 1000]]
+    assert grids(300, 400) == [[300, 400]]
+    assert grids(1) == [[1]]
+
+
+def test_only_rungs_that_the_grid_needs_are_there() -> None:
+    X, y = stream(50, 30)
+    assert [rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).memory.rungs.rungs] == [2, 10]
+    assert ss.SOFS(30, curve=[30]).fit(X, y).memory.rungs is None
+    assert ss.SOFS(25).fit(X, y).memory.rungs is None
+
+
+# ---- a rung is a run of its own
+
+
+@CRITERIA
+@CLASSES
+@NORMALIZED
+def test_a_rung_is_a_run_of_its_own_as_long_as_it_sees_all_features(
+    criterion: str, n_classes: int, normalize: Any
+) -> None:
+    X, y = stream(OPEN_ROWS, 400, n_classes)
+    form = {"criterion": criterion, "normalize": normalize}
+    one = ss.SOFS(100, curve=[1, 3, 5, 20, 60], **form).fit(X, y)
+    for budget in (1, 5, 20):
+        own = ss.SOFS(budget, **form).fit(X, y)
+        assert learned(one, rung_of(one, budget).state) == learned(own, own.memory.state)
+        at = one.curve_["n_features"].tolist()
+        if budget in at:
+            assert one.curve_["accuracy"][at.index(budget)] == 1 - own.mistakes_ / own.n_rows_
+
+
+@CRITERIA
+@CLASSES
+def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(criterion: str, n_classes: int) -> None:
+    X, y = stream(5000, 25, n_classes, filled=0.4)
+    one = ss.SOFS("auto", criterion=criterion, curve=[1, 2, 5, 10, 25]).fit(X, y)
+    for budget in (1, 2, 5, 10):
+        own = ss.SOFS(budget, criterion=criterion).fit(X, y)
+        rung = rung_of(one, budget)
+        assert learned(one, rung.state) == learned(own, own.memory.state)
+        assert rung.calibration.tolist() == own.known.calibration.tolist()
+        assert rung.curve.mistakes[-1] == own.mistakes_
+
+
+@CRITERIA
+@CLASSES
+def test_a_rung_is_near_a_run_of_its_own_among_many_features(criterion: str, n_classes: int) -> None:
+    X, y = stream(4000, 2000, n_classes, filled=0.02)
+    grid = [1, 2, 5, 10, 20, 50, 100]
+    one = ss.SOFS(100, criterion=criterion, curve=grid).fit(X, y).curve_["accuracy"]
+    own = [1 - ss.SOFS(k, criterion=criterion).fit(X, y).mistakes_ / len(y) for k in grid]
+    assert np.abs(one - own).max() < 0.03
+    assert one[-1] == own[-1]
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(OPEN_ROWS, 300), (3000, 25)])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_rung_for_numbers_is_a_run_of_its_own(n_rows: int, n_features: int, loss: str) -> None:
+    X, _ = stream(n_rows, n_features, filled=0.2)
+    y = X @ (3.0 / (1.0 + np.arange(n_features))) + 0.1 * np.random.default_rng(1).standard_normal(n_rows)
+    one = ss.SOFSRegressor("auto", loss=loss, curve=[2, 10, n_features]).fit(X, y)
+    for at, budget in enumerate((2, 10)):
+        own = ss.SOFSRegressor(budget, loss=loss).fit(X, y)
+        assert learned(one, rung_of(one, budget).state) == learned(own, own.memory.state)
+        assert one.curve_["r2"][at] == pytest.approx(own.r2_, abs=1e-12)
+
+
+def test_rungs_for_numbers_are_near_runs_of_their_own() -> None:
+    X, _ = stream(4000, 1000, filled=0.02)
+    y = X @ (3.0 / (1.0 + np.arange(1000))) + 0.3 * np.random.default_rng(1).standard_normal(4000)
+    one = ss.SOFSRegressor(100, curve=[1, 2, 5, 10, 20, 50]).fit(X, y).curve_["r2"]
+    own = [ss.SOFSRegressor(k).fit(X, y).r2_ for k in (1, 2, 5, 10, 20, 50, 100)]
+    assert np.abs(one - own).max() < 0.02
+
+
+@pytest.mark.parametrize("face", [ss.PET, ss.FOFS])
+def test_first_order_methods_have_rungs_too(face: Any) -> None:
+    X, y = stream(3000, 500, filled=0.05)
+    one = face(100, curve=[5, 20]).fit(X, y).curve_["accuracy"]
+    own = [1 - face(k).fit(X, y).mistakes_ / len(y) for k in (5, 20, 100)]
+    assert (one - own).min() > -0.03
+
+
+# ---- the candidates
+
+
+def rows_of(X: Any, y: NDArray[np.int64]) -> list[tuple[dict[int, float], int]]:
+    bounds = zip(X.indptr[:-1], X.indptr[1:], y.tolist(), strict=True)
+    return [(dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)), code) for a, b, code in bounds]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "n_classes", "forget"),
+    [
+        *(("snr", n_classes, forget) for n_classes in (2, 3) for forget in (None, 300.0)),
+        *(("confidence", 2, forget) for forget in (None, 300.0)),
+        ("confidence", 3, None),  # with forgetting, ranks by keys of different ages differ from the oracle's
+    ],
+)
+def test_candidates_agree_with_the_oracle(criterion: str, n_classes: int, forget: float | None) -> None:
+    X, y = stream(1100, 70, n_classes, filled=0.12)
+    budgets, form = [1, 2, 5], {"criterion": criterion, "forget": forget, "gamma": "auto", "fit_intercept": True}
+    expected = oracle.learn(rows_of(X, y), n_classes, budgets=budgets, main_budget=50, **form)
+    selector = ss.SOFS(50, curve=budgets, normalize=False, class_weight=None, **form).fit(X, y)
+    narrow = [rung.allowed.sum() < 70 for rung in selector.memory.rungs.rungs]
+    assert narrow == [True, True, True]
+    for budget in budgets:
+        assert expected[budget]["closest_call"] > 1e-7
+        rung = rung_of(selector, budget)
+        ids, weights, scores = selector._kept(rung.state)
+        assert rung.curve.mistakes[-1] == expected[budget]["mistakes"]
+        assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
+        wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
+        np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4)
+        np.testing.assert_allclose(selector._bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5)
+
+
+def test_rungs_remember_their_candidates_alone() -> None:
+    X, y = stream(1500, 5000, filled=0.01)
+    selector = ss.SOFS(100, curve=True).fit(X, y)
+    rungs = selector.memory.rungs
+    most = 5 * 50 + 20 + sum(budget for budget in BUDGETS if budget <= 50)
+    assert rungs.addresses.used <= most
+    for smaller, larger in zip(rungs.rungs, rungs.rungs[1:], strict=False):
+        assert not (smaller.allowed & ~larger.allowed).any()
+    for rung in rungs.rungs:
+        assert rung.state.cells.shape[0] == rungs.addresses.used
+        assert not rung.state.cells[~rung.allowed].any()
+
+
+# ---- nothing but the rows matters
+
+
+@CRITERIA
+@CLASSES
+@NORMALIZED
+def test_chunks_and_saving_change_nothing(criterion: str, n_classes: int, normalize: Any, tmp_path: Any) -> None:
+    X, y = stream(1400, 300, n_classes)
+    form = {"criterion": criterion, "normalize": normalize, "curve": [1, 3, 10, 60]}
+    whole = ss.SOFS("auto", **form).fit(X, y)
+    for cuts in ((100, 600), (OPEN_ROWS, 1024), (1, 2, 300, 1399)):
+        chunked = ss.SOFS("auto", **form)
+        for start, stop in zip((0, *cuts), (*cuts, len(y)), strict=True):
+            chunked.partial_fit(X[start:stop], y[start:stop], classes=range(n_classes))
+            chunked.save(tmp_path / "model")
+            chunked = ss.load(tmp_path / "model")
+        assert all_learned(chunked) == all_learned(whole)
+        assert chunked.predict_proba(X).tolist() == whole.predict_proba(X).tolist()
+
+
+def test_ids_as_wide_as_any_change_nothing() -> None:
+    X, y = stream(1100, 200)
+    wide = 10**12
+    far = np.sort(np.random.default_rng(0).choice(wide, 200, replace=False))
+    near, distant = ss.SOFS(60, curve=True), ss.SOFS(60, curve=True)
+    near.fit_source([RowBlock(X.indptr.astype(np.int64), X.indices, X.data, y, 200)])
+    distant.fit_source([RowBlock(X.indptr.astype(np.int64), far[X.indices], X.data, y, wide)])
+    assert near.curve_["accuracy"].tolist() == distant.curve_["accuracy"].tolist()
+    for one, other in zip(near.memory.rungs.rungs, distant.memory.rungs.rungs, strict=True):
+        here, there = learned(near, one.state), learned(distant, other.state)
+        assert far[here.pop("ids")].tolist() == there.pop("ids")
+        assert here == there
+
+
+@CRITERIA
+def test_classes_met_in_the_other_order_change_signs_alone(criterion: str) -> None:
+    X, y = stream(600, 100)
+    block = RowBlock(X.indptr.astype(np.int64), X.indices, X.data, y, 100)
+    first = int(np.flatnonzero(y != y[0])[0])
+    parts = [block.rows(0, first), block.rows(first, block.n_rows)]
+    form = {"criterion": criterion, "curve": [2, 8]}
+    given, met = ss.SOFS("auto", **form).fit_source([block], classes=[0, 1]), ss.SOFS("auto", **form).fit_source(parts)
+    assert all_learned(given) == all_learned(met)
+
+
+# ---- auto
+
+
+@CRITERIA
+@CLASSES
+def test_auto_predicts_with_the_rung_that_answers(criterion: str, n_classes: int) -> None:
+    X, y = stream(3000, 300, n_classes)
+    selector = ss.SOFS("auto", criterion=criterion, curve=[1, 5, 7, 200]).fit(X, y)
+    for k, budget in ((5, 5), (7, 10)):
+        selector.__dict__["_enough"] = lambda k=k: [1, 5, 7, 200].index(k)
+        rung = rung_of(selector, budget)
+        ids, weights, scores = selector._kept(rung.state)
+        best = np.lexsort((ids, -scores))[:k]
+        assert selector.n_features_selected_ == k
+        assert selector.selection().indices.tolist() == sorted(ids[best].tolist())
+        assert selector.coef_.toarray()[:, ids[best]].tolist() == weights[best].T.tolist()
+        if k == budget:
+            own = ss.SOFS(k, criterion=criterion)
+            own.start(300, range(n_classes))
+            own.memory.state, own.memory.target.calibration = rung.state, rung.calibration
+            own.memory.moments, own.memory.scaling, own.memory.counts = (
+                selector.memory.moments,
+                selector.memory.scaling,
+                selector.memory.counts,
+            )
+            assert own.decision_function(X).tolist() == selector.decision_function(X).tolist()
+            assert own.predict_proba(X).tolist() == selector.predict_proba(X).tolist()
+            assert own.intercept_.tolist() == selector.intercept_.tolist()
+
+
+@CRITERIA
+def test_candidates_are_counted_with_the_intercept_of_their_row(criterion: str) -> None:
+    """One class is nine times as frequent and the features say little: what counts is the intercept at every row."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((400, 120)), random.random(400) < 0.9
+    selector = ss.SOFS(100, criterion=criterion, curve=[60, 100], normalize=False, class_weight=None)
+    whole = selector.partial_fit(X, y, classes=[False, True]).curve_["accuracy"].tolist()
+    rows = ss.SOFS(**selector.get_params())
+    for start in range(0, 400, 3):
+        rows.partial_fit(X[start : start + 3], y[start : start + 3], classes=[False, True])
+    assert rows.curve_["accuracy"].tolist() == whole
+
+
+def test_auto_is_as_good_as_its_curve_says() -> None:
+    X, y = stream(6000, 400)
+    selector = ss.SOFS("auto").fit(X[:4000], y[:4000])
+    at = selector.curve_["n_features"].tolist().index(selector.n_features_selected_)
+    assert selector.score(X[4000:], y[4000:]) > selector.curve_["accuracy"][at] - 0.03
+
+
+# ---- models
+
+
+def test_a_damaged_rung_is_refused() -> None:
+    X, y = stream(600, 100)
+    model = ss.SOFS(50, curve=[5, 20]).fit(X, y).model()
+    for name, value in (("rungs.5.state.member", 7), ("rungs.20.curve.grid", 3), ("rungs.ids", 4)):
+        damaged = model.copy()
+        damaged.arrays[name] = np.full_like(damaged.arrays[name], value)
+        with pytest.raises(ss.DataError, match="damaged"):
+            ss.SOFS.from_model(damaged)
+
+
+def test_a_model_from_before_there_were_rungs_goes_on_without_them() -> None:
+    selector = ss.load(DATA / "models" / "sofs-auto.model")
+    width, before = selector.n_features_in_, selector.n_rows_
+    assert selector.memory.rungs is None
+    labels = selector.classes_
+    X, y = stream(300, width)
+    selector.partial_fit(X, labels[y])
+    assert selector.n_rows_ == before + 300
+    assert len(selector.selection()) == selector.n_features_selected_
+    again = ss.SOFS.from_model(selector.model())
+    assert again.curve_["accuracy"].tolist() == selector.curve_["accuracy"].tolist()
+
+
+# ---- merging
+
+
+@CRITERIA
+@CLASSES
+@pytest.mark.parametrize("forget", [None, 2000.0])
+def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_classes: int, forget: float | None) -> None:
+    X, y = stream(6600, 400, n_classes, filled=0.05)
+    form = {"criterion": criterion, "normalize": "l2", "curve": [2, 10, 50], "forget": forget}
+    base = ss.SOFS(100, **form).partial_fit(X[:600], y[:600], classes=range(n_classes))
+    parts = []
+    for start in (600, 2600):
+        part = ss.SOFS.from_model(base.model().copy())
+        parts.append(part.partial_fit(X[start : start + 2000], y[start : start + 2000]))
+    merged = ss.SOFS.from_model(merge_models(base.model(), [part.model() for part in parts]))
+    wrong = [one._known_curve().mistakes for one in (merged, base, *parts)]
+    assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
+    for rung in merged.memory.rungs.rungs:
+        ids, _, scores = merged._kept(rung.state)
+        assert ids.size == rung.budget
+        assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
+    merged.partial_fit(X[4600:], y[4600:])
+    after = merged._known_curve().mistakes - wrong[0]
+    straight = ss.SOFS(100, **form).partial_fit(X[:4600], y[:4600], classes=range(n_classes))
+    before = straight._known_curve().mistakes
+    straight.partial_fit(X[4600:], y[4600:])
+    assert (after < straight._known_curve().mistakes - before + 0.05 * 2000).all()
+
+
+def test_what_only_some_rows_have_is_looked_up_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks that all ids share change nothing: they save time alone."""
+    X, y = stream(1100, 300)
+    expected = all_learned(ss.SOFS(50, curve=True).fit(X, y))
+    monkeypatch.setattr(rungs_module, "MARKS", 4)
+    assert all_learned(ss.SOFS(50, curve=True).fit(X, y)) == expected

@@ -1,0 +1,106 @@
+"""Models that do not belong together are not merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import streamsieve as ss
+from streamsieve.model import Model
+from streamsieve.registry import METHODS, learner_class, merge_models
+from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearner
+from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.selectors.rows.sofs_regressor import SOFSRegressorLearner
+from tests.selectors.rows.merging_cases import N_FEATURES, NUMBERS, first_rows, gone_on, merged, random_rows, started
+
+MERGED = ("sofs", "sofs-regressor", "arow", "arow-regressor")
+
+
+def test_methods_that_do_not_merge_are_refused() -> None:
+    assert [method for method in METHODS if learner_class(method).merges] == list(MERGED)
+    for method in METHODS.keys() - set(MERGED):
+        with pytest.raises(ss.UsageError, match=f"models of {method} cannot be merged"):
+            merge_models(Model(method, {}, {}, {}), [Model(method, {}, {}, {})])
+        with pytest.raises(ss.UsageError, match=f"models of {method} cannot be merged"):
+            learner_class(method)().as_part(2)
+
+
+def half(**params: Any) -> SOFSLearner:
+    return SOFSLearner(0.5, normalize=False, **params)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (
+            AROWLearner(0.5).start(N_FEATURES, [0, 1]),
+            "part 2 is a model of arow; sofs merges its own alone",
+        ),
+        (
+            half(gamma=0.25).start(N_FEATURES, [0, 1]),
+            "part 2 has gamma=0.25 and the base gamma='auto'",
+        ),
+        (half().start(N_FEATURES, [0, 2]), r"part 2 has the classes \[0, 2\], not \[0, 1\]"),
+        (
+            half().start(N_FEATURES, [0, 1, 2]),
+            r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]",
+        ),
+        (half().start(N_FEATURES), "part 2 found its classes in the rows"),
+        (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
+        (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
+        (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
+        (half().start(N_FEATURES, [0, 1]).as_part(4), "the rows of part 2 count 4 times, and those of part 1 1 times"),
+    ],
+)
+def test_a_part_that_does_not_belong_is_refused(other: Any, message: str) -> None:
+    base = gone_on(started(SOFSLearner, n_features_to_select=0.5), random_rows(20, 0)).model()
+    with pytest.raises(ss.UsageError, match=message):
+        merged(base, [gone_on(base, random_rows(20, 1)), other])
+
+
+def test_what_else_is_refused() -> None:
+    base = started(SOFSLearner, normalize="standard")
+    with pytest.raises(ss.UsageError, match="nothing to merge"):
+        merge_models(base, [])
+    assert merged(base, [gone_on(base, []), gone_on(base, [])]).n_rows_ == 0
+    parts = [gone_on(base, random_rows(20, 1), dense=dense).model() for dense in (False, True)]
+    with pytest.raises(ss.UsageError, match="some parts learned dense rows"):
+        merge_models(base, parts)
+    parts[1].arrays["state.member"][0] = 5000
+    with pytest.raises(ss.DataError, match="part 2: not a streamsieve model"):
+        merge_models(base, parts)
+    for number in (0, 1.5, True, "8"):
+        with pytest.raises(ValueError, match=r"times=.*: must be an integer from 1 to"):
+            gone_on(base, []).as_part(number)
+        damaged = base.copy()
+        damaged.header["times"] = number
+        with pytest.raises(ss.DataError, match="the base: not a streamsieve model"):
+            merge_models(damaged, parts[:1])
+
+
+@pytest.mark.parametrize(("cls", "n_classes"), [(SOFSLearner, 2), (SOFSRegressorLearner, NUMBERS)])
+def test_what_is_chosen_from_the_first_rows_is_chosen_once(cls: Any, n_classes: int) -> None:
+    start = cls(5).start(N_FEATURES, range(n_classes) if n_classes else None).model()  # normalize="auto"
+    for rows_before in (1000,) if n_classes else (0, 1000):  # without any, classes can have chosen the same
+        base = gone_on(start, random_rows(rows_before, 0, n_classes)).model()
+        parts = [gone_on(base, random_rows(1100, seed, n_classes)) for seed in (1, 2)]
+        with pytest.raises(ss.UsageError, match="same choice; let the base learn 1,024 rows before it is divided"):
+            merged(base, parts)
+    base = gone_on(start, random_rows(1024, 0, n_classes)).model()
+    parts = [gone_on(base, random_rows(50, seed, n_classes)) for seed in (1, 2)]
+    assert merged(base, parts).n_rows_ == 1124
+
+
+@pytest.mark.parametrize("cls", [SOFSRegressorLearner, AROWRegressorLearner])
+def test_parts_with_another_centre_are_refused(cls: Any) -> None:
+    fresh = cls(5, normalize=False).start(N_FEATURES).model()
+    for base in (fresh, gone_on(fresh, random_rows(31, 0, NUMBERS)).model()):
+        parts = [gone_on(base, random_rows(40, seed, NUMBERS)) for seed in (1, 2)]
+        with pytest.raises(ss.UsageError, match=r"centre of a numeric target.*let the base learn 32 rows before"):
+            merged(base, parts)
+    base, other = (gone_on(fresh, random_rows(32, seed, NUMBERS)) for seed in (0, 1))
+    with pytest.raises(ss.UsageError, match="did not start with the same choice"):
+        merged(base.model(), [gone_on(base.model(), random_rows(9, 2, NUMBERS)), other])
+    alike = [*first_rows(NUMBERS), *random_rows(20, 3, NUMBERS)]
+    assert merged(fresh, [gone_on(fresh, alike) for _ in range(2)]).known.centre == 5.0  # though nobody had told them

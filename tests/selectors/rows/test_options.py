@@ -1,0 +1,288 @@
+"""What the options of row selectors promise: curves, automatic budgets, scaling, intercept, weights, forgetting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.preprocessing import StandardScaler
+
+import streamsieve as ss
+from streamsieve.checks.data import sparse_stream
+from streamsieve.selectors.diagnosis import Look
+from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
+from streamsieve.selectors.rows.inputs import standardized
+from tests.paths import TEST, TRAIN
+
+
+def dense_stream(rows: int = 2000, features: int = 30, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((rows, features)) * random.uniform(0.1, 10, features) + random.uniform(-5, 5, features)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, np.where(z[:, 0] - z[:, 1] + 0.5 * z[:, 2] > 0, 1, 0)
+
+
+def text_rows() -> tuple[Any, NDArray[Any]]:
+    blocks = list(ss.open_source(TRAIN).row_blocks())
+    parts = [csr_array((b.values, b.indices, b.indptr), shape=(b.n_rows, 4862)) for b in blocks]
+    from scipy.sparse import vstack
+
+    return csr_array(vstack(parts)), np.concatenate([b.y for b in blocks if b.y is not None])
+
+
+# ---- curves
+
+
+def test_default_grid_is_1_2_5_and_ends_at_the_largest() -> None:
+    assert default_grid(123).tolist() == [1, 2, 5, 10, 20, 50, 100, 123]
+    assert default_grid(2000).tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
+    assert default_grid(1).tolist() == [1]
+    assert grid_of([7, 3, 3, 99], 10).tolist() == [3, 7, 10]
+
+
+def test_slots_are_ranked_at_powers_of_two_and_then_regularly() -> None:
+    assert [next_ranking(rows) for rows in (0, 15, 16, 31, 1000, 1024, 5000)] == [16, 16, 32, 32, 1024, 2048, 5120]
+
+
+@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS])
+def test_the_end_of_the_curve_is_the_run_itself(face: Any) -> None:
+    X, y = sparse_stream()
+    with_curve = face(20, curve=[2, 5, 10]).fit(X, y)
+    without = face(20).fit(X, y)
+    assert with_curve.curve_["n_features"].tolist() == [2, 5, 10, 20]
+    assert with_curve.curve_["accuracy"][-1] == 1 - without.mistakes_ / without.n_rows_
+    assert with_curve.selection().indices.tolist() == without.selection().indices.tolist()
+
+
+@pytest.mark.parametrize("criterion", ["snr", "confidence"])
+def test_the_curve_is_near_that_of_separate_runs(criterion: str) -> None:
+    X, y = text_rows()
+    grid = [20, 50, 100, 200, 500]
+    form: dict[str, Any] = {"criterion": criterion, "normalize": "l2", "gamma": 0.1}
+    one = ss.SOFS(500, curve=grid, **form).fit(X, y).curve_["accuracy"]
+    own = [1 - ss.SOFS(k, **form).fit(X, y).mistakes_ / len(y) for k in grid]
+    assert np.abs(one - own).max() < 0.06
+    assert one[-1] == own[-1]
+
+
+def test_curve_of_many_classes() -> None:
+    X, y = sparse_stream()
+    labels = (y > 0) + 2 * (X.toarray()[:, 0] > 0)
+    selector = ss.SOFS(20, curve=True).fit(X, labels)
+    assert selector.curve_["accuracy"][-1] == 1 - selector.mistakes_ / selector.n_rows_
+
+
+def test_auto_takes_the_smallest_number_within_one_standard_error() -> None:
+    grid, accuracy = np.array([1, 2, 5, 10]), np.array([0.7, 0.885, 0.89, 0.9])
+    assert grid[most_accurate(accuracy, 10_000)] == 10
+    assert grid[most_accurate(accuracy, 800)] == 5
+    assert grid[most_accurate(accuracy, 400)] == 2
+
+
+def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
+    X, y = dense_stream()
+    selector = ss.SOFS("auto", normalize="standard").fit(X, y)
+    chosen = selector.n_features_selected_
+    assert chosen < 30
+    assert len(selector.selection()) == chosen == selector.transform(X).shape[1]
+    assert {0, 1} <= set(selector.selection().indices.tolist())
+    ids, *_ = selector._weights()
+    assert ids.tolist() == selector.selection().indices.tolist()
+    assert selector.score(X, y) > 0.85
+
+
+def test_auto_and_a_curve_survive_saving(tmp_path: Any) -> None:
+    X, y = sparse_stream()
+    straight = ss.SOFS("auto", curve=[2, 5, 10]).partial_fit(X, y)
+    ss.SOFS("auto", curve=[2, 5, 10]).partial_fit(X[:150], y[:150], classes=[-1, 1]).save(tmp_path / "model")
+    resumed = ss.load(tmp_path / "model").partial_fit(X[150:], y[150:])
+    assert resumed.curve_["accuracy"].tolist() == straight.curve_["accuracy"].tolist()
+    assert resumed.selection().indices.tolist() == straight.selection().indices.tolist()
+
+
+def test_without_a_curve_there_is_none() -> None:
+    X, y = sparse_stream()
+    assert not hasattr(ss.SOFS(5).fit(X, y), "curve_")
+
+
+# ---- scaling
+
+
+def test_running_moments_end_where_a_batch_scaler_does() -> None:
+    X, y = dense_stream()
+    selector = ss.SOFS(10, normalize="standard").fit(X, y)
+    scaler = StandardScaler().fit(X.astype(np.float32))
+    seen = selector.memory.moments.seen[0]
+    np.testing.assert_allclose(selector.memory.moments.first, scaler.mean_, rtol=1e-5)
+    np.testing.assert_allclose(selector.memory.moments.second / seen, scaler.var_, rtol=1e-4)
+
+
+def test_sparse_features_are_scaled_but_not_centred() -> None:
+    X, y = sparse_stream()
+    selector = ss.SOFS(10, normalize="standard").fit(X, y)
+    block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
+    scaled = standardized(block, selector.memory.moments, learn=False)
+    expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
+    assert scaled.indices.tolist() == expected.indices.tolist()
+    np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
+
+
+@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS, ss.OGD])
+def test_standardising_makes_up_for_columns_of_different_scale(face: Any) -> None:
+    X, y = dense_stream(5000)
+    plain, scaled = (face(3, normalize=kind).fit(X[:4000], y[:4000]) for kind in (False, "standard"))
+    assert scaled.score(X[4000:], y[4000:]) > 0.85
+    assert scaled.score(X[4000:], y[4000:]) > plain.score(X[4000:], y[4000:])
+
+
+def test_dense_and_sparse_rows_do_not_mix_when_standardised() -> None:
+    X, y = sparse_stream()
+    selector = ss.SOFS(5, normalize="standard").partial_fit(X, y)
+    with pytest.raises(ss.UsageError, match="centres dense rows and only scales sparse ones"):
+        selector.partial_fit(X.toarray(), y)
+
+
+def test_standardised_huge_ids_predict_as_small_ones() -> None:
+    X, y = sparse_stream()
+    small = ss.SOFS(7, normalize="standard").start(classes=[-1, 1])
+    huge = ss.SOFS(7, normalize="standard").start(classes=[-1, 1])
+    for block in ss.sources.arrays.ArraySource(X, y, block_rows=50).row_blocks():
+        ids = block.indices.astype(np.int64) * 10**10
+        wide = ss.RowBlock(block.indptr, ids, block.values, block.y, 40 * 10**10)
+        small.partial_fit_block(block)
+        huge.partial_fit_block(wide)
+        assert small.scorer()(block).tolist() == huge.scorer()(wide).tolist()
+
+
+# ---- intercept and weights
+
+
+def test_the_intercept_learns_what_no_feature_can_tell() -> None:
+    random = np.random.default_rng(0)
+    X = np.abs(random.standard_normal((2000, 3)))
+    y = np.where(X[:, 0] > 0.7, 1, 0)
+    with_intercept, without = (ss.SOFS(1, normalize=False, fit_intercept=kind).fit(X, y) for kind in (True, False))
+    assert with_intercept.score(X, y) > 0.85
+    assert with_intercept.score(X, y) > without.score(X, y) + 0.1
+    assert len(with_intercept.selection()) == 1
+
+
+@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS, ss.AROW, ss.OGD])
+def test_balanced_weights_find_more_of_a_rare_class(face: Any) -> None:
+    random = np.random.default_rng(1)
+    X = random.standard_normal((6000, 10))
+    y = np.where(X[:, 0] + random.standard_normal(6000) > 2.5, 1, 0)
+    recall = [
+        face(3, class_weight=kind, normalize="l2").fit(X, y).predict(X)[y == 1].mean() for kind in (None, "balanced")
+    ]
+    assert recall[1] > recall[0]
+
+
+def test_class_weights_by_label_equal_weights_of_rows(tmp_path: Any) -> None:
+    X, y = sparse_stream()
+    labels = np.where(y > 0, "spam", "ham")
+    by_class = ss.SOFS(7, class_weight={"spam": 3.0}).fit(X, labels)
+    by_row = ss.SOFS(7).fit(X, labels, sample_weight=np.where(y > 0, 3.0, 1.0))
+    assert by_class.decision_function(X).tolist() == by_row.decision_function(X).tolist()
+    by_class.save(tmp_path / "model")
+    assert ss.load(tmp_path / "model").class_weight == {"spam": 3.0}
+
+
+# ---- forgetting
+
+
+@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS])
+def test_forgetting_lets_the_selection_follow_the_data(face: Any) -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((8000, 40)) * (random.random((8000, 40)) < 0.3)
+    y = np.where(np.concatenate([X[:4000, :4].sum(axis=1), X[4000:, -4:].sum(axis=1)]) > 0, 1, 0)
+    found = {}
+    for forget in (None, 500):
+        selector = face(4, forget=forget).fit(X, y)
+        found[forget] = len(set(selector.selection().indices.tolist()) & set(range(36, 40)))
+    assert found[500] == 4
+    assert found[500] >= found[None]
+
+
+def test_a_long_stream_with_forgetting_stays_finite() -> None:
+    X, y = sparse_stream()
+    for criterion in ("snr", "confidence"):
+        selector = ss.SOFS(7, criterion=criterion, forget=2.0, n_epochs=20).fit(X, y)
+        assert np.isfinite(selector.decision_function(X)).all()
+        assert np.isfinite(selector.selection().scores).all()
+
+
+# ---- equal columns
+
+
+@pytest.mark.parametrize(
+    ("selector", "target"),
+    [
+        (ss.SOFS(10), "two"),
+        (ss.SOFS(30, criterion="confidence"), "two"),
+        (ss.SOFS(10), "three"),
+        (ss.SOFS(30, criterion="confidence"), "three"),
+        (ss.SOFS(10, update="uniform"), "three"),
+        (ss.SOFSRegressor(10), "numbers"),
+        (ss.AROWRegressor(10), "numbers"),
+    ],
+)
+def test_equal_columns_among_the_selected_are_named(selector: Any, target: str) -> None:
+    X, _ = dense_stream()
+    X[:, 7] = X[:, 9] = X[:, 0]
+    sums = X[:, 0] / X[:, 0].std() - X[:, 1] / X[:, 1].std()
+    targets = {"two": sums > sums.mean(), "three": np.digitize(sums, np.quantile(sums, [0.3, 0.7])), "numbers": sums}
+    selector.fit(X, targets[target])
+    assert {0, 7, 9} <= set(selector.selection().indices.tolist())
+    remarks = [remark for remark in selector.diagnosis(Look()) if remark.kind == "duplicates"]
+    assert len(remarks) == 1
+    assert "feature 0 = feature 7 = feature 9" in remarks[0].message
+
+
+# ---- partial inputs
+
+
+def test_what_is_asked_is_part_of_the_saved_state(tmp_path: Any) -> None:
+    selector = ss.OFSPartial(3, epsilon=1.0, random_state=0).start(n_features=20, classes=[-1, 1])
+    selector.ask()
+    selector.tell([1.0, 0.0, -1.0], 1)
+    asked = selector.ask()
+    selector.save(tmp_path / "model")
+    resumed = ss.load(tmp_path / "model")
+    assert resumed.ask().tolist() == asked.tolist() == selector.ask().tolist()
+    for both in (selector, resumed):
+        both.tell([0.5, 0.5, 0.5], -1)
+    assert resumed.ask().tolist() == selector.ask().tolist()
+
+
+def test_telling_something_else_than_asked_is_refused() -> None:
+    selector = ss.OFSPartial(3, epsilon=1.0, random_state=0).start(n_features=20, classes=[-1, 1])
+    selector.ask()
+    with pytest.raises(ValueError, match="3 attributes were asked for, 2 values given"):
+        selector.tell([1.0, 2.0], 1)
+    with pytest.raises(ValueError, match="is missing; tell what was asked for"):
+        selector.tell([1.0, np.nan, 2.0], 1)
+    with pytest.raises(ss.UsageError, match="call start"):
+        ss.OFSPartial(3).ask()
+
+
+def test_partial_inputs_learn_text() -> None:
+    X, y = text_rows()
+    selector = ss.OFSPartial(486, normalize="l2", n_epochs=5, random_state=0).fit(X, y)
+    right = rows = 0
+    for block in ss.open_source(TEST).row_blocks():
+        right += np.count_nonzero(selector.classify(selector.scorer()(block)) == block.y)
+        rows += block.n_rows
+    assert right / rows > 0.6
+
+
+def test_baselines_predict_with_all_features_and_name_the_best() -> None:
+    X, y = text_rows()
+    for face in (ss.OGD, ss.FOBOS, ss.AROW):
+        selector = face(50, normalize="l2").fit(X, y)
+        assert len(selector.selection()) == 50
+        assert selector._weights()[0].size > 1000
+        assert selector.score(X, y) > 0.95
