@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli import warm
+from tests import warm
 
 NOISE = re.compile(r"^(streamsieve: note: )?compiling streamsieve's kernels for first use \(once\)\n", re.MULTILINE)
 EXIT = re.compile(r"\s+# exits with (\d)$")
@@ -35,7 +35,7 @@ def run_transcript(transcript: str, folder: Path) -> None:
     """Run the commands in a folder and compare what they print, standard error first."""
     environment = {
         **os.environ,
-        "PATH": os.pathsep.join([warm.commands(), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(warm.clients()), str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "80",
     }
     for command, code, expected in commands_of(transcript):

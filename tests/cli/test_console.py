@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.cli.console import run_transcript
 from tests.paths import COMMAND, ROOT
 
@@ -40,7 +41,7 @@ def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
     for transcript in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         run_transcript(transcript, workplace)
     script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    done = subprocess.run([sys.executable, "-c", script], cwd=workplace, capture_output=True, text=True, check=False)
+    done = subprocess.run(warm.python(script), cwd=workplace, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

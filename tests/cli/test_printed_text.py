@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.cli.terminal import printable
+from tests import warm
 from tests.paths import COMMAND
 
 RED = "\x1b[31mred"
@@ -41,7 +42,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, env={**os.environ, **environment}
+        [*(COMMAND if environment else warm.streamsieve()), *arguments],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
     )
     assert done.returncode == code, done.stderr.decode()
     return done
@@ -95,7 +100,7 @@ def test_names_and_labels_are_shown_escaped(folder: Path, arguments: tuple[str, 
     ],
 )
 def test_messages_are_escaped(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(warm.streamsieve(*arguments), cwd=folder, capture_output=True, check=False)
     assert done.returncode in (1, 2)
     assert "Traceback" not in refuse_unsafe(done.stderr)
     refuse_unsafe(done.stdout)
@@ -128,7 +133,10 @@ def test_files_hold_names_and_labels_as_they_are(folder: Path) -> None:
 def test_scores_on_a_terminal_are_escaped(folder: Path) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, "predict", "run", "hostile.parquet", "--scores"], cwd=folder, stdout=theirs, stderr=subprocess.PIPE
+        warm.streamsieve("predict", "run", "hostile.parquet", "--scores"),
+        cwd=folder,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
     )
     os.close(theirs)
     output = b""

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import warm
+
 FEW = 2
 MANY = 67  # of each of three kinds: 200 kills
 # The command line; rows are transposed through a folder as if there were little memory.
@@ -24,12 +26,13 @@ import sys
 from streamsieve import workflow
 from streamsieve.cli import main
 sys.modules["streamsieve.workflow.convert"].work_bytes = lambda memory: 1 << 20
+main()
 """
 SELECT = ["-k", "20", "--param", "normalize=l2", "--param", "n_epochs=2"]
 
 
 def command(*words: str | Path) -> list[str]:
-    return [sys.executable, "-c", f"{MAIN}main()", *map(str, words)]
+    return warm.python(MAIN, *words)
 
 
 def begin(*words: str | Path) -> subprocess.Popen[str]:
@@ -40,59 +43,20 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=300, check=False)
 
 
-# Runs commands, each in a process of its own that has all code loaded: so kills meet the work, not the imports.
-SERVER = """
-import json, os, signal, sys, time
-from contextlib import redirect_stdout
-for words in json.loads(sys.argv[1]):
+def complete(*words: str | Path) -> None:
+    """Run a command that must succeed."""
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+
+
+def run_and_kill(seconds: float, *words: str | Path) -> None:
+    """Kill a command after some time, if it has not ended by then."""
+    process = begin(*words)
     try:
-        with redirect_stdout(sys.stderr):
-            main(words)
-    except SystemExit as end:
-        assert not end.code, words
-for line in sys.stdin:
-    words, messages, kill_after = json.loads(line)
-    child = os.fork()
-    if not child:
-        file = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
-        sys.argv[1:] = words
-        main()
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)  # also if it has ended: nobody has waited for it yet
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-class Server:
-    """Does one command at a time, and may kill it."""
-
-    def __init__(self, folder: Path, *first: list[str | Path]) -> None:
-        self.messages = folder / "messages"
-        words = json.dumps([[str(word) for word in words] for words in first])
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", f"{MAIN}{SERVER}", words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.stdin, self.stdout = self.process.stdin, self.process.stdout
-
-    def run(self, *words: str | Path, kill_after: float | None = None) -> int:
-        """The exit code, below 0 if it was killed."""
-        asked = [str(word) for word in words], str(self.messages), kill_after
-        print(json.dumps(asked), file=self.stdin, flush=True)
-        return int(self.stdout.readline())
-
-    def close(self) -> None:
-        self.stdin.close()
-        self.process.wait(60)
-        self.stdout.close()
+        process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -127,37 +91,30 @@ def kill_often(kind: str, times: int, rows: Path, folder: Path) -> dict[str, int
     name = {"select": "run", "rows": "rows.svm.gz", "columns": "rows.parquet"}[kind]
     expected, draw, met = folder / "expected" / name, random.Random(0), dict[str, int]()
     expected.parent.mkdir()
-    server = Server(folder, [*words, folder / name])
-    try:
-        assert server.run(*words, expected) == 0
-        start = time.perf_counter()
-        assert server.run(*words, folder / f"again {name}") == 0
-        seconds = time.perf_counter() - start
-        for number in range(times):
-            output = folder / str(number) / name
-            output.parent.mkdir()
-            server.run(*words, output, kill_after=seconds * draw.random())
-            if kind == "select":
-                left = sorted(path.name for path in output.iterdir()) if output.exists() else []
-                stage = "checkpoint" if "checkpoint" in left else "result" if "result.json" in left else "begun"
-                if "run.json" in left:
-                    assert server.run("select", "--resume", output) == 0, server.messages.read_text()
-                else:
-                    assert server.run(*words, output) == 0, server.messages.read_text()
-                assert comparable(output) == comparable(expected)
-                assert (output / "selection.csv").read_bytes() == (expected / "selection.csv").read_bytes()
-                assert sorted(path.name for path in output.iterdir()) == FINISHED
-            else:
-                stage = "complete" if output.exists() else "remains" if list(output.parent.iterdir()) else "nothing"
-                assert not output.exists() or output.read_bytes() == expected.read_bytes(), "complete or not there"
-                output.unlink(missing_ok=True)
-                assert server.run(*words, output) == 0, server.messages.read_text()
-                assert output.read_bytes() == expected.read_bytes()
-            assert [path.name for path in output.parent.iterdir()] == [name]
-            met[stage] = met.get(stage, 0) + 1
-            shutil.rmtree(output.parent)
-    finally:
-        server.close()
+    complete(*words, expected)
+    start = time.perf_counter()
+    complete(*words, folder / f"again {name}")
+    seconds = time.perf_counter() - start
+    for number in range(times):
+        output = folder / str(number) / name
+        output.parent.mkdir()
+        run_and_kill(seconds * draw.random(), *words, output)
+        if kind == "select":
+            left = sorted(path.name for path in output.iterdir()) if output.exists() else []
+            stage = "checkpoint" if "checkpoint" in left else "result" if "result.json" in left else "begun"
+            complete(*(["select", "--resume"] if "run.json" in left else words), output)
+            assert comparable(output) == comparable(expected)
+            assert (output / "selection.csv").read_bytes() == (expected / "selection.csv").read_bytes()
+            assert sorted(path.name for path in output.iterdir()) == FINISHED
+        else:
+            stage = "complete" if output.exists() else "remains" if list(output.parent.iterdir()) else "nothing"
+            assert not output.exists() or output.read_bytes() == expected.read_bytes(), "complete or not there"
+            output.unlink(missing_ok=True)
+            complete(*words, output)
+            assert output.read_bytes() == expected.read_bytes()
+        assert [path.name for path in output.parent.iterdir()] == [name]
+        met[stage] = met.get(stage, 0) + 1
+        shutil.rmtree(output.parent)
     return met
 
 

@@ -20,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 
 import streamsieve as ss
 from streamsieve.cli import main
-from tests.paths import COMMAND, DATA, ROOT
+from tests import warm
+from tests.paths import DATA, ROOT
 
 WORDS = ROOT / "examples" / "data" / "baseball_hockey"
 
@@ -127,14 +128,14 @@ def test_ids_on_screen_are_those_of_the_file(tmp_path: Path, capsys: pytest.Capt
 def test_a_click_log_with_kill_and_resume(tmp_path: Path) -> None:
     log = tmp_path / "clicks.svm"
     say("generate", "clicks", "-o", log, "--rows", "60000")
-    begin = [*COMMAND, "select", str(log), "-k", "50", "--checkpoint-every", "5000", "-o"]
+    begin = [*warm.streamsieve("select", log), "-k", "50", "--checkpoint-every", "5000", "-o"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*begin, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (killed / "checkpoint").exists() and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    subprocess.run([*COMMAND, "select", "--resume", str(killed)], check=True, capture_output=True)
+    subprocess.run(warm.streamsieve("select", "--resume", killed), check=True, capture_output=True)
     subprocess.run([*begin, str(whole)], check=True, capture_output=True)
     assert (killed / "selection.csv").read_bytes() == (whole / "selection.csv").read_bytes()
 
