@@ -58,3 +58,13 @@ class LosingOnce(Losing):
         answer = super().next()
         self.every = 2**62
         return answer
+
+
+class LosingAfterAnAnswer(Losing):
+    """Loses every second answer, so that a worker that is alone answers once and is lost, again and again."""
+
+    every = 2
+
+    def next(self) -> Answer:
+        assert self.count < 50, "the run goes on although its worker never gets further"
+        return super().next()

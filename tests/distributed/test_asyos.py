@@ -242,9 +242,17 @@ def test_a_worker_that_is_lost_again_and_again_ends_the_run(monkeypatch):
     monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
     X, y, _ = planted(n_rows=500, n_columns=600)
     with LosingEngine(2, {(0, answer) for answer in range(20, 40)}) as engine:
-        with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times in a row"):
+        with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times without progress"):
             on_engine(engine, X, y)
         assert engine.answered[0] == 22
+
+
+def test_a_worker_that_is_ready_has_made_no_progress(monkeypatch):
+    monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
+    X, y, _ = planted(n_rows=500, n_columns=600)
+    losses = {(0, 1), (0, 2), (0, 4)}  # the third answer says that the worker is ready
+    with LosingEngine(1, losses) as engine, pytest.raises(RunError, match="worker 1 of 1 was lost 3 times without"):
+        on_engine(engine, X, y)
 
 
 def test_the_part_of_a_lost_worker_is_taken_back(monkeypatch):

@@ -30,7 +30,7 @@ from streamsieve.sources.writers import write_columns
 from streamsieve.training import Progress, train
 from tests.paths import DATA
 
-from .cases import LosingAll, LosingOften, LosingOnce, assert_same
+from .cases import LosingAfterAnAnswer, LosingAll, LosingOften, LosingOnce, assert_same
 
 LEUKEMIA = DATA / "leukemia.svm.xz"
 METHODS_AND_PARAMETERS = [
@@ -246,8 +246,14 @@ def test_lost_workers_change_nothing(method, params, n_workers):
 
 
 def test_a_worker_that_is_lost_again_and_again_ends_the_run():
-    with pytest.raises(RunError, match="was lost 3 times in a row"):
+    with pytest.raises(RunError, match="was lost 3 times without progress"):
         in_shards(leukemia(), 2, engine=LosingAll)
+
+
+def test_a_worker_that_is_lost_after_every_answer_ends_the_run(monkeypatch):
+    monkeypatch.setattr(columns, "SLICE_SECONDS", 0.0)  # an answer for every block
+    with pytest.raises(RunError, match="was lost 3 times without progress"):
+        in_shards(leukemia(), 1, engine=LosingAfterAnAnswer)
 
 
 def test_a_killed_worker_changes_nothing():

@@ -157,7 +157,7 @@ def test_a_worker_that_is_lost_again_and_again_ends_the_run(processes):
 
     crew = Crew(processes, begin)
     begin(0)
-    with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times in a row"):
+    with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times without progress"):
         crew.next()
     assert crew.losses == 3
 

@@ -14,10 +14,11 @@ from streamsieve import DataError, UsageError, open_source
 from streamsieve.distributed import rows
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.distributed.rows import train_row_shards
+from streamsieve.errors import RunError
 from streamsieve.registry import learner_class
 from streamsieve.training import Checkpoint, Progress, train
 
-from .cases import Losing, assert_same
+from .cases import Losing, LosingAfterAnAnswer, assert_same
 
 X1 = "synthetic:x1?rows=6000&features=400"
 
@@ -142,6 +143,12 @@ def test_a_killed_worker_changes_nothing(lines):
     assert killed
     assert training.details["lost_workers"] == 1
     assert_same(in_shards(lines, 2), learner)
+
+
+def test_a_worker_that_is_lost_after_every_answer_ends_the_run(lines, monkeypatch):
+    monkeypatch.setattr(rows, "SLICE_SECONDS", 0.0)  # one answer for the rows of a round, another for the model
+    with LosingAfterAnAnswer(1) as engine, pytest.raises(RunError, match="lost 3 times without progress"):
+        train_row_shards(learner_of(), open_source(lines), engine)
 
 
 def test_progress_goes_up_to_the_last_row(lines):

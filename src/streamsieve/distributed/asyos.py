@@ -134,6 +134,7 @@ class AsyOSRun:
         else:
             self.engine.call(worker, "work")
         self.saved[worker] = self.saved[worker].after(handed)
+        self.crew.note_progress(worker)
         self.seconds[worker] = handed.seconds
 
     def _arrived(self, worker: int) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import RunError
 
 SLICE_SECONDS = 0.25  # of work between two answers
-MOST_LOSSES = 3  # of one worker, without an answer in between
+MOST_LOSSES = 3  # of one worker, without progress in between
 
 F64 = NDArray[np.float64]
 
@@ -92,7 +92,14 @@ class Crew:
         """``begin`` starts a worker, as far as it had come, and asks it for its next answer."""
         self.engine, self.begin = engine, begin
         self.losses = 0
-        self._in_a_row = [0] * engine.n_workers
+        self._without_progress = [0] * engine.n_workers
+
+    def note_progress(self, worker: int) -> None:
+        """Set the losses of a worker back to 0: ``begin`` would now start it from further on.
+
+        An answer alone is no progress: a worker that is lost after each one would be started again for ever.
+        """
+        self._without_progress[worker] = 0
 
     def next(self) -> Answer:
         """The next answer that is one."""
@@ -101,16 +108,15 @@ class Crew:
             if answer.error is not None:
                 raise answer.error
             if not answer.lost:
-                self._in_a_row[answer.worker] = 0
                 return answer
             self._note_loss(answer.worker)
             self.begin(answer.worker)
 
     def _note_loss(self, worker: int) -> None:
         self.losses += 1
-        self._in_a_row[worker] += 1
-        if self._in_a_row[worker] >= MOST_LOSSES:
+        self._without_progress[worker] += 1
+        if self._without_progress[worker] >= MOST_LOSSES:
             raise RunError(
-                f"worker {worker + 1} of {self.engine.n_workers} was lost {MOST_LOSSES} times in a row; it may be out "
-                "of memory: take fewer workers, or machines with more memory"
+                f"worker {worker + 1} of {self.engine.n_workers} was lost {MOST_LOSSES} times without progress; it "
+                "may be out of memory: take fewer workers, or machines with more memory"
             )
