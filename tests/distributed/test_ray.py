@@ -135,6 +135,53 @@ def test_no_cluster_on_this_machine(unconnected, monkeypatch, tmp_path):
         open_engine("ray", 2, "auto")
 
 
+@pytest.fixture
+def current_cluster(unconnected, monkeypatch, tmp_path) -> Path:
+    """Return the path of the file in which Ray names the cluster of this machine; anything in it seems to answer."""
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.setattr("streamsieve.distributed.ray_cluster._answers", lambda address: True)
+    (tmp_path / "ray").mkdir()
+    return tmp_path / "ray" / "ray_current_cluster"
+
+
+def test_a_cluster_that_another_user_names_is_ignored(current_cluster, monkeypatch):
+    from streamsieve.distributed.ray_cluster import _running_here
+
+    current_cluster.write_text("127.0.0.1:6379")
+    assert _running_here() == "127.0.0.1:6379"
+    monkeypatch.setattr("os.getuid", lambda: current_cluster.stat().st_uid + 1)
+    with (
+        pytest.warns(UserWarning, match="ray_current_cluster belongs to another user and is ignored.*--address"),
+        pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
+    ):
+        open_engine("ray", 2, "auto")
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk", b":6379", b"host:port", b"\xff\xfe", b"x" * 100_000, b"a\0b:1"])
+def test_junk_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster, junk):
+    current_cluster.write_bytes(junk)
+    with (
+        pytest.warns(UserWarning, match="ray_current_cluster does not name a cluster as HOST:PORT and is ignored"),
+        pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
+    ):
+        open_engine("ray", 2, "auto")
+
+
+@pytest.mark.filterwarnings("ignore:.*ray_current_cluster")
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/etc/hostname", path)])
+def test_what_is_not_a_file_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster, make):
+    from streamsieve.distributed.ray_cluster import _running_here
+
+    make(current_cluster)
+    assert _running_here() is None
+
+
+def test_a_host_that_cannot_be_a_name_does_not_answer():
+    from streamsieve.distributed.ray_cluster import _answers
+
+    assert not _answers(f"{'a' * 70}:6379")
+
+
 def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
     import ray
 

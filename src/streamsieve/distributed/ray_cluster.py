@@ -27,6 +27,7 @@ CONNECT_SECONDS = 5.0  # for a machine of the cluster to answer; Ray itself woul
 STORE_FRACTION = 5  # of the memory available, one part in so many is for Ray's object store
 STORE_BYTES = 80 << 20, 4 << 30  # at least (Ray wants 75 MiB) and at most; what does not fit is written to disk
 INLINE_BYTES = 1 << 20  # of a message that goes along with a call: four times as fast as through the object store
+LONGEST_ADDRESS = 300  # bytes of HOST:PORT: names of hosts have up to 253
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
 # What a client of HTTP/2 says first (RFC 9113, 3.4), with settings that change nothing; a server answers with its own.
@@ -156,14 +157,19 @@ def _check_address(address: str) -> None:
             f"{address}: only HOST:PORT, auto and local are Ray addresses here; instead of using the Ray Client, run "
             "this on a machine of the cluster ('ray job submit')"
         )
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
+    if not _is_address(address):
         raise UsageError(f"{address}: not an address of a Ray cluster; it is HOST:PORT, port 6379 by default")
     if not _answers(address):
         raise RunError(
             f"{address}: no Ray cluster answers there; check the address (its port is 6379 by default), whether the "
             "cluster runs ('ray status' on its head) and firewalls"
         )
+
+
+def _is_address(text: str) -> bool:
+    """Return True for HOST:PORT."""
+    host, _, port = text.rpartition(":")
+    return bool(host) and host.isprintable() and port.isdecimal()
 
 
 def _answers(address: str) -> bool:
@@ -174,7 +180,7 @@ def _answers(address: str) -> bool:
             connection.settimeout(CONNECT_SECONDS)
             connection.sendall(HELLO)
             return connection.recv(9)[3:4] == bytes([SETTINGS])
-    except (OSError, OverflowError):
+    except (OSError, OverflowError, UnicodeError):  # the last one of a host that cannot be a name
         return False
 
 
@@ -188,12 +194,32 @@ def _resolved(address: str) -> tuple[str, str]:
 
 
 def _running_here() -> str | None:
-    """The cluster that was last started with ``ray start`` on this machine, if it still runs."""
+    """Return the cluster that this user last started with ``ray start`` on this machine, if it still runs.
+
+    Everybody can write to the folder in which Ray names it, and whoever runs a cluster can run programs as its users.
+    """
+    path = Path(_temporary_folder()) / "ray" / "ray_current_cluster"
     try:
-        address = (Path(_temporary_folder()) / "ray" / "ray_current_cluster").read_text().strip()
+        with open(path, "rb", opener=_open_plain) as file:
+            ours, content = os.fstat(file.fileno()).st_uid == os.getuid(), file.read(LONGEST_ADDRESS)
     except OSError:
         return None
-    return address if _answers(address) else None
+    address = content.decode(errors="replace").strip()
+    if not ours:
+        warnings.warn(
+            f"{path} belongs to another user and is ignored; name the cluster to use it (--address HOST:PORT)",
+            stacklevel=2,
+        )
+    elif not _is_address(address):
+        warnings.warn(f"{path} does not name a cluster as HOST:PORT and is ignored; remove it", stacklevel=2)
+    elif _answers(address):
+        return address
+    return None
+
+
+def _open_plain(path: str, flags: int) -> int:
+    """Open a file without following a link or waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _temporary_folder() -> str:
