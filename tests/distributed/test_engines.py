@@ -16,7 +16,7 @@ import pytest
 
 from streamsieve.distributed.engine import Crew, Engine
 from streamsieve.distributed.opening import open_engine
-from streamsieve.errors import DataError, RunError
+from streamsieve.errors import DataError, RunError, UsageError
 
 from .workers import Counter, Stubborn
 
@@ -160,6 +160,30 @@ def test_a_worker_that_is_lost_again_and_again_ends_the_run(processes):
     with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times without progress"):
         crew.next()
     assert crew.losses == 3
+
+
+class Script:
+    """A class that seems to be defined in the script that is running."""
+
+
+def test_a_class_of_the_running_script_is_refused_before_a_worker_is_started(processes, monkeypatch):
+    monkeypatch.setattr(Script, "__module__", "__main__")
+    monkeypatch.setattr("__main__.Script", Script, raising=False)
+    message = "Script cannot be sent to a worker: .*; move it to a module"
+    with pytest.raises(UsageError, match=message):
+        processes.start(0, Counter, [Script()])
+    with pytest.raises(UsageError, match=message):
+        processes.share({"a": Script})
+    assert not vars(processes).get("processes")
+    assert not vars(processes).get("actors")
+
+
+def test_a_class_inside_a_function_is_refused_before_a_worker_is_started(processes):
+    class Inner:
+        pass
+
+    with pytest.raises(UsageError, match=r"Inner cannot be sent to a worker: .*; move it to a module"):
+        processes.start(0, Counter, Inner())
 
 
 def test_no_process_is_left(processes):

@@ -125,10 +125,11 @@ class ProcessEngine(Engine):
         return SharedCentre(Memory.create(self.n_workers * n_rows * 8), self.n_workers, n_rows)
 
     def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
+        parts = self._parts(make, args)
         if worker in self.processes:
             self.processes.pop(worker).close()
         self.processes[worker] = Process(max(1, cores() // self.n_workers))
-        self.processes[worker].send(self._parts(make, args))
+        self.processes[worker].send(parts)
 
     def call(self, worker: int, method: str, *args: Any) -> None:
         self.processes[worker].send(self._parts(method, args))

@@ -10,7 +10,10 @@ import tempfile
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
+from types import FunctionType
 from typing import Any, NamedTuple
+
+from ..errors import UsageError
 
 LARGE = 1 << 16  # bytes of an array that is sent as memory, rather than copied twice
 ALIGNED = 64
@@ -61,7 +64,22 @@ class Message(NamedTuple):
     spans: Sequence[tuple[int, int]]  # where in the first one the arrays are
 
 
-class _Pickler(pickle.Pickler):
+class CheckedPickler(pickle.Pickler):
+    """Refuses classes and functions that no other process can import."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Raise UsageError for a class or function that is found by its name in this process alone."""
+        if isinstance(value, type | FunctionType):
+            name = value.__qualname__
+            if value.__module__ == "__main__" or "<locals>" in name:
+                raise UsageError(
+                    f"{name} cannot be sent to a worker: it is defined in the script or notebook that is running, or "
+                    "inside a function, where no other process finds it; move it to a module, and import it from there"
+                )
+        return NotImplemented
+
+
+class _Pickler(CheckedPickler):
     """Takes memory out of a value."""
 
     def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import secrets
@@ -19,7 +20,7 @@ from ..machine import THREADS_VARIABLE, cores
 from ..selectors.columns.asynchronous import Centre
 from .engine import F64, Answer, CentreLike, Engine
 from .local import Worker, sendable
-from .memory import LARGE
+from .memory import LARGE, CheckedPickler
 from .ray_cluster import Cluster
 
 CHECK_SECONDS = 5.0  # between two looks at whether the cluster is still large enough
@@ -53,7 +54,9 @@ def parcel(value: Any) -> Parcel:
             arrays.append(raw)
         return raw.nbytes < LARGE
 
-    return Parcel(pickle.dumps(value, protocol=5, buffer_callback=is_small), arrays)
+    body = io.BytesIO()
+    CheckedPickler(body, protocol=5, buffer_callback=is_small).dump(value)
+    return Parcel(body.getvalue(), arrays)
 
 
 def opened(sent: Parcel) -> Any:
