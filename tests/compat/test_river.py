@@ -155,6 +155,40 @@ def test_a_value_that_is_no_number_is_named_and_nothing_is_learned(value: Any) -
     assert model.predict_one({"a": 1.0}) is None
 
 
+@pytest.mark.parametrize("classes", [None, ["down", "up"]], ids=["found", "named"])
+@pytest.mark.parametrize("learned_before", [0, 30])
+def test_refused_rows_leave_no_trace(classes: Any, learned_before: int) -> None:
+    model = SelectorClassifier(ss.SOFS(3), classes=classes)
+    other = SelectorClassifier(ss.SOFS(3), classes=classes)
+
+    def learn(rows: slice) -> None:
+        for each in (model, other):
+            for x, label in zip(DICTS[rows], TWO[rows], strict=True):
+                each.learn_one(x, label)
+
+    learn(slice(0, learned_before))
+    new, frame = {"new": 1.0, "A": 2.0}, pd.DataFrame({"new": [1.0, 2.0], "A": [1.0, 2.0]})
+    refused: list[Callable[[], None]] = [
+        lambda: model.learn_one({**new, "a": float("nan")}, "up"),
+        lambda: model.learn_one(new, None),
+        lambda: model.learn_one(new, "up", w=-1.0),
+        lambda: model.learn_many(frame.assign(a=np.inf), pd.Series(["up", "down"])),
+        lambda: model.learn_many(frame, pd.Series(["up"])),
+    ]
+    if classes is not None:
+        refused.append(lambda: model.learn_one(new, "sideways"))
+    for refuse in refused:
+        with pytest.raises(ss.DataError):
+            refuse()
+        assert model._stream.features.width() == other._stream.features.width()
+    learn(slice(learned_before, 100))
+    assert isinstance(model._stream.features, Vocabulary)
+    assert model._stream.features.names == sorted(NAMES)
+    assert model._stream.features.ids == {name: at for at, name in enumerate(sorted(NAMES))}
+    assert model.selection().indices.tolist() == other.selection().indices.tolist()
+    assert model.selection().scores.tolist() == other.selection().scores.tolist()
+
+
 # ---- classes
 
 

@@ -27,6 +27,9 @@ class Features(Protocol):
     def learned(self, names: Iterable[Hashable]) -> list[int]:
         """The ids of features in a row to learn; new ones are given ids."""
 
+    def forget(self, width: int) -> None:
+        """Take back the ids that were given out since there was that ``width``."""
+
     def found(self, names: Iterable[Hashable]) -> list[int]:
         """The ids of features in a row to predict; new ones have ids that no learned feature has."""
 
@@ -64,6 +67,10 @@ class Vocabulary:
             self.names.append(name)
         return [ids[name] for name in names]
 
+    def forget(self, width: int) -> None:
+        while len(self.names) > width:
+            del self.ids[self.names.pop()]
+
     def found(self, names: Iterable[Hashable]) -> list[int]:
         ids, width = self.ids, len(self.names)
         return [ids.get(name, width + k) for k, name in enumerate(names)]
@@ -97,6 +104,9 @@ class HashedNames:
             ids.clear()
         ids.update(zip(names, hashes, strict=True))
         return hashes
+
+    def forget(self, width: int) -> None:
+        pass  # a hash is the same whether it is remembered or not
 
     found = learned
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,28 +59,40 @@ class SelectorStream:
 
     def learn(self, x: Row, y: Any, w: float) -> None:
         """Learn one row that counts ``w`` times."""
-        block = self.block(x, learning=True)
-        if w == 0.0:
-            return  # as good as absent
-        label = builtin(y)
-        if self.learns_classes:
-            self._refuse_missing([label])
-        weight = None if w == 1.0 else np.array([w], np.float64)
-        self._learn(block.with_target(self._target_of(label), weight), [label] if self.learns_classes else [])
+        with self._forgetting_refused():
+            block = self.block(x, learning=True)
+            if w == 0.0:
+                return  # as good as absent
+            label = builtin(y)
+            if self.learns_classes:
+                self._refuse_missing([label])
+            weight = None if w == 1.0 else np.array([w], np.float64)
+            self._learn(block.with_target(self._target_of(label), weight), [label] if self.learns_classes else [])
 
     def learn_frame(self, X: DataFrame, y: Any, w: Any) -> None:
         """Learn the rows of a data frame, with a label each; ``w`` is a number, or one for each."""
-        block = self.frame_block(X, learning=True)
-        target = simple_labels(np.asarray(y))
-        if target.shape != (block.n_rows,):
-            raise DataError(f"{block.n_rows:,} rows and {target.size:,} labels")
-        weights = None if isinstance(w, float | int) and w == 1.0 else np.broadcast_to(w, target.shape)
-        weights = None if weights is None else np.array(weights, np.float64)
-        block = block.with_target(target, weights).without_weightless()
-        labels = np.asarray(block.y).tolist() if self.learns_classes else []
-        self._refuse_missing(labels)
-        if block.n_rows:
-            self._learn(block, list(dict.fromkeys(labels)))
+        with self._forgetting_refused():
+            block = self.frame_block(X, learning=True)
+            target = simple_labels(np.asarray(y))
+            if target.shape != (block.n_rows,):
+                raise DataError(f"{block.n_rows:,} rows and {target.size:,} labels")
+            weights = None if isinstance(w, float | int) and w == 1.0 else np.broadcast_to(w, target.shape)
+            weights = None if weights is None else np.array(weights, np.float64)
+            block = block.with_target(target, weights).without_weightless()
+            labels = np.asarray(block.y).tolist() if self.learns_classes else []
+            self._refuse_missing(labels)
+            if block.n_rows:
+                self._learn(block, list(dict.fromkeys(labels)))
+
+    @contextmanager
+    def _forgetting_refused(self) -> Iterator[None]:
+        """Take back the ids of new features if the rows that name them are refused."""
+        width = self.features.width()
+        try:
+            yield
+        except Exception:
+            self.features.forget(width)
+            raise
 
     def _refuse_missing(self, labels: list[Any]) -> None:
         for row, label in enumerate(labels, self.n_rows + 1):
