@@ -21,9 +21,10 @@ from weakref import WeakSet
 from .errors import DataError, RunError, UsageError
 
 THREADS_VARIABLE = "STREAMSIEVE_THREADS"
-CGROUP_FILES = (  # limit and use, in the two versions of Linux control groups
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+CGROUP = Path("/sys/fs/cgroup")
+CGROUP_FILES = (  # limit, use, details and what they call cached files, in the two versions of Linux control groups
+    ("memory.max", "memory.current", "memory.stat", "inactive_file "),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file "),
 )
 PEAK_RESET = "/proc/self/clear_refs"
 PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, kernels, which may have to be compiled
@@ -186,25 +187,27 @@ def available_memory() -> int:
 
 
 def _physical() -> int:
-    available = _kilobytes("/proc/meminfo", "MemAvailable:")
+    available = _bytes_of(Path("/proc/meminfo"), "MemAvailable:")
     return available or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
-def _kilobytes(path: str, key: str) -> int | None:
-    """A figure of the kernel's in bytes; None on systems without it."""
+def _bytes_of(path: Path, key: str) -> int | None:
+    """Return a figure of the kernel's in bytes; None on systems without it."""
     try:
-        for line in Path(path).read_text().splitlines():
+        for line in path.read_text().splitlines():
             if line.startswith(key):
-                return int(line.split()[1]) * 1024
+                return int(line.split()[1]) * (1024 if line.endswith("kB") else 1)
     except OSError:
         pass
     return None
 
 
 def _container() -> list[int]:
-    for limit, used in CGROUP_FILES:
+    """Return what the limit of a container leaves; files that it caches count as free, as the system drops them."""
+    for limit, used, details, cached in CGROUP_FILES:
         try:
-            return [int(Path(limit).read_text()) - int(Path(used).read_text())]
+            left = int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text())
+            return [left + (_bytes_of(CGROUP / details, cached) or 0)]
         except (OSError, ValueError):  # no such group, or the limit is "max"
             continue
     return []
@@ -234,7 +237,7 @@ def resident_memory() -> int:
 
 def peak_memory() -> int:
     """The most bytes this process has held in memory so far."""
-    peak = _kilobytes("/proc/self/status", "VmHWM:")
+    peak = _bytes_of(Path("/proc/self/status"), "VmHWM:")
     if peak is not None:
         return peak
     import resource

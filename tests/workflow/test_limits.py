@@ -75,6 +75,28 @@ def table(path: Path, n_rows: int, n_columns: int, **options: int) -> Path:
 # ---- the limit itself
 
 
+@pytest.mark.parametrize("version", [2, 1])
+@pytest.mark.parametrize(("cached", "left"), [("70000000", 80 * MB), (None, 10 * MB)])
+def test_what_a_container_caches_of_files_is_available(tmp_path, monkeypatch, version, cached, left):
+    limit, used, details, key = (
+        ("memory.max", "memory.current", "memory.stat", "inactive_file")
+        if version == 2
+        else (
+            "memory/memory.limit_in_bytes",
+            "memory/memory.usage_in_bytes",
+            "memory/memory.stat",
+            "total_inactive_file",
+        )
+    )
+    (tmp_path / "memory").mkdir()
+    (tmp_path / limit).write_text("100000000\n")
+    (tmp_path / used).write_text("90000000\n")
+    if cached is not None:
+        (tmp_path / details).write_text(f"anon 5\ninactive_anon 7\n{key} {cached}\nactive_file 9\n")
+    monkeypatch.setattr(machine, "CGROUP", tmp_path)
+    assert available_memory() == left
+
+
 def test_a_limit_bounds_what_is_available_in_all_threads():
     free, total = available_memory(), resident_memory() + 1500 * MB
     found = []
