@@ -12,6 +12,8 @@ import mmap
 import os
 import re
 import sys
+import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,8 @@ CGROUP_FILES = (  # limit, use, details and what they call cached files, in the 
     ("memory.max", "memory.current", "memory.stat", "inactive_file "),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file "),
 )
+MOUNTS = Path("/proc/self/mountinfo")
+DISK_FOLDER = Path("/var/tmp")  # for temporary files that outlive a restart, so not in memory
 PEAK_RESET = "/proc/self/clear_refs"
 PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, kernels, which may have to be compiled
 STILL_TO_LOAD = 280_000_000  # bytes of those that a process which has imported this package has yet to take
@@ -211,6 +215,32 @@ def _container() -> list[int]:
         except (OSError, ValueError):  # no such group, or the limit is "max"
             continue
     return []
+
+
+def scratch_folder() -> Path:
+    """Return a folder for temporary files that take the place of memory, with a warning if it is held in memory."""
+    usual = Path(tempfile.gettempdir())
+    for folder in (usual, DISK_FOLDER, Path()):
+        if os.access(folder, os.W_OK | os.X_OK) and not _is_in_memory(folder):
+            return folder
+    warnings.warn(
+        f"the folder for temporary files, {usual}, is held in memory, and so counts against it; set TMPDIR to a folder "
+        "on a disk",
+        stacklevel=2,
+    )
+    return usual
+
+
+def _is_in_memory(folder: Path) -> bool:
+    """Return True if the system keeps the files of a folder in memory; on systems that do not say, False."""
+    device = os.stat(folder).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = MOUNTS.read_text().splitlines()
+    except OSError:
+        return False
+    entries = (line.partition(" - ") for line in mounts)
+    return any(mount.split()[2] == number and kind.split()[0] in ("tmpfs", "ramfs") for mount, _, kind in entries)
 
 
 def _address_space() -> list[int]:

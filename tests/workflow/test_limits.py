@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -285,6 +287,53 @@ def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(t
     assert scattered
     assert found.selection.indices.tolist() == expected.selection.indices.tolist()
     assert found.n_rows == 300
+
+
+@pytest.fixture
+def mount(tmp_path, monkeypatch):
+    """Return a function that makes the file system of all folders here seem to be of another type."""
+    device = os.stat(tmp_path).st_dev
+    monkeypatch.setattr(machine, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def mount(kind):
+        number = f"{os.major(device)}:{os.minor(device)}"
+        (tmp_path / "mounts").write_text(
+            f"22 1 0:1 / /proc rw - proc proc rw\n23 1 {number} / / rw shared:1 - {kind} x rw\n"
+        )
+
+    return mount
+
+
+def test_temporary_files_are_written_where_the_system_has_them(tmp_path, mount):
+    mount("ext4")
+    assert machine.scratch_folder() == tmp_path
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="no file system in memory")
+def test_temporary_files_are_not_written_to_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/shm")
+    assert machine.scratch_folder().resolve() in (Path("/var/tmp"), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "ramfs"])
+def test_temporary_files_in_memory_alone_are_warned_of(tmp_path, monkeypatch, mount, kind):
+    mount(kind)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "DISK_FOLDER", tmp_path)
+    with pytest.warns(UserWarning, match="is held in memory.*; set TMPDIR to a folder on a disk"):
+        assert machine.scratch_folder() == tmp_path
+
+
+def test_rows_that_go_through_a_file_are_in_the_scratch_folder(tmp_path, monkeypatch):
+    write_rows(tmp_path / "rows.svm", ArraySource(np.eye(60), np.arange(60) % 2).row_blocks(), n_features=60)
+    select, seen = sys.modules["streamsieve.workflow.select"], []
+    monkeypatch.setattr(select, "scratch_folder", lambda: tmp_path)
+    transposed = select.transposed
+    monkeypatch.setattr(select, "transposed", lambda *known: seen.append(known[2]) or transposed(*known))
+    ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
+    assert [path.parent.parent for path in seen] == [tmp_path]
 
 
 def test_features_beyond_the_limit_end_a_run_but_not_its_checkpoint(tmp_path, monkeypatch):

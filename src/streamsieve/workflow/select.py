@@ -15,7 +15,7 @@ import numpy as np
 
 from ..distributed.driving import chosen_engine, train_on
 from ..errors import DataError, UsageError
-from ..machine import available_memory, is_limited, limited, peak_memory
+from ..machine import available_memory, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
 from ..registry import learner_class, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
@@ -297,7 +297,7 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
             known["watch"](Progress(done, total, unit, source.bytes_read, source.n_bytes))
 
     with (
-        TemporaryDirectory(prefix="streamsieve-") as folder,
+        TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
         transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
     ):
         transposing = clock.seconds()
