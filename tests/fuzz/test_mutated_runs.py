@@ -18,6 +18,7 @@ from streamsieve.errors import RunError
 from streamsieve.registry import load_learner
 from streamsieve.report import summarize
 from streamsieve.runs import RunRecord
+from streamsieve.training import Progress
 
 from .mutations import paths_in
 
@@ -31,12 +32,10 @@ ROWS = "".join(f"{1 if row % 3 else -1} {1 + row % 5}:{row % 7 + 1} {7 + row % 2
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, and beside its result a checkpoint of the middle."""
+    """Return the folder of a finished run, and of its rows."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "rows.svm").write_text(ROWS)
     workflow.select(folder / "rows.svm", n_features_to_select=3, output=folder / "run", test=folder / "rows.svm")
-    learner, _ = load_learner(folder / "run" / "model")
-    learner.save(folder / "checkpoint", {"trace": [], "positions": [30, 30], "times": 2})
     return folder
 
 
@@ -59,16 +58,17 @@ def mutations_of(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return changed
 
 
-def harmless(what: str, call: Any) -> None:
-    """A call that works, or is refused in words."""
+def harmless(what: str, call: Any) -> bool:
+    """Return True if a call works, False if it is refused in words; anything else fails."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             call()
     except REFUSALS:
-        pass
+        return False
     except Exception as error:
         raise AssertionError(f"{what}: {error!r}") from error
+    return True
 
 
 def shown(record: RunRecord) -> None:
@@ -87,24 +87,28 @@ def closed_input(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("closed_input")
 def test_a_changed_result_is_refused_or_harmless(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished / "run", tmp_path / "run")
-    content = json.loads((finished / "run" / "result.json").read_text())
+    content, worked = json.loads((finished / "run" / "result.json").read_text()), set()
     for what, changed in mutations_of(content):
         (tmp_path / "run" / "result.json").write_text(json.dumps(changed))
-        harmless(what, lambda: shown(workflow.resume(tmp_path / "run")))
+        worked.add(harmless(what, lambda: shown(workflow.resume(tmp_path / "run"))))
+    assert worked == {True, False}, "some changes are refused, and some are harmless"
 
 
 @pytest.mark.usefixtures("closed_input")
 def test_a_changed_request_is_refused_or_harmless(finished: Path, tmp_path: Path) -> None:
     content = json.loads((finished / "run" / "run.json").read_text())
-    folder = tmp_path / "run"
+    folder, rows, worked = tmp_path / "run", finished / "rows.svm", set()
     for what, changed in mutations_of(content):
         folder.mkdir()
         (folder / "run.json").write_text(json.dumps(changed))
-        harmless(f"{what}, resumed", lambda: workflow.resume(folder))
-        if (folder / "model").exists():
-            harmless(f"{what}, applied", lambda: workflow.apply(folder, finished / "rows.svm", tmp_path / "out.svm"))
-            harmless(f"{what}, predicted", lambda: list(workflow.predict(folder, finished / "rows.svm")))
+        resumed = harmless(f"{what}, resumed", lambda: workflow.resume(folder))
+        worked.add(resumed)
+        assert (folder / "model").exists() == resumed, what
+        if resumed:
+            harmless(f"{what}, applied", lambda: workflow.apply(folder, rows, tmp_path / "out.svm"))
+            harmless(f"{what}, predicted", lambda: list(workflow.predict(folder, rows)))
         shutil.rmtree(folder)
+    assert worked == {True, False}, "some changes are refused, and some are harmless"
 
 
 NOTES: tuple[Any, ...] = (
@@ -121,16 +125,38 @@ NOTES: tuple[Any, ...] = (
 )
 
 
+@pytest.fixture(scope="module", params=[None, "local"])
+def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run with a checkpoint, in one process or in parts."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    (folder / "rows.svm").write_text(ROWS * 25)
+
+    def stop(progress: Progress) -> None:
+        if (folder / "run" / "checkpoint").exists():
+            raise KeyboardInterrupt
+
+    options = {} if request.param is None else {"engine": request.param, "workers": 2}
+    with pytest.raises(KeyboardInterrupt):
+        workflow.select(
+            folder / "rows.svm",
+            n_features_to_select=3,
+            output=folder / "run",
+            checkpoint_every=100,
+            watch=stop,
+            **options,
+        )
+    return folder / "run"
+
+
 @pytest.mark.usefixtures("closed_input")
-@pytest.mark.parametrize("note", NOTES)
-@pytest.mark.parametrize("engine", [None, "local"])
-def test_a_changed_note_is_refused_or_harmless(finished: Path, tmp_path: Path, note: Any, engine: str | None) -> None:
+@pytest.mark.parametrize("note", [None, *NOTES])
+def test_a_changed_note_is_refused_or_harmless(interrupted: Path, tmp_path: Path, note: Any) -> None:
     """The note of a checkpoint: the trace so far and, of a run in parts, how far every worker was."""
     folder = tmp_path / "run"
-    folder.mkdir()
-    content = json.loads((finished / "run" / "run.json").read_text())
-    content |= {"engine": engine, "workers": 2 if engine else None, "checkpoint_every": 10}
-    (folder / "run.json").write_text(json.dumps(content))
-    learner, _ = load_learner(finished / "checkpoint")
+    shutil.copytree(interrupted, folder)
+    if note is None:  # unchanged
+        assert workflow.resume(folder).n_rows == 1500
+        return
+    learner, _ = load_learner(folder / "checkpoint")
     learner.save(folder / "checkpoint", note)
     harmless(str(note), lambda: workflow.resume(folder))

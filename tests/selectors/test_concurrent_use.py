@@ -71,16 +71,16 @@ def column_blocks() -> tuple[list[Any], np.ndarray]:
 
 
 def together(*calls: Callable[[], None]) -> None:
-    """Do the first call, and the others again and again until it has ended, each on a thread of its own."""
+    """Do the first call, and the others again and again until it has ended, at least once, each on its own thread."""
     failures: list[BaseException] = []
     ended = threading.Event()
 
     def work(call: Callable[[], None], once: bool) -> None:
         try:
-            while not ended.is_set():
+            call()
+            while not once and not ended.is_set():
                 call()
-                if once:
-                    ended.set()
+            ended.set()
         except BaseException as error:
             failures.append(error)
             ended.set()

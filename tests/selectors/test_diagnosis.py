@@ -506,7 +506,9 @@ def test_what_was_not_asked_for_is_not_read() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_a_diagnosis(method: str) -> None:
     X, y = linear(np.random.default_rng(0), 120, 8, 3)
-    for remark in remarks_on((X, y), method).values():
+    empty = remarks_on((np.zeros(X.shape), y), method)
+    assert "nothing selected" in empty
+    for remark in (*empty.values(), *remarks_on((X, y), method).values()):
         assert remark.level in ("warning", "note")
         assert remark.message
         assert remark.advice

@@ -63,8 +63,8 @@ def test_map_runs_on_as_many_threads_as_asked():
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_map_takes_no_more_than_ahead(ahead):
     numbers = iter(range(30))
-    for received, _ in enumerate(ordered_map(str, numbers, 2, ahead), 1):
-        assert length_hint(numbers) == max(30 - received - ahead, 0)
+    left = [length_hint(numbers) for _ in ordered_map(str, numbers, 2, ahead)]
+    assert left == [max(30 - received - ahead, 0) for received in range(1, 31)]
 
 
 def test_error_in_the_function_comes_in_its_place():
