@@ -50,6 +50,16 @@ def test_shipped_sets_give_the_figures_of_the_paper(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["SOFS", "SOFS, defaults"])
+def test_a_method_is_tested_on_rows_of_the_scale_it_learned(method: str) -> None:
+    """On the same generated rows, with as many features, a figure has the accuracy of the table."""
+    table, figure = quick("P1.table2")[0], quick("P1.fig1")[0]
+    expected = next(row[table.columns.index("accuracy, %")] for row in table.rows if row[0] == f"x1, {method}")
+    found = next(row[figure.columns.index(method)] for row in figure.rows if row[0] == "x1, 100")
+    assert found == expected
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_spiral_is_found_and_so_it_is_said() -> None:
     weights, claims = quick("P5.fig4")
     assert all(float(str(row[2])) > 0.9 and row[4] == 0 for row in weights.rows)
