@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import re
 import signal
 import subprocess
 import sys
-import time
+import termios
+from array import array
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests import warm
 from tests.cli.console import run_transcript
 from tests.paths import COMMAND, ROOT
+from tests.waiting import wait_for
 
 CASES = sorted((ROOT / "tests" / "cli_cases").glob("*.console"))
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
@@ -125,13 +129,20 @@ def test_a_failure_in_a_table_ends_with_its_exit_code(tmp_path: Path, name: str)
     assert "label 1 is not one of the classes given" in done.stderr
 
 
+def n_unread(pipe: Any) -> int:
+    """Return how many bytes in a pipe nobody has read."""
+    count = array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
 def test_ctrl_c_does_not_wait_for_a_pipe() -> None:
     process = subprocess.Popen([*COMMAND, "select", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stderr is not None
     process.stdin.write("1 1:1\n-1 2:1\n")
     process.stdin.flush()
-    time.sleep(3)
+    wait_for(lambda: n_unread(process.stdin) == 0)
     process.send_signal(signal.SIGINT)
     try:
         assert process.wait(10) == 1

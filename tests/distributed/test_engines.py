@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from streamsieve.distributed.engine import Crew, Engine
 from streamsieve.distributed.opening import open_engine
 from streamsieve.errors import DataError, RunError, UsageError
+from tests.waiting import wait_for
 
 from .workers import Counter, Stubborn
 
@@ -47,17 +47,16 @@ def answers(engine: Engine, count: int) -> dict[int, Any]:
     return {answer.worker: answer.value for answer in found}
 
 
-def is_gone(pid: int, seconds: float = 10.0) -> bool:
-    """Whether a process ends soon; one that has ended but is still in the table of processes is gone."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that is still in the table of processes has, too."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_until_gone(pid: int) -> None:
+    wait_for(lambda: is_gone(pid), seconds=10.0)
 
 
 def test_every_worker_is_an_object_of_its_own(engine):
@@ -144,8 +143,9 @@ def test_a_killed_worker_is_lost_and_can_be_started_again(processes):
 def test_a_worker_that_is_lost_between_two_calls(processes):
     processes.start(0, Counter, 0)
     processes.call(0, "pid")
-    os.kill(answers(processes, 1)[0], signal.SIGKILL)
-    time.sleep(0.1)
+    (pid,) = answers(processes, 1).values()
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone(pid)
     processes.call(0, "add", 1)
     assert processes.next().lost
 
@@ -194,7 +194,7 @@ def test_no_process_is_left(processes):
     processes.call(0, "sleep", 60.0)  # busy
     processes.close()
     for pid in pids.values():
-        assert is_gone(pid)
+        wait_until_gone(pid)
 
 
 SCRIPT = """
@@ -212,4 +212,4 @@ os.kill(os.getpid(), 9)
 
 def test_workers_end_when_the_process_that_asks_is_killed():
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
-    assert is_gone(int(run.stdout))
+    wait_until_gone(int(run.stdout))

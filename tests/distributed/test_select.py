@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import streamsieve as ss
 from streamsieve.distributed.driving import chosen_engine
 from streamsieve.training import Progress
 from streamsieve.workflow import resume
+from tests.waiting import wait_for
 
 X1 = "synthetic:x1?rows=6000&features=400"
 
@@ -121,11 +121,10 @@ def children_of(pid: int) -> list[int]:
 
 def test_ctrl_c_leaves_no_process(tmp_path):
     command = [sys.executable, "-m", "streamsieve", "select", "synthetic:x1?rows=100000000", "-k", "10"]
-    run = subprocess.Popen([*command, "--engine", "local", "--workers", "2"], stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 120.0
-    while len(workers := children_of(run.pid)) < 2 and time.monotonic() < until:
-        time.sleep(0.05)
-    time.sleep(1.0)
+    command += ["--engine", "local", "--workers", "2", "-o", str(tmp_path / "run"), "--checkpoint-every", "1"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (tmp_path / "run" / "checkpoint").exists() or run.poll() is not None)  # after a round of both
+    workers = children_of(run.pid)
     run.send_signal(signal.SIGINT)
     _, printed = run.communicate(timeout=60)
     assert run.returncode == 1

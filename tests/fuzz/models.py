@@ -107,9 +107,11 @@ class Worker:
         what = begun[1] if begun else "unknown"
         if done:
             return what, done[0], done[1]
-        time.sleep(0.5)  # the pipe may end before the process does
-        died = self.process.poll()
-        return (what, "hang", "") if died is None else (what, "crash", f"status {died}: {self.last_words()}")
+        try:
+            died = self.process.wait(0.5)  # the pipe may end before the process does
+        except subprocess.TimeoutExpired:
+            return what, "hang", ""
+        return what, "crash", f"status {died}: {self.last_words()}"
 
     def last_words(self) -> str:
         assert self.process.stderr is not None

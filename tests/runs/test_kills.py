@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests import warm
+from tests.waiting import wait_for
 
 FEW = 2
 MANY = 67  # of each of three kinds: 200 kills
@@ -132,13 +133,6 @@ def test_what_is_killed_200_times_can_be_done_again(rows: Path, tmp_path: Path, 
 
 
 # ---- asked to end
-
-
-def wait_for(condition: Any) -> None:
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

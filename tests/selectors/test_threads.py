@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,13 @@ def test_methods_of_columns_do_not_depend_on_threads(monkeypatch, estimator):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_parts_come_back_in_order_and_the_first_error_is_raised(count):
+    ended = {1: threading.Event(), 6: threading.Event()}
+
     def square(part: int) -> int:
-        time.sleep(0.001 * (part % 3))
+        if part in ended:
+            ended[part].set()
+        elif part + 1 in ended and count > 1:
+            assert ended[part + 1].wait(10), "another thread does the next part meanwhile"
         if part in (5, 6, 11) and failing:
             raise ValueError(str(part))
         return part * part
@@ -85,6 +90,7 @@ def test_parts_come_back_in_order_and_the_first_error_is_raised(count):
         assert threads.each(20, square) == [part * part for part in range(20)]
         assert threads.each(0, square) == []
         failing = True
+        ended[6].clear()
         with pytest.raises(ValueError, match=r"^5$"):
             threads.each(20, square)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import threading
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +26,7 @@ from streamsieve.sources.columns import by_columns
 from streamsieve.sources.finding import files_of
 from streamsieve.sources.many import ManySource, in_groups, shares_of
 from streamsieve.sources.writers import write_columns, write_rows
+from tests.waiting import wait_for
 
 from .test_prefetch import SOON
 from .test_shards import rows_of
@@ -356,10 +356,7 @@ def test_reading_that_is_given_up_leaves_no_thread(parts: Path):
     rows = open_source(parts).row_blocks()
     next(rows)
     rows.close()
-    deadline = time.monotonic() + SOON
-    while (left := set(threading.enumerate()) - before) and time.monotonic() < deadline:
-        time.sleep(0.01)  # some of them may be starting
-    assert not left
+    wait_for(lambda: not set(threading.enumerate()) - before, SOON)  # some of them may be starting
 
 
 def test_next_files_are_read_while_the_first_is_in_use(parts: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import Counter
 from collections.abc import Iterator
 from operator import length_hint
 
@@ -171,25 +171,37 @@ def test_read_ahead_after_an_error_leaves_no_thread():
     assert not left_alive(before)
 
 
+class WatchedRoom(Room):
+    """A room that says when one reader, and when a second one, has found it full twice in a row."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.full = threading.Event(), threading.Event()
+        waits, wait = Counter(), self.changed.wait
+
+        def wait_for_room(timeout):
+            waits[threading.get_ident()] += 1
+            for event, _ in zip(self.full, [count for count in waits.values() if count > 1], strict=False):
+                event.set()
+            return wait(timeout)
+
+        self.changed.wait = wait_for_room
+
+
 @pytest.mark.parametrize("full_one_first", [True, False])
 def test_readers_share_a_room_and_each_has_one_item_at_least(full_one_first):
     taken = [0, 0]
-    full = threading.Event()
 
     def items(number: int) -> Iterator[int]:
         for item in range(10):
             taken[number] += 1
-            if taken == [4, 1]:
-                full.set()
             yield item
 
-    room = Room(8)
+    room = WatchedRoom(8)
     first = Reader(items(0), room, lambda _: 2)
-    while room.left > 0:
-        time.sleep(0.01)
+    assert room.full[0].wait(SOON)
     second = Reader(items(1), room, lambda _: 2)
-    assert full.wait(SOON)
-    time.sleep(0.2)
+    assert room.full[1].wait(SOON)
     assert taken == [4, 1]
     for reader in (first, second) if full_one_first else (second, first):
         assert list(reader) == list(range(10))
@@ -198,9 +210,8 @@ def test_readers_share_a_room_and_each_has_one_item_at_least(full_one_first):
 
 def test_a_closed_reader_that_waits_for_room_leaves_no_thread():
     before = set(threading.enumerate())
-    room = Room(1)
+    room = WatchedRoom(1)
     reader = Reader(iter(range(1000)), room, lambda _: 1)
-    while room.left:
-        time.sleep(0.01)
+    assert room.full[0].wait(SOON)
     reader.close()
     assert not left_alive(before)

@@ -7,7 +7,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import streamsieve as ss
 from streamsieve.cli import main
 from tests import warm
 from tests.paths import DATA, ROOT
+from tests.waiting import wait_for
 
 WORDS = ROOT / "examples" / "data" / "baseball_hockey"
 
@@ -131,8 +131,7 @@ def test_a_click_log_with_kill_and_resume(tmp_path: Path) -> None:
     begin = [*warm.streamsieve("select", log), "-k", "50", "--checkpoint-every", "5000", "-o"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*begin, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (killed / "checkpoint").exists() and process.poll() is None:
-        time.sleep(0.005)
+    wait_for(lambda: (killed / "checkpoint").exists() or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
     subprocess.run(warm.streamsieve("select", "--resume", killed), check=True, capture_output=True)
