@@ -16,18 +16,17 @@ lint: $(VENV)/.installed-dev
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
-# By file, so that the kernels of a method are compiled once, not on both cores at once.
 checks: $(VENV)/.installed-dev browser
-	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 # Everything, then once more with every index checked, then with kernels as Python: about two hours on two cores.
 test-full: lint $(VENV)/.installed-dev browser
-	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=explore
+	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=explore
 	$(MAKE) bounds coverage
 
 # Numba keeps what it compiles by source, not by option: another folder for kernels that check their indices.
 bounds: $(VENV)/.installed-dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 # Coverage sees no compiled code: what else tests kernels runs once more as Python. The rest runs as it is, in which
 # tests/kernels has every kernel run as Python in a process of its own. About 25 minutes on two cores.
@@ -37,7 +36,7 @@ INTERPRETED := tests/kernels tests/fuzz/test_readers.py tests/selectors/rows/tes
 coverage: $(VENV)/.installed-dev
 	rm -rf .coverage && mkdir .coverage
 	NUMBA_DISABLE_JIT=1 $(RUN)/python -m coverage run -m pytest -W ignore::RuntimeWarning -m "not needs_jit and not slow" $(INTERPRETED)
-	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadfile -m "not slow"
+	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadgroup -m "not slow"
 	$(RUN)/python -m coverage combine --quiet
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
 
@@ -90,5 +89,5 @@ $(VENV)/.installed-benchmark: pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .coverage .numba-bounds build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage .numba .numba-bounds build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,14 +1,19 @@
-"""Set-up that must come before the first import of SciPy, and paths the tests share."""
+"""Set-up that must come before the first import of Numba and SciPy, and which tests go to one process."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
 
 from .effort import JIT_IS_OFF, examples
+from .paths import ROOT
 
 settings.register_profile("steady", derandomize=True, max_examples=examples(100))  # the same streams in every run
 settings.register_profile("explore")  # others every time: make test-full
@@ -19,6 +24,22 @@ settings.register_profile(  # that a test fails is enough: tests/mutation
 
 settings.load_profile("without_jit" if JIT_IS_OFF else "steady")
 
+KERNELS = ROOT / ".numba"
+
+
+def kernel_cache() -> Path:
+    """Return the folder for kernels compiled from these sources.
+
+    Numba looks at the file of a kernel alone, and would keep what it compiled from an earlier version of another kernel
+    that this one calls.
+    """
+    digest = hashlib.sha256(version("numba").encode())
+    for path in sorted((ROOT / "src" / "streamsieve" / "kernels").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return KERNELS / digest.hexdigest()[:16]
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # of all processes that the tests start
 os.environ["SCIPY_ARRAY_API"] = "1"  # lets scikit-learn's array API check run instead of skipping itself
 
 
@@ -26,7 +47,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs_jit: takes minutes, or reads text, with kernels that are not compiled")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput") and KERNELS.is_dir():
+        for folder in KERNELS.iterdir():
+            if folder != kernel_cache():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, which compiles or loads its kernels, and all of Ray with one cluster."""
     for item in items:
+        with_ray = "ray" in item.path.stem.split("_") or "ray" in item.name.partition("[")[2].rstrip("]").split("-")
+        item.add_marker(pytest.mark.xdist_group("ray" if with_ray else item.nodeid.partition("::")[0]))
         if JIT_IS_OFF and item.get_closest_marker("needs_jit"):
             item.add_marker(pytest.mark.skip(reason="the kernels are not compiled"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 FULL = bool(os.environ.get("FULL_TESTS"))  # set by make test-full
+REPRESENTATIVES = ("sofs", "sofs-regressor", "saola", "online-substitution", "local-learning")  # of each kind of method
 JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 

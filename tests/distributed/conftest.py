@@ -1,8 +1,6 @@
 """The Ray cluster of the tests: one machine with three CPUs, to which a test may add another one.
 
-Each process of pytest-xdist that gets such a test has a cluster of its own, with its own ports and folder: sending
-them all to one process (``--dist loadgroup``) costs the other tests more than a second start of Ray does.
-"""
+All tests of Ray go to one process of pytest-xdist, which starts it once."""
 
 from __future__ import annotations
 
