@@ -40,12 +40,15 @@ coverage: $(VENV)/.installed-dev
 	$(RUN)/python -m coverage combine --quiet
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
 
-# The page of a report is tested in Debian's chromium. Where that cannot be had, those tests say so and are skipped.
+# The page of a report is tested in Debian's chromium; where there is none and nobody may install it, that is skipped.
 browser:
-	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null \
-	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get -qq update \
-	     && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; } \
-	|| echo "**** NO BROWSER: chromium could not be installed; THE BROWSER TESTS OF THE REPORT WILL BE SKIPPED ****" >&2
+	@if command -v chromium chromium-browser google-chrome > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing the Debian package chromium with apt-get, for the browser tests of the report"; \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
+	fi || echo "chromium could not be installed"
+	@command -v chromium chromium-browser google-chrome > /dev/null \
+	|| echo "NO BROWSER: the browser tests of the report will be skipped; install chromium to run them" >&2
 
 FUZZ_SECONDS ?= 300
 TARGETS := svmlight_text svmlight_file delimited_file names arrow npz arrays model

@@ -1,4 +1,4 @@
-"""How many examples the property tests draw: all in the full run, a third otherwise, few if kernels are Python."""
+"""How many examples the property tests draw: all in the full run, a sixth otherwise, few if kernels are Python."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 def examples(number: int) -> int:
     if JIT_IS_OFF:
         return number // 20
-    return number if FULL else number // 3
+    return number if FULL else max(number // 6, 5)

@@ -56,6 +56,7 @@ ORACLES = {"group-saola": ("saola",)}  # where an oracle serves another method t
 WITHOUT_ORACLE = {"random-selection"}  # what it draws is tested statistically
 
 
+@pytest.mark.slow
 def test_a_wheel_has_all_it_needs(tmp_path: Path) -> None:
     tree = tmp_path / "tree"  # a copy: building leaves its traces
     shutil.copytree(ROOT / "src", tree / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,9 @@ from streamsieve.reproduction.page import INTRODUCTION, SECTION, duration, secti
 from streamsieve.reproduction.tables import aligned, cell_text, markdown
 from tests.paths import ROOT
 
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
 SHIPPED = Folders((str(ROOT / "examples" / "data"),))
 
 
@@ -26,8 +31,17 @@ def quick(name: str) -> list[Table]:
     return EXPERIMENTS[name].run(Setting(SHIPPED, quick=True))
 
 
+def quick_runs() -> Iterator[ParameterSet]:
+    """Yield the experiments; those whose function another one has run already are for the full run."""
+    runners: set[Any] = set()
+    for name, experiment in EXPERIMENTS.items():
+        runner = getattr(experiment.run, "func", experiment.run)
+        yield pytest.param(name, marks=pytest.mark.slow if runner in runners else ())
+        runners.add(runner)
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", quick_runs())
 def test_a_quick_run_gives_tables(name: str) -> None:
     tables = quick(name)
     assert tables

@@ -29,6 +29,7 @@ from streamsieve.sources import buckets, delimited_text, transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.transpose import whole_matrix
 from streamsieve.sources.writers import write_columns, write_rows
+from tests import warm
 from tests.paths import COMMAND
 
 MB = 10**6
@@ -436,7 +437,7 @@ main()
 
 def on_full_disk(room: int, *arguments: object) -> tuple[int, str]:
     """Exit code and messages of a command where no file may be larger than ``room``."""
-    command = [sys.executable, "-c", FULL, str(room), *map(str, arguments)]
+    command = warm.python(FULL, str(room), *map(str, arguments))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 

@@ -75,6 +75,7 @@ def stream_within(tmp_path: Path, n_features: int, limit: int) -> tuple[int, int
     return kept, large.stat().st_size
 
 
+@pytest.mark.slow
 def test_a_file_of_columns_several_times_the_memory_left(tmp_path):
     allowed = 100_000_000
     _, size = stream_within(tmp_path, 50_000, allowed)

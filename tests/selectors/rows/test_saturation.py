@@ -62,7 +62,14 @@ def precisions_outside(state: Any, criterion: str) -> Any:
         (3, "snr", 1),
     ],
 )
-@pytest.mark.parametrize(("excess", "n_rows"), [(2.0**24, 10**6), (2.0**27, 10**6), (2.0**30, 4 * 10**6)])
+@pytest.mark.parametrize(
+    ("excess", "n_rows"),
+    [
+        (2.0**24, 10**6),
+        pytest.param(2.0**27, 10**6, marks=pytest.mark.slow),
+        pytest.param(2.0**30, 4 * 10**6, marks=pytest.mark.slow),
+    ],
+)
 def test_growth_is_right_within_one_percent_after_a_billion_rows(
     n_classes: int, criterion: str, max_cells: int | None, excess: float, n_rows: int
 ) -> None:

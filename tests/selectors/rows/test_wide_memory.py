@@ -40,7 +40,7 @@ print(learner.n_features_in_, peak_memory() - before)
         pytest.param("confidence", 4, "declared", marks=pytest.mark.slow),
         pytest.param("snr", 8, "declared", marks=pytest.mark.slow),
         pytest.param("confidence", 4, "met", marks=pytest.mark.slow),
-        ("snr", 8, "rising"),
+        pytest.param("snr", 8, "rising", marks=pytest.mark.slow),
     ],
 )
 def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_feature: int, widths: str) -> None:
