@@ -292,6 +292,22 @@ class ColumnBlock:
             groups=None if self.groups is None else self.groups[filled],
         )
 
+    def masked(self, kept: NDArray[np.bool_]) -> ColumnBlock:
+        """Return the columns that a mask keeps."""
+        if kept.all():
+            return self
+        lengths = np.diff(self.indptr)
+        inside = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        entries = np.repeat(kept, lengths)
+        return self.derived(
+            indptr=np.concatenate([[0], np.cumsum(lengths[kept])]),
+            indices=self.indices[inside][entries],
+            values=self.values[inside][entries],
+            ids=self.ids[kept],
+            names=None if self.names is None else self.names[kept],
+            groups=None if self.groups is None else self.groups[kept],
+        )
+
     def without_zeros(self) -> ColumnBlock:
         """The same columns, values of 0 omitted."""
         there = self.values != 0

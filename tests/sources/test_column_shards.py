@@ -217,6 +217,27 @@ def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first)
         assert_column_shards(shard, 3)
 
 
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("drop", [["0", "30"], ["column 0", "column 3", "column 30"], ["column 66"]])
+def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix, drop, n):
+    ids = np.arange(WIDTH) * 3
+    names = np.array([f"column {feature}" for feature in ids], object)
+    block = columns_of(some_columns(), ids=ids).derived(names=names, groups=ids // 15)
+    path = folder / f"some{suffix}"
+    write_columns(path, ColumnBlockSource([block], TARGET, n_features=2000))
+    whole, source = open_source(written_anew(path, 4)), open_source(path, drop=drop)
+    assert isinstance(source, ColumnSource)
+    assert (source.has_names, source.has_groups) == (True, True)
+    omitted = {int(name.removeprefix("column ")) for name in drop}
+    assert columns_read(source) == [column for column in columns_read(whole) if column[0] not in omitted]
+    entries = [block.indices[block.indptr[0] : block.indptr[-1]] for block in source.row_blocks()]
+    assert omitted.isdisjoint(np.concatenate(entries).tolist())
+    assert_column_shards(source, n)
+    with pytest.raises(UsageError, match=r"there is no feature 'colum 3' to omit or to keep; did you mean column 3"):
+        open_source(path, only="colum 3")
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_shards_of_files_have_about_the_same_work(folder, suffix):
     """The first columns are a hundred times longer than the others."""

@@ -14,6 +14,7 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.sources import delimited_survey
+from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
 
 from .reading import small_chunks
@@ -181,6 +182,26 @@ def test_sparse_data_keeps_ids_of_what_is_left(tmp_path):
     assert by_rows(dense).tolist() == [[1, 0, 1]] * 2
     with pytest.raises(ss.UsageError, match="no feature 'b' to omit or to keep; ids are integers of 1 or more"):
         ss.open_source(tmp_path / "rows.svm", drop="b")
+
+
+def test_an_open_source_omits_features_as_its_file_does(tmp_path):
+    (tmp_path / "rows.svm").write_text("1 1:2 2:1 3:5\n-1 1:1 3:2\n")
+    rows = ss.open_source(ss.open_source(tmp_path / "rows.svm", drop="1"), drop="2")
+    assert by_rows(rows).tolist() == [[0, 0, 5], [0, 0, 2]]
+    blocks = list(ss.open_source((np.ones((2, 3)), [0, 1])).row_blocks())
+    assert by_rows(ss.open_source(BlockSource(blocks, n_features=3), only="0,2")).tolist() == [[1, 0, 1]] * 2
+    assert by_rows(ss.open_source(ss.open_source((np.ones((2, 3)), [0, 1])), drop="0")).tolist() == [[0, 1, 1]] * 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_open_table_omits_columns_by_name(tmp_path, form):
+    data = form_of(FRAME, form, tmp_path)
+    record = ss.select(ss.open_source(data, target="y"), n_features_to_select=3, drop=["town", "member"])
+    expected = ss.select(data, target="y", n_features_to_select=3, drop=["town", "member"])
+    assert record.selection.names.tolist() == expected.selection.names.tolist()
+    np.testing.assert_allclose(record.selection.scores, expected.selection.scores)
+    with pytest.raises(ss.UsageError, match=r"no feature 'twn' to omit or to keep; did you mean town"):
+        ss.open_source(ss.open_source(data, target="y"), drop="twn")
 
 
 def test_columns_of_text_are_groups(tmp_path):

@@ -125,6 +125,59 @@ def test_lengths_that_are_not_known_are_estimated_and_said_to_be(folder: Path, t
     ]
 
 
+@pytest.mark.parametrize("renumber", [False, True])
+def test_reduced_rows_of_a_zero_based_run_are_written_as_predict_reads_them(tmp_path: Path, renumber: bool) -> None:
+    X, y = some_rows()
+    data, run, reduced = tmp_path / "zero.svm", tmp_path / "run", tmp_path / "reduced.svm"
+    write_rows(data, ArraySource(csr_array(X), y).row_blocks(), n_features=FEATURES, zero_based=True)
+    ss.select(data, n_features_to_select=KEPT, zero_based=True, output=run)
+    workflow.apply(run, data, reduced, renumber=renumber)
+    np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
+
+
+OMITTED = {"drop": "3,12,22", "only": "1,2,4,7,8,21,22,23,24"}  # ids that count from 1, some of them informative
+
+
+@pytest.mark.parametrize("option", OMITTED)
+@pytest.mark.parametrize("later", SPARSE.values())
+def test_omitted_ids_are_those_of_the_training_in_every_later_file(
+    folder: Path, tmp_path: Path, option: str, later: str
+) -> None:
+    data, run, given = folder / SPARSE["svm"], tmp_path / "run", {option: OMITTED[option]}
+    record = ss.select(data, n_features_to_select=4, output=run, test=folder / later, **given)
+    expected = predicted(run, data)
+    np.testing.assert_array_equal(predicted(run, folder / later)[1], expected[1])
+    assert record.test_accuracy == accuracy(run, data)
+    for renumber in (False, True):
+        workflow.apply(run, folder / later, tmp_path / later, renumber=renumber)
+        np.testing.assert_allclose(predicted(run, tmp_path / later)[1], expected[1], rtol=1e-6)
+
+
+def test_all_features_that_are_kept_make_complete_rows(folder: Path, tmp_path: Path, caplog: Any) -> None:
+    data, run = folder / SPARSE["svm"], tmp_path / "run"
+    ss.select(data, n_features_to_select=4, only="3,12,22,23", output=run)
+    with caplog.at_level(logging.WARNING, "streamsieve"):
+        predicted(run, data)
+    assert not caplog.records
+
+
+def test_names_that_are_omitted_need_not_be_in_later_files(folder: Path, tmp_path: Path) -> None:
+    words = [f"word {j}" for j in range(FEATURES)]
+    data, run = folder / SPARSE["svm"], tmp_path / "run"
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    by_id = ss.select(data, n_features_to_select=KEPT, drop="3,12", test=data)
+    for names in (tmp_path / "words.txt", words):
+        record = ss.select(data, n_features_to_select=KEPT, names=names, drop="word 2,word 11", test=data, output=run)
+        assert record.selection.names.tolist() == [words[feature] for feature in by_id.selection.indices]
+        assert record.test_accuracy == by_id.test_accuracy == accuracy(run, data)
+        workflow.apply(run, data, tmp_path / "less.csv")
+        assert accuracy(run, tmp_path / "less.csv") == by_id.test_accuracy
+        workflow.apply(run, data, tmp_path / "less.npz")
+        assert ss.open_source(tmp_path / "less.npz").feature_names.tolist() == words
+        assert workflow.resume(run).selection.names.tolist() == record.selection.names.tolist()
+        shutil.rmtree(run)
+
+
 def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tmp_path: Path) -> None:
     run, data = folder / "run-svm", folder / SOURCES["svm"]
     ss.select(data, n_features_to_select=3, output=tmp_path / "other")
@@ -133,6 +186,9 @@ def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tm
         workflow.apply(tmp_path / "other", data, reduced, renumber=True)
         with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
             workflow.predict(run, reduced)
+    ss.select(data, n_features_to_select=KEPT, drop="3", output=tmp_path / "dropping")
+    with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
+        workflow.predict(tmp_path / "dropping", tmp_path / "reduced.npz")
     workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.npz")
     with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
         workflow.predict(run, tmp_path / "copy.npz")

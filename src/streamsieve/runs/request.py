@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
+from ..sources.base import DataSource
+from ..sources.filtered import KeptFeatures
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
 from ..sources.formats import SVMLIGHT, format_of
 from ..sources.reading import MISSING, STRINGS, Reading
@@ -30,9 +32,10 @@ class RunRequest:
     classes: list[Any] | None = None
     target: str | None = None
     zero_based: bool = False
-    names: str | None = None
+    names: str | tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
+    kept: dict[str, Any] | None = None  # what these left of data that has ids: the ids that are read
     strings: str = "onehot"
     missing: str = "error"
     groups: str | list[Any] | None = None  # a file; or one for each feature, or pairs of a feature and its group
@@ -59,12 +62,18 @@ class RunRequest:
             if not KINDS[known.name](value):
                 raise DataError(f"{origin}: damaged ({known.name!r} is {str(value)[:60]!r}); start a new run")
         found = {known.name: content[known.name] for known in dataclasses.fields(cls)}
-        return cls(**found | {name: tuple(found[name]) for name in ("drop", "only") if found[name] is not None})
+        lists = {name: tuple(found[name]) for name in ("names", "drop", "only") if isinstance(found[name], list)}
+        return cls(**found | lists)
 
     @property
     def reading(self) -> Reading:
         """How its data is to be read."""
         return Reading(**{name: getattr(self, name) for name in Reading._fields})
+
+    @property
+    def kept_features(self) -> KeptFeatures | None:
+        """The features of its data that are read, by id; None for all."""
+        return None if self.kept is None else KeptFeatures.from_dict(self.kept)
 
     @property
     def first_id(self) -> int:
@@ -74,9 +83,10 @@ class RunRequest:
         first = Path(self.data if isinstance(self.data, str) else self.data[0])
         return int(not first.is_dir() and format_of(first)[0] is SVMLIGHT)
 
-    def with_fingerprint(self) -> RunRequest:
-        """The same, with what its data looks like now."""
-        return replace(self, fingerprint=fingerprint(self.data))
+    def with_facts(self, source: DataSource) -> RunRequest:
+        """Return the same, with what its data looks like now, and which of its features are read."""
+        kept = None if source.kept is None else source.kept.to_dict()
+        return replace(self, fingerprint=fingerprint(self.data), kept=kept)
 
     def data_read(self) -> dict[str, Any]:
         """The fingerprint for a record: of several files the first, the last and how many they are."""
@@ -99,9 +109,10 @@ KINDS: dict[str, Shape] = {
     "classes": or_none(list_of(is_label)),
     "target": or_none(is_text),
     "zero_based": lambda value: isinstance(value, bool),
-    "names": or_none(is_text),
+    "names": or_none(lambda value: is_text(value) or list_of(is_text)(value)),
     "drop": list_of(is_text),
     "only": or_none(list_of(is_text)),
+    "kept": or_none(fields({"only": or_none(list_of(is_count)), "drop": list_of(is_count)}, {})),
     "strings": lambda value: value in STRINGS,
     "missing": lambda value: value in MISSING,
     "groups": or_none(lambda value: is_text(value) or list_of(is_group)(value) or list_of(is_pair)(value)),
@@ -115,7 +126,7 @@ KINDS: dict[str, Shape] = {
     "resamples": or_none(lambda value: is_count(value) and value > 1),
 }
 LATER: dict[str, Any] = {  # what earlier versions did not have, and how they went about it
-    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only", "resamples")),
+    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only", "kept", "resamples")),
     "drop": [],
     "strings": "error",
     "missing": "error",

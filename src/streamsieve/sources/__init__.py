@@ -77,15 +77,7 @@ def open_source(
     Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a folder (and the
     folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural order: part-2 before part-10.
     """
-    names = options.pop("names", None)
-    is_file = names is None or isinstance(names, str | Path)
-    reading = Reading.of(target=target, zero_based=zero_based, names=names if is_file else None, **options)
-    source = open_reading(data, reading, columns)
-    if is_file:
-        return source
-    from .names import give_names, sound_names
-
-    return give_names(source, sound_names(names, "names, number "), "names")
+    return open_reading(data, Reading.of(target=target, zero_based=zero_based, **options), columns)
 
 
 def open_reading(data: Data, reading: Reading, columns: list[str] | None = None) -> DataSource:
@@ -94,18 +86,34 @@ def open_reading(data: Data, reading: Reading, columns: list[str] | None = None)
     source = _opened(data, whole, columns, None, find=True)
     if reading.target is not None and is_names(data):
         refuse_target(source)
-    if reading.names is None:
-        return source
-    from .filtered import filtered
-    from .names import give_names, read_names
+    if reading.names is not None:
+        from .names import give_names
 
-    return filtered(give_names(source, read_names(Path(reading.names)), reading.names), reading)
+        source = give_names(source, reading.names)
+    elif _has_columns(data, source):
+        return source
+    if reading.only is None and not reading.drop:
+        return source
+    from .filtered import keep_named
+
+    return keep_named(source, reading)
+
+
+def _has_columns(data: Data, source: DataSource) -> bool:
+    """Return True if ``drop`` and ``only`` are names of columns, which the opening has picked."""
+    if is_names(data):
+        return source.takes_target
+    from .base import DataSource
+    from .frames import is_frame
+
+    return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
 
 
 def open_like(data: Data, reading: Reading, columns: list[str] | None, encoding: Encoding | None = None) -> DataSource:
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
 
-    A table has the features of an ``encoding`` or, without one, these ``columns``, all of which are numbers.
+    It has all of its features, whatever ``drop`` and ``only`` say. A table has those of an ``encoding`` or, without
+    one, these ``columns``, all of which are numbers.
     """
     return _opened(data, reading, columns if encoding is None else encoding.column_names, encoding, find=False)
 
@@ -123,10 +131,7 @@ def _opened(
     from .frames import is_frame, open_frame, open_pair
 
     if isinstance(data, tuple):
-        from .filtered import filtered
-
-        source = open_pair(data, reading, encoding, columns, find)
-        return source if is_frame(data[0]) else filtered(source, reading)
+        return open_pair(data, reading, encoding, columns, find)
     if not is_frame(data):
         raise UsageError(
             f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
@@ -148,10 +153,9 @@ def _open_named(
 ) -> DataSource:
     names = alone(names)
     if str(names).startswith(SYNTHETIC):
-        from .filtered import filtered
         from .synthetic import open_synthetic
 
-        return filtered(open_synthetic(str(names)), reading)
+        return open_synthetic(str(names))
 
     def open_file(path: Path, features: list[str] | None) -> DataSource:
         return _open_file(path, Options(reading, features))
@@ -170,11 +174,7 @@ def _open_named(
         from .many import open_many
 
         source = open_many(name_of(names, files), files, open_file, columns, as_asked)
-    if source.takes_target or not (reading.drop or reading.only is not None):
-        return source
-    from .filtered import filtered
-
-    return filtered(source, reading)
+    return source
 
 
 def _open_file(path: Path, options: Options) -> DataSource:

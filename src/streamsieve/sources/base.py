@@ -16,6 +16,7 @@ from ..naming import title
 
 if TYPE_CHECKING:
     from .encoding import Encoding
+    from .filtered import KeptFeatures
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
@@ -66,6 +67,7 @@ class DataSource(ABC):
     matrix: Any = None
     ids: NDArray[np.int64] | None = None
     renumbered: str | None = None  # the mark of the selection whose features it has, numbered in their order
+    kept: KeptFeatures | None = None  # the features that are read, by id; None for all
     encoding: Encoding | None = None
     notes: tuple[Note, ...] = ()
     incomplete: tuple[str, ...] = ()  # columns of a table that were seen to have missing values, before all is read

@@ -147,12 +147,19 @@ class ColumnListSource(ListSource, RangedColumns):
 
     def _with_records(self, cuts: list[int], first: int, stop: int) -> list[int]:
         """Cuts moved on to ids that have a record, so that there is one before, between and after them."""
-        found = set()
-        for cut in cuts:
-            section = next((section for section in self._sections if section.last >= cut), None)
-            ids = np.empty(0, np.int64) if section is None else self._ids_of(section.number)
-            found |= set(ids[(cut <= ids) & (ids < stop)][:1].tolist())
-        return sorted(found - {first, self._sections[0].first})
+        found = {self._first_record(cut) for cut in cuts}
+        return sorted(feature for feature in found - {first, self._first_record(0)} if feature < stop)
+
+    def _first_record(self, least: int) -> int:
+        """Return the first id from ``least`` on that has a record and is kept, or the number of features."""
+        for section in self._sections:
+            if section.last >= least:
+                ids = self._ids_of(section.number)
+                ids = ids[ids >= least]
+                ids = ids if self.kept is None else ids[self.kept.among(ids)]
+                if ids.size:
+                    return int(ids[0])
+        return self.n_features or 0
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         """The columns in order, those without values too."""
@@ -179,7 +186,10 @@ class ColumnListSource(ListSource, RangedColumns):
             column, last = column + batch.num_rows, int(block.ids[-1])
             begin, end = np.searchsorted(block.ids, [first, stop]).tolist()
             if begin < end:
-                yield block.columns(begin, end)
+                wanted = block.columns(begin, end)
+                some = wanted if self.kept is None else wanted.masked(self.kept.among(wanted.ids))
+                if some.n_columns:
+                    yield some
 
     def _not_ascending(self, column: int) -> DataError:
         return DataError(

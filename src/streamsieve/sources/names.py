@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,11 @@ from .column_lists import ColumnListSource
 from .compression import damage_named, open_compressed
 from .formats import COMPRESSIONS
 from .wrapped import WrappedRows
+
+
+def given_names(names: str | Sequence[str]) -> NDArray[Any]:
+    """Return the names that a user gives, in a file or one by one."""
+    return read_names(Path(names)) if isinstance(names, str) else sound_names(names, "names, number ")
 
 
 def read_names(path: Path) -> NDArray[Any]:
@@ -60,11 +65,12 @@ def refuse_unsound(names: list[str], origin: str) -> None:
         known[name] = line
 
 
-def give_names(source: DataSource, names: NDArray[Any], origin: str) -> DataSource:
-    """The same data with names for its features; ``origin`` is where they come from, for messages.
+def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
+    """Return the same data with names for its features, from a file or one by one.
 
     Sparse data may have fewer features than there are names: it is as wide as the names then.
     """
+    names, origin = given_names(given), given if isinstance(given, str) else "names"
     if source.has_names:
         raise UsageError(f"{source.name}: its features have names already; omit --names (names=...)")
     if (source.n_features or 0) > names.size:

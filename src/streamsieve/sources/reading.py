@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
@@ -16,7 +17,7 @@ class Reading(NamedTuple):
 
     target: str | None = None  # the column to predict, of a table
     zero_based: bool = False  # whether ids in svmlight text start at 0
-    names: str | None = None  # a file with the names of the features, one a line, for data that has none
+    names: str | tuple[str, ...] | None = None  # of the features, for data that has none: a file, or all of them
     drop: tuple[str, ...] = ()  # features to omit
     only: tuple[str, ...] | None = None  # features to read, if not all
     strings: str = "onehot"  # what becomes of columns of text and categories
@@ -30,7 +31,9 @@ class Reading(NamedTuple):
             if getattr(reading, name) not in known:
                 raise UsageError(f"{name}={getattr(reading, name)!r} is not known; choose {', '.join(known)}")
         only = None if reading.only is None else listed(reading.only)
-        names = None if reading.names is None else str(reading.names)
+        names: Any = reading.names
+        if names is not None:
+            names = str(names) if isinstance(names, str | Path) else tuple(map(str, names))
         return reading._replace(drop=listed(reading.drop), only=only, names=names)
 
 

@@ -25,7 +25,8 @@ class WrappedRows(Source):
         self.n_rows, self.n_features, self.feature_names = rows.n_rows, rows.n_features, rows.feature_names
         self.rewindable, self.splittable, self.has_labels = rows.rewindable, rows.splittable, rows.has_labels
         self.takes_target, self.target = rows.takes_target, rows.target
-        self.first_id, self.renumbered = rows.first_id, rows.renumbered
+        self.first_id, self.renumbered, self.kept = rows.first_id, rows.renumbered, rows.kept
+        self.encoding, self.notes, self.incomplete = rows.encoding, rows.notes, rows.incomplete
         self.n_bytes, self.bytes_read = rows.n_bytes, rows.bytes_read
 
     @abstractmethod

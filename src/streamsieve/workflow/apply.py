@@ -26,7 +26,8 @@ from ..sources import refuse_target
 from ..sources.base import Source
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
-from ..sources.names import read_names
+from ..sources.names import given_names
+from ..sources.reading import Reading
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
 from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
@@ -59,6 +60,7 @@ class Trained:
     rows: Like
     folder: RunDirectory
     data: Any
+    reading: Reading
 
     def lengths(self) -> Lengths | str:
         """The lengths of the complete rows, beside files of reduced ones; in words why not, if there are none."""
@@ -86,10 +88,10 @@ def apply(
     output_format(path)
     with limited(memory):
         run = trained(run_dir, data, target, zero_based, predicting=False)
-        return _write_reduced(run, path, renumber, zero_based)
+        return _write_reduced(run, path, renumber)
 
 
-def _write_reduced(run: Trained, path: Path, renumber: bool, zero_based: bool) -> int:
+def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     selection, source = run.learner.selection(), run.rows.source
     as_table = is_table(path, source.takes_target)
     if as_table and renumber:
@@ -98,9 +100,9 @@ def _write_reduced(run: Trained, path: Path, renumber: bool, zero_based: bool) -
     names, width = names_of(run, selection, compact, as_table)
     if names is not None and not holds_names(path):
         notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
-    known: dict[str, Any] = {"zero_based": zero_based, "as_table": as_table}
+    known: dict[str, Any] = {"zero_based": run.reading.zero_based, "as_table": as_table}  # as predict will read it
     if as_table:
-        known["target"] = source.target or run.folder.request().target
+        known["target"] = source.target or run.reading.target
     if renumber:
         known["renumbered"] = mark_of(selection.indices)
     with keeping_lengths(path, run) as lengths:
@@ -116,7 +118,7 @@ def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) 
             names = np.array(titles_of_ids(selection.indices.tolist()), dtype=object)
         return names, len(selection)
     width = run.learner.n_features_in_
-    for known in (run.learner.feature_names, run.rows.source.feature_names, names_in_file(run)):
+    for known in (run.learner.feature_names, run.rows.source.feature_names, names_of_training(run)):
         if known is not None and known.size == width:
             return known, width
     if selection.names is None:
@@ -126,10 +128,11 @@ def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) 
     return names, width
 
 
-def names_in_file(run: Trained) -> NDArray[Any] | None:
-    """The names that a run was given, if they are still there; a method that takes columns keeps few of them."""
-    path = run.folder.request().names
-    return read_names(Path(path)) if path is not None and Path(path).is_file() else None
+def names_of_training(run: Trained) -> NDArray[Any] | None:
+    """Return the names that a run was given, if they are still there: a method that takes columns keeps few of them."""
+    given = run.reading.names
+    there = given is not None and (not isinstance(given, str) or Path(given).is_file())
+    return given_names(given) if given is not None and there else None
 
 
 class CompleteRows:
@@ -162,7 +165,7 @@ class CompleteRows:
 
     def _begin(self, block: RowBlock) -> None:
         complete = self.run.rows.complete
-        self._complete = has_others(block, self.run.learner) if complete is None else complete
+        self._complete = has_others(block, self.run) if complete is None else complete
         if self._complete:
             return
         lengths = self.run.lengths()
@@ -172,11 +175,12 @@ class CompleteRows:
             self._take = lengths.take()
 
 
-def has_others(block: RowBlock, learner: AnyLearner) -> bool:
+def has_others(block: RowBlock, run: Trained) -> bool:
     """Whether rows have features that were not selected, as complete rows have."""
-    selected = learner.selection().indices
+    selected, kept, width = run.learner.selection().indices, run.rows.source.kept, run.learner.n_features_in_
     entries = block.indices[block.indptr[0] : block.indptr[-1]]
-    return not entries.size or selected.size == learner.n_features_in_ or not bool(np.isin(entries, selected).all())
+    all_selected = selected.size == (width if kept is None else kept.count(width))
+    return not entries.size or all_selected or not bool(np.isin(entries, selected).all())
 
 
 @contextmanager
@@ -256,13 +260,15 @@ def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool
     """The model of a run and rows like those it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())
-    asked, record = folder.request().reading, folder.result()
-    features = Features.of(learner, None if record is None else record.details.get("renumbered"), predicting)
-    reading = asked._replace(target=target or asked.target, zero_based=zero_based or asked.zero_based, names=None)
+    request, record = folder.request(), folder.result()
+    renumbered = None if record is None else record.details.get("renumbered")
+    features = Features.of(learner, renumbered, request.kept_features, predicting)
+    asked = request.reading
+    reading = asked._replace(target=target or asked.target, zero_based=zero_based or asked.zero_based)
     rows = open_like_training(data, features, reading)
     if target is not None:
         refuse_target(rows.source)
-    return Trained(learner, rows, folder, data)
+    return Trained(learner, rows, folder, data, reading)
 
 
 class Reduction:

@@ -87,7 +87,7 @@ def compare(
     task: str = "auto",
     target: str | None = None,
     zero_based: bool = False,
-    names: str | Path | None = None,
+    names: str | Path | Iterable[str] | None = None,
     drop: str | Iterable[str] = (),
     only: str | Iterable[str] | None = None,
     strings: str = "onehot",
@@ -136,7 +136,7 @@ def compare(
     progress : bool
         Show a bar, in a terminal or a notebook.
     """
-    names = None if names is None else Path(names).absolute()
+    names = Path(names).absolute() if isinstance(names, str | Path) else names
     reading = Reading.of(
         target=target, zero_based=zero_based, names=names, drop=drop, only=only, strings=strings, missing=missing
     )

@@ -16,6 +16,7 @@ from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
 from ..sources.canonical import canonical_rows
 from ..sources.encoding import Encoding
+from ..sources.filtered import KeptFeatures, keep_features
 from ..sources.finding import is_names
 from ..sources.reading import Reading
 from ..sources.wrapped import WrappedRows
@@ -54,19 +55,21 @@ class Features:
     wants_all: bool = True  # whether all features are of use
     needs_all: bool = True
     encoding: Encoding | None = None  # how the columns of a table became these features
+    kept: KeptFeatures | None = None  # those that were read, by id; None for all
 
     @classmethod
     def of_source(cls, source: DataSource) -> Features:
         """Those of what is going to be learned."""
-        return cls(source.feature_names, source.n_features, renumbered=source.renumbered, encoding=source.encoding)
+        known = {name: getattr(source, name) for name in ("renumbered", "encoding", "kept")}
+        return cls(source.feature_names, source.n_features, **known)
 
     @classmethod
-    def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> Features:
+    def of(cls, learner: AnyLearner, renumbered: str | None, kept: KeptFeatures | None, predicting: bool) -> Features:
         """Those of a model."""
         selection, needs_all = learner.selection(), predicting and learner.predicts_with_all
         known = learner.feature_names, learner.n_features_in_, selection.indices, selection.names, renumbered
         wants_all = needs_all or learner.uses_lengths or not len(selection)
-        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=learner.encoding)
+        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=learner.encoding, kept=kept)
 
     @property
     def mark(self) -> str | None:
@@ -121,8 +124,14 @@ def open_like_training(data: Any, features: Features, reading: Reading) -> Like:
     """Data like that of a training; a target is for tables alone.
 
     Columns of a table, and other features that have names, are found by name, in any order; those that were selected
-    are enough, and others are ignored.
+    are enough, and others are ignored. What the training omitted is known by its ids, whatever the data calls it.
     """
+    rows = under_ids_of_training(data, features, reading._replace(names=None, drop=(), only=None))
+    return rows._replace(source=by_rows(keep_features(rows.source, features.kept)))
+
+
+def under_ids_of_training(data: Any, features: Features, reading: Reading) -> Like:
+    """Return all features of data, each under the id that it had in a training."""
     source, choice = open_with_columns(data, features, reading)
     if is_names(data):
         refuse_other_numbers(source, features)

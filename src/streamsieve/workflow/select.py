@@ -54,7 +54,7 @@ def select(
     classes: Any = None,
     target: str | None = None,
     zero_based: bool = False,
-    names: str | Path | None = None,
+    names: str | Path | Iterable[str] | None = None,
     drop: str | Iterable[str] = (),
     only: str | Iterable[str] | None = None,
     strings: str = "onehot",
@@ -125,7 +125,7 @@ def select(
     reading = Reading.of(
         target=target,
         zero_based=zero_based,
-        names=None if names is None else Path(names).absolute(),
+        names=Path(names).absolute() if isinstance(names, str | Path) else names,
         drop=drop,
         only=only,
         strings=strings,
@@ -165,7 +165,7 @@ def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, 
     notes.info("opened %s", source.name)
     refuse_read_once(source, request.resamples)
     test_source = open_test(test, request, source)
-    request = request.with_fingerprint()
+    request = request.with_facts(source)
     folder = None if output is None else RunDirectory(output)
     if folder is None:
         return run(request, learner, source, test_source, None, {}, watch)
@@ -369,7 +369,7 @@ def open_test(test: Any, request: RunRequest, source: DataSource) -> Source | No
     """The rows to test on, opened before the training so that a wrong name costs no time."""
     if test is None:
         return None
-    rows = open_like_training(test, Features.of_source(source), request.reading._replace(names=None)).source
+    rows = open_like_training(test, Features.of_source(source), request.reading).source
     if not rows.has_labels:
         raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
     return rows

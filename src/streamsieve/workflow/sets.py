@@ -47,7 +47,7 @@ def open_sets(data: Any, test: Any, reading: Reading) -> list[Opened]:
             raise DataError(f"{prefix(source.name)}the rows have no labels; name the column to predict: --target NAME")
         rows = None
         if tests is not None:
-            rows = open_like_training(tests[name], Features.of_source(source), reading._replace(names=None)).source
+            rows = open_like_training(tests[name], Features.of_source(source), reading).source
             if not rows.has_labels:
                 raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
         found.append(Opened(name, source, rows))
