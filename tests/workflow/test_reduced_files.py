@@ -230,6 +230,40 @@ def test_a_method_that_predicts_with_all_features_says_so(folder: Path, tmp_path
     assert "arow predicts with all; predict the complete rows" in caplog.text
 
 
+@pytest.mark.parametrize("kept", [2, 3])
+@pytest.mark.parametrize("output", ["csv", "parquet", "arrow"])
+def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(tmp_path: Path, output: str, kept: int) -> None:
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 1000, ROWS)
+    frame = pd.DataFrame({"noise": rng.normal(size=ROWS), "since": pd.Timestamp("2020-01-01")})
+    frame["since"] += pd.to_timedelta(days, "D")
+    frame["member"], frame["y"] = rng.random(ROWS) < 0.5, (days > 500).astype(int)
+    data, run, reduced = tmp_path / "table.csv", tmp_path / "run", tmp_path / f"reduced.{output}"
+    frame.to_csv(data, index=False)
+    record = ss.select(data, n_features_to_select=kept, target="y", output=run)
+    assert record.selection.names is not None
+    assert "since" in record.selection.names
+    workflow.apply(run, data, reduced)
+    np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
+    chosen = frame[[*record.selection.names, "y"]]
+    chosen.to_csv(tmp_path / "chosen.csv", index=False)  # dates as they are, which are days no less
+    np.testing.assert_array_equal(predicted(run, (chosen, None))[0], predicted(run, tmp_path / "chosen.csv")[0])
+    if kept < 3:
+        frame.assign(since=days).to_csv(tmp_path / "other.csv", index=False)
+        with pytest.raises(ss.DataError, match="not a date such as 2024-01-31, as in the training"):
+            predicted(run, tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("kind", ["svm", "csv"])
+@pytest.mark.parametrize("output", ["csv", "parquet", "arrow", "npz", "svm"])
+def test_rows_of_which_nothing_was_selected_are_predicted(folder: Path, tmp_path: Path, kind: str, output: str) -> None:
+    data, run, reduced = folder / SOURCES[kind], tmp_path / "run", tmp_path / f"reduced.{output}"
+    record = ss.select(data, "grafting", target=TARGET if kind in TABLES else None, penalty=1e9, output=run)
+    assert not len(record.selection)
+    workflow.apply(run, data, reduced)
+    np.testing.assert_array_equal(predicted(run, reduced)[1], predicted(run, data)[1])
+
+
 def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: Path) -> None:
     run, data = folder / "run-svm", folder / SOURCES["svm"]
     lines = [line.split(" ", 1)[1] for line in data.read_text().splitlines()]

@@ -149,16 +149,21 @@ def truth_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]
     return numbers_of(values, column, where)
 
 
-def days_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
-    """Dates and times, also such as text has them, as days since 1970, NaN for what is missing."""
+def days_of(values: pa.Array, column: str, where: Where, may_be_days: bool = False) -> NDArray[np.float64]:
+    """Return dates and times, also such as text has them, as days since 1970, NaN for what is missing.
+
+    ``may_be_days`` takes numbers, too, for such days.
+    """
     import pyarrow as pa
     import pyarrow.types as types
 
     if is_text(values.type):
-        kinds = [pa.timestamp("us"), pa.timestamp("us", "UTC")]
+        kinds = [pa.timestamp("us"), pa.timestamp("us", "UTC"), *([pa.float64()] if may_be_days else [])]
         values = _parsed(as_text(values), kinds, column, where, "not a date such as 2024-01-31")
     if types.is_null(values.type):
         return np.full(len(values), np.nan)
+    if may_be_days and (types.is_integer(values.type) or types.is_floating(values.type)):
+        return numbers_of(values, column, where)
     if not types.is_date(values.type) and not types.is_timestamp(values.type):
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training")
     zone = values.type.tz if types.is_timestamp(values.type) else None

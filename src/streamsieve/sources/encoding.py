@@ -59,10 +59,13 @@ class Column(NamedTuple):
 
 
 class Encoding:
-    """How the columns of a table become features: those of the first column come first."""
+    """How the columns of a table become features: those of the first column come first.
 
-    def __init__(self, columns: Sequence[Column], missing: str = "error") -> None:
-        self.columns, self.missing = tuple(columns), missing
+    A table that may be ``reduced`` to selected features has dates as they are, or as the days that stand for them.
+    """
+
+    def __init__(self, columns: Sequence[Column], missing: str = "error", reduced: bool = False) -> None:
+        self.columns, self.missing, self.reduced = tuple(columns), missing, reduced
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and self.to_dict() == other.to_dict()
@@ -104,7 +107,7 @@ class Encoding:
         """The columns alone that these features are of, and what all features of those are numbered here."""
         used = np.unique(np.searchsorted(self.starts, features, side="right") - 1).tolist()
         ids = [np.arange(self.starts[column], self.starts[column + 1]) for column in used]
-        return Encoding([self.columns[column] for column in used], self.missing), np.concatenate(ids)
+        return Encoding([self.columns[column] for column in used], self.missing, reduced=True), np.concatenate(ids)
 
     # ---- as JSON
 
@@ -215,7 +218,10 @@ class Encoding:
             return codes_of(values, column.name, where, lambda level: known.get(level, -1))
         if column.kind == "hash":
             return codes_of(values, column.name, where, lambda level: bucket_of(column.name, level))
-        numbers = READ_AS[column.kind](values, column.name, where)
+        if column.kind == "date":
+            numbers = days_of(values, column.name, where, may_be_days=self.reduced)
+        else:
+            numbers = (truth_of if column.kind == "boolean" else numbers_of)(values, column.name, where)
         gone = np.isnan(numbers)
         if not gone.any():
             return numbers
@@ -224,9 +230,6 @@ class Encoding:
         if not keep:
             raise where.missing(values, column.name, int(np.argmax(gone)))
         return numbers
-
-
-READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
 
 
 def bucket_of(column: str, level: str) -> int:

@@ -240,6 +240,8 @@ def find_encoding(tables: Sequence[Table], reading: Reading, origin: str) -> Fou
 
 def read_tables(tables: Sequence[Any], reading: Reading, encoding: Encoding | None, find: bool, origin: str) -> None:
     """Have tables read by an encoding that is given, or that is found if ``find`` says so."""
+    if find and not tables[0].columns:
+        raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].target!r}")
     found = find_encoding(tables, reading, origin) if encoding is None and find else Found(encoding)
     for table in tables:
         table.notes, table.incomplete = found.notes, found.incomplete

@@ -124,8 +124,8 @@ class TableSource(Source):
     """A file of named columns, one of them the target.
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
-    names at all stand for all columns but the target, which may be missing then, too. Otherwise a ``reading`` may omit
-    some. Columns are numbers unless an encoding says how else they are to be read.
+    names at all stand for all columns but the target, of which there may be none, and which may be missing then, too.
+    Otherwise a ``reading`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
     takes_target = True
@@ -152,8 +152,6 @@ class TableSource(Source):
         if absent:
             message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
             raise AbsentColumnError(message, available)
-        if not columns:
-            raise DataError(f"{name}: there is no column but the target {target!r}")
         self.has_labels = target in there
         self._use(columns)
         self.n_features = len(self.columns)

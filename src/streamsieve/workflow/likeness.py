@@ -30,7 +30,7 @@ ABSENT = -1  # a feature that the training did not have
 class Choice(NamedTuple):
     """Some columns of a table."""
 
-    columns: list[str] | None  # None for all but the target, in their order
+    columns: list[str] | None  # None for all but the target, in their order; none at all if nothing was selected
     ids: NDArray[np.int64] | None  # what features of the training they are, if not the first ones in order
     complete: bool  # whether that is all there is of a row
     encoding: Encoding | None = None  # how they become features, if they are not just numbers
@@ -86,11 +86,15 @@ class Features:
         As they were in the training first, then as ``apply`` writes them.
         """
         if self.encoding is not None:
-            if self.wants_all:
-                yield Choice(self.encoding.column_names, None, True, self.encoding)
+            reduced = None
             if self.selected is not None and self.selected.size and not self.needs_all:
-                encoding, ids = self.encoding.with_features(self.selected)
-                yield Choice(encoding.column_names, ids, False, encoding)
+                reduced, ids = self.encoding.with_features(self.selected)
+            if self.wants_all:
+                is_whole = reduced is not None and reduced.n_features == self.encoding.n_features
+                encoding = reduced if reduced is not None and is_whole else self.encoding
+                yield Choice(encoding.column_names, None, True, encoding)
+            if reduced is not None:
+                yield Choice(reduced.column_names, ids, False, reduced)
         if self.wants_all and self.names is not None:
             yield Choice(list(map(str, self.names)), None, True)
         if self.wants_all and not self.named and self.n_features and self.n_features <= WIDEST_TABLE:
@@ -99,6 +103,8 @@ class Features:
             names = self.selected_names
             titles = titles_of_ids(self.selected.tolist()) if names is None else list(map(str, names))
             yield Choice(titles, self.selected, False)
+        if self.selected is not None and not self.selected.size and not self.needs_all:
+            yield Choice([], None, False)
         if not self.named:
             yield Choice(None, None, True)
 
@@ -192,7 +198,8 @@ def by_columns(source: Source, choice: Choice, features: Features) -> Like:
             f"{source.name}: {found:,} columns beside the target, and {width:,} features in the training, which had no "
             "names; call columns x0, x1, ... after the numbers of the features, from 0"
         )
-    return Like(source if choice.ids is None else MappedRows(source, choice.ids, features), choice.complete)
+    ids = np.full(found, ABSENT) if choice.columns == [] else choice.ids
+    return Like(source if ids is None else MappedRows(source, ids, features), choice.complete)
 
 
 def by_names(source: Source, names: list[str], features: Features) -> Like:
