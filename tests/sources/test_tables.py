@@ -13,6 +13,7 @@ import pytest
 
 from streamsieve import DataError, open_source
 from streamsieve.sources import delimited, delimited_survey, tables
+from streamsieve.sources.text import MISSING_WORDS
 
 from .reading import (
     COMPRESS,
@@ -48,6 +49,27 @@ def test_dialects_of_csv_are_read(tmp_path, text):
     source = open_source(put(tmp_path, text), target="y")
     assert read(source) == ([[1, 2], [4, 5]], [3, 6])
     assert source.feature_names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("word", MISSING_WORDS)
+def test_words_for_missing_values_are_the_same_in_wide_and_narrow_tables(tmp_path, monkeypatch, wide, word):
+    monkeypatch.setattr(delimited, "WIDE", 1 if wide else 100)
+    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 8)  # the word comes later
+    source = open_source(put(tmp_path, f"a,b,y\n1,2,0\n4,{word},1\n"), target="y", missing="skip")
+    assert source.encoding is None
+    (block,) = source.row_blocks("keep")
+    np.testing.assert_array_equal(block.to_dense(np.float32), [[1, 2], [4, np.nan]])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("word", [" NA", "NA ", " ", "?", "None", "n.a."])
+def test_other_words_are_refused_in_wide_and_narrow_tables_alike(tmp_path, monkeypatch, wide, word):
+    monkeypatch.setattr(delimited, "WIDE", 1 if wide else 100)
+    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 8)
+    source = open_source(put(tmp_path, f"a,b,y\n1,2,0\n4,{word},1\n"), target="y", missing="skip")
+    with pytest.raises(DataError, match=r":3: column 'b' is '.*', not a number"):
+        list(source.row_blocks("keep"))
 
 
 def test_names_and_labels_may_hold_the_delimiter(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from itertools import chain
@@ -24,14 +24,13 @@ from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .reading import Reading
 from .survey import Content, Facts
 from .tables import labels, write_table
-from .text import count_lines, is_missing, is_number, starts_of_parts
+from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 WIDE = 2048  # columns: of a wider table, an array of Arrow's for every column costs too much time
 MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
-MORE_MISSING = ["None", "none", "?"]  # that Arrow takes for text
 
 Part = TypeVar("Part", RowBlock, DenseRows)
 Decode = Callable[[bytes, LabelKind | None, int], Part]  # some records, the kind of labels, the rows before
@@ -152,11 +151,15 @@ class DelimitedSource(DelimitedText):
             raise self.located(error) from error
 
     def _batch(
-        self, text: bytes, header: list[str], types: dict[str, pa.DataType | None], missing: list[str] | None = None
+        self,
+        text: bytes,
+        header: list[str],
+        types: dict[str, pa.DataType | None],
+        missing: Sequence[str] = MISSING_WORDS,
     ) -> pa.RecordBatch:
         """The columns of records that have types here, as Arrow reads them; None is a type to be found.
 
-        ``missing`` is how it is written that there is no value, if not as Arrow has it.
+        ``missing`` is how it is written that there is no value.
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -169,7 +172,7 @@ class DelimitedSource(DelimitedText):
                 column_types={name: kind for name, kind in types.items() if kind is not None},
                 include_columns=list(types),
                 strings_can_be_null=True,
-                null_values=missing,
+                null_values=list(missing),
             ),
         )
         if not table.num_rows:
@@ -217,7 +220,7 @@ class DelimitedSource(DelimitedText):
         """What could not be read, found again with its line."""
         coded = () if self.encoding is None else self.encoding.columns
         wanted = set(self.columns) - {self.target} - {column.name for column in coded if column.kind != "number"}
-        gone = MORE_MISSING if coded else ()
+        gone = MORE_MISSING_WORDS if coded else ()
         with self._opened() as (_, stream):
             lines = count_lines(stream, self._start, returns=True)
             for line, record in self._records(stream, lines):
@@ -250,13 +253,11 @@ class DelimitedSource(DelimitedText):
     def parsed(self, text: bytes, types: dict[str, pa.DataType | None], more_missing: bool = True) -> pa.RecordBatch:
         """The columns of some records that have types here.
 
-        ``more_missing`` says that ``?`` and ``None`` stand for no value, beside what Arrow takes for that.
+        ``more_missing`` says that ``?`` and ``None`` stand for no value, too.
         """
-        from pyarrow import csv as arrow_csv
-
         if b"\0" in text:
             raise ValueError("a NUL byte")
-        missing = [*arrow_csv.ConvertOptions().null_values, *MORE_MISSING] if more_missing else None
+        missing = (*MISSING_WORDS, *(MORE_MISSING_WORDS if more_missing else ()))
         return self._batch(text, self._header, types, missing)
 
     # ---- parts

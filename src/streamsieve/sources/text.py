@@ -15,6 +15,11 @@ LONGEST_LINE = 1 << 30
 LONG_LINE = 16 << 20
 BYTES_PER_LETTER = 12  # of a line: itself, twice while it grows, and what is made of it
 PIECE = 1 << 16  # bytes of a line looked at together
+MISSING_WORDS = (  # fields that say that there is no value
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)
+MORE_MISSING_WORDS = "None", "none", "?"  # in tables that hold more than numbers
 
 
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
@@ -109,5 +114,5 @@ def is_number(text: str) -> bool:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a field says that there is no value."""
-    return text.strip() in ("", "NA", "N/A", "NULL", "null", "#N/A")
+    """Return True if a field says that there is no value."""
+    return text in MISSING_WORDS
