@@ -175,7 +175,20 @@ def test_the_folder_of_a_comparison_is_not_taken_for_a_run(run: Path, tmp_path: 
     page = write_report([run, tmp_path / "comparison"], tmp_path / "all.html")
     report = json.loads((tmp_path / "all.json").read_text())
     assert [item["kind"] for item in report["items"]] == ["run", "comparison"]
-    assert page.read_text(encoding="utf-8") == render(report)
+    assert page.read_text(encoding="utf-8") == render(report, "all.json")
+    assert page.read_text(encoding="utf-8").count("all.json") == 2
+    assert "report.json" not in page.read_text(encoding="utf-8")
+
+
+def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> None:
+    make_comparison().save(tmp_path / "comparison")
+    result = copied(run, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for folder, what in ((result, "run"), (tmp_path / "comparison", "comparison")):
+        for name in ("result.html", "run.html", "request.html", "report.html"):
+            with pytest.raises(ss.UsageError, match=f"is the folder of a {what}; write the report to another folder"):
+                write_report(folder, folder / name)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_what_cannot_be_a_report_is_refused(run: Path, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ PAGES = {"run": run_page, "comparison": comparison_page}
 KINDS = {"run": "Run", "comparison": "Comparison"}
 
 
-def render(report: dict[str, Any]) -> str:
-    """The page of a report, as ``describe`` gives it and ``report.json`` holds it."""
+def render(report: dict[str, Any], data_name: str = "report.json") -> str:
+    """Return the page of a report, as ``describe`` gives it; ``data_name`` is the file beside it that holds it."""
     items = report["items"]
     pages = [(f"{item['kind']}-{number}", item) for number, item in enumerate(items, 1)]
     made = {prefix: PAGES[item["kind"]].sections(item, prefix) for prefix, item in pages}
@@ -37,11 +37,12 @@ def render(report: dict[str, Any]) -> str:
         style=Html(charts.CSS + template("style.css")),
         script=Html(script),
         script_hash=f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
+        data=joined(foreign(data_name)),
         contents=_contents(pages, made),
         main=joined(overview, (_article(prefix, item, made[prefix], alone) for prefix, item in pages)),
         footer=joined(
             f"Written by streamsieve {report['version']} on {report['written']}. All of its data is in ",
-            tag("code", "report.json"),
+            tag("code", foreign(data_name)),
             " beside this page.",
         ),
     )

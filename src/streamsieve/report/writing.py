@@ -10,8 +10,9 @@ from typing import Any
 from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
+from ..sources.finding import RUN_FILE
 from ..version import __version__
-from .comparison import describe_comparison, is_comparison
+from .comparison import REQUEST, describe_comparison, is_comparison
 from .html import render
 from .run import describe_run
 
@@ -19,7 +20,7 @@ Source = Any  # a run folder, a folder of a comparison, a RunRecord or a Compari
 
 
 def describe(sources: Source | Iterable[Source], read_data: bool = True) -> dict[str, Any]:
-    """All that a report says, as JSON can hold it: ``report.json``."""
+    """Return all that a report says, as JSON can hold it."""
     several: list[Source] = list(sources) if isinstance(sources, list | tuple) else [sources]
     if not several:
         raise UsageError("a report needs a run or a comparison; name at least one folder")
@@ -54,9 +55,18 @@ def write_report(
     path = Path(output)
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{path}: a report is a page; give it a name that ends in .html")
-    report = describe(sources, read_data)
-    page = render(report)
-    with replacing(path) as partial, replacing(path.with_suffix(".json")) as beside:
+    refuse_inside_result(path)
+    report, data_path = describe(sources, read_data), path.with_suffix(".json")
+    page = render(report, data_path.name)
+    with replacing(path) as partial, replacing(data_path) as beside:
         partial.write_text(page, encoding="utf-8")
         beside.write_text(to_json(report), encoding="utf-8")
     return path
+
+
+def refuse_inside_result(path: Path) -> None:
+    """Raise UsageError if a page is to be written to the folder of a run or a comparison, whose JSON it may replace."""
+    folder = path.parent
+    for file, what in ((RUN_FILE, "run"), (REQUEST, "comparison")):
+        if (folder / file).exists():
+            raise UsageError(f"{path}: {folder} is the folder of a {what}; write the report to another folder")
