@@ -16,6 +16,9 @@ import streamsieve as ss
 from streamsieve.sources import delimited_survey
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
+from streamsieve.sources.frames import open_frame
+from streamsieve.sources.reading import Reading
+from streamsieve.sources.survey import picked
 
 from .reading import small_chunks
 
@@ -171,6 +174,29 @@ def test_column_that_numbers_the_rows_is_named(tmp_path, form):
     source = ss.open_source(form_of(frame, form, tmp_path), target="y")
     assert source.encoding is None
     assert [str(note.advice) for note in source.notes] == ["omit it: --drop id"]
+
+
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        CountedName.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_columns_of_frames_are_looked_up_without_going_through_all(monkeypatch):
+    names = [f"c{column}" for column in range(500)]
+    frame = pd.DataFrame(np.ones((2, 500)), columns=names).assign(y=[0, 1])
+    wanted = [CountedName(name) for name in reversed(names)]
+    monkeypatch.setattr(CountedName, "compared", 0)
+    assert open_frame(frame, None, Reading(target="y"), None, wanted, find=False).n_features == 500
+    assert len(picked(names, Reading(drop=tuple(wanted[1:])), "table")) == 1
+    assert picked(names, Reading(only=tuple(wanted)), "table") == names
+    assert CountedName.compared < 10 * len(names)
 
 
 def test_sparse_data_keeps_ids_of_what_is_left(tmp_path):

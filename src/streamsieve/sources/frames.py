@@ -15,7 +15,18 @@ from .arrow_values import Where
 from .base import AbsentColumnError
 from .encoding import Encoding
 from .reading import Reading
-from .survey import Content, Facts, Found, content_of, find_encoding, hint, listing, picked, survey_by_types
+from .survey import (
+    Content,
+    Facts,
+    Found,
+    content_of,
+    find_encoding,
+    hint,
+    listing,
+    picked,
+    refuse_repeated,
+    survey_by_types,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,21 +94,24 @@ def refuse_absent(columns: list[str], names: list[str], origin: str) -> None:
             raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
 
 
+def positions_of(names: list[str]) -> dict[str, int]:
+    """Return where each name comes first."""
+    return {name: position for position, name in reversed(list(enumerate(names)))}
+
+
 def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
     """Some columns of a table as Arrow has them."""
     import pyarrow as pa
 
     names = names_of(frame)
-    positions = {name: position for position, name in enumerate(names)}
     refuse_absent(columns, names, origin)
-    if len(positions) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
+    refuse_repeated(names, origin)
     if isinstance(frame, pa.Table | pa.RecordBatch):
         table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
         return table.select(columns)
     if not type(frame).__module__.startswith("pandas"):
         return frame.select(columns).to_arrow()
+    positions = positions_of(names)
     arrays = [_array_of(frame.iloc[:, positions[name]], name, origin) for name in columns]
     return pa.Table.from_arrays(arrays, columns)
 
@@ -161,7 +175,8 @@ def _some(frame: Any, columns: list[str]) -> Any:
     names = names_of(frame)
     refuse_absent(columns, names, "")
     if hasattr(frame, "iloc"):
-        return frame.iloc[:, [names.index(name) for name in columns]]
+        positions = positions_of(names)
+        return frame.iloc[:, [positions[name] for name in columns]]
     return frame.select(columns)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -312,14 +313,23 @@ def _listed(names: list[str]) -> str:
 
 def picked(columns: list[str], reading: Reading, name: str) -> list[str]:
     """The columns that a user has not omitted; a name that is not there is refused."""
+    there = set(columns)
     for wanted in (*reading.drop, *(reading.only or ())):
-        if wanted not in columns:
+        if wanted not in there:
             raise UsageError(f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}")
-    kept = [column for column in columns if reading.only is None or column in reading.only]
-    left = [column for column in kept if column not in reading.drop]
+    kept = (there if reading.only is None else set(reading.only)) - set(reading.drop)
+    left = [column for column in columns if column in kept]
     if columns and not left:
         raise UsageError(f"{name}: all columns are omitted; omit fewer")
     return left
+
+
+def refuse_repeated(names: list[str], origin: str) -> None:
+    """Raise DataError if two columns have the same name."""
+    counts = Counter(names)
+    if len(counts) < len(names):
+        twice = next(name for name in names if counts[name] > 1)
+        raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
 
 
 def hint(wanted: str, names: list[str]) -> str:

@@ -23,7 +23,7 @@ from .encoding import Encoding
 from .formats import Layout
 from .prefetch import ordered_map, read_ahead
 from .reading import Reading
-from .survey import Content, Facts, hint, listing, picked, survey_by_types
+from .survey import Content, Facts, hint, listing, picked, refuse_repeated, survey_by_types
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
 if TYPE_CHECKING:
@@ -136,10 +136,8 @@ class TableSource(Source):
         super().__init__(name)
         self.target = target
         available = self._column_names()
+        refuse_repeated(available, name)
         there = set(available)
-        if len(there) < len(available):
-            twice = next(column for column in available if available.count(column) > 1)
-            raise DataError(f"{name}: column {twice!r} appears twice; rename one of them")
         if not columns:
             if target is None and columns is None:
                 raise DataError(
