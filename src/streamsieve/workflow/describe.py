@@ -16,7 +16,7 @@ MOST_CLASSES = 50  # of numbers: a target with more different ones, or with frac
 
 
 def describe(source: DataSource) -> dict[str, Any]:
-    """What is in a source, from one pass over it."""
+    """Return what is in a source, from one pass over it; ``labels`` counts classes, ``target`` sums numbers up."""
     rows = nonzeros = width = 0
     lowest, highest = np.inf, -np.inf
     labels = LabelCounts()
@@ -31,6 +31,7 @@ def describe(source: DataSource) -> dict[str, Any]:
         if y is not None and len(y):
             labels.add(y)
     target = labels.target()
+    counts = sorted(labels.counts.items()) if target["kind"] == "classes" else []
     return {
         "rows": rows,
         "features": width,
@@ -39,7 +40,7 @@ def describe(source: DataSource) -> dict[str, Any]:
         "density": nonzeros / (rows * width) if width else 0.0,
         "smallest_value": lowest if lowest <= highest else None,
         "largest_value": highest if lowest <= highest else None,
-        "labels": {_label_key(label): count for label, count in sorted(labels.counts.items())},
+        "labels": {_label_key(label): count for label, count in counts},
         "label_changes": labels.changes,
         "target": target,
         "sorted_by_label": target["kind"] == "classes" and labels.is_sorted(),
