@@ -5,11 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import re
+import select
 import sys
 import threading
 from decimal import Context, Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -290,6 +293,22 @@ def test_standard_input_is_read_once(folder, monkeypatch):
         source = open_source("-", zero_based=True)
         assert not source.rewindable
         assert read(source) == [(1, {1: 1}), (2, {0: 2})]
+
+
+def test_a_pipe_that_has_nothing_yet_is_not_at_its_end(monkeypatch):
+    end, start = os.pipe()
+    os.set_blocking(end, False)
+    lines = iter(["1 1:1\n", "2 2:2\n"])
+
+    def wait(*streams):  # which comes after a look that found nothing
+        line = next(lines, None)
+        os.close(start) if line is None else os.write(start, line.encode())
+        return select.select(*streams)
+
+    monkeypatch.setattr(svmlight, "select", SimpleNamespace(select=wait))
+    with os.fdopen(end) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert np.concatenate([block.y for block in SvmlightSource("-").row_blocks()]).tolist() == [1, 2]
 
 
 def test_fault_in_standard_input_is_named(folder, monkeypatch):

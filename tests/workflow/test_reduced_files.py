@@ -15,7 +15,9 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve import workflow
+from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.base import BlockSource
 from streamsieve.sources.writers import write_rows
 from streamsieve.workflow.lengths import beside
 
@@ -176,6 +178,26 @@ def test_names_that_are_omitted_need_not_be_in_later_files(folder: Path, tmp_pat
         assert ss.open_source(tmp_path / "less.npz").feature_names.tolist() == words
         assert workflow.resume(run).selection.names.tolist() == record.selection.names.tolist()
         shutil.rmtree(run)
+
+
+def test_complete_rows_are_known_as_such_however_small_their_blocks_are(
+    folder: Path, tmp_path: Path, caplog: Any
+) -> None:
+    run = folder / "run-npz"
+    selected = RunDirectory(run).result().selection.indices
+    X, y = some_rows()
+    X[:2] = 0
+    X[0, selected] = 1.0  # a row without other features, and one without values
+    whole = ArraySource(csr_array(X), y, name="rows")
+    expected = predicted(run, whole)
+    single = list(ArraySource(csr_array(X), y, name="rows", block_rows=1).row_blocks())
+    with caplog.at_level(logging.WARNING, "streamsieve"):
+        found = predicted(run, BlockSource(iter(single), n_features=FEATURES))
+        workflow.apply(run, BlockSource(iter(single), n_features=FEATURES), tmp_path / "reduced.npz")
+        reduced = predicted(run, tmp_path / "reduced.npz")
+    assert not caplog.records
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_allclose(reduced[1], expected[1], rtol=1e-6)
 
 
 def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tmp_path: Path) -> None:

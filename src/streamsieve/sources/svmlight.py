@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import select
 import sys
 import zlib
 from collections.abc import Generator, Iterable, Iterator
@@ -98,7 +99,8 @@ class SvmlightSource(Source):
                 stream = open_compressed(raw, self.compression)
 
             def read(size: int) -> bytes:
-                data = stream.read(size)  # a pipe, unbuffered, hands over what it has
+                while (data := stream.read(size)) is None:  # a pipe, unbuffered, hands over what it has, or nothing yet
+                    select.select([raw], [], [])
                 if not data and known is not None:
                     known.refuse_changed(self.name, raw.fileno())
                 return data

@@ -23,7 +23,7 @@ from ..selectors.base import AnyLearner
 from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import refuse_target
-from ..sources.base import Source
+from ..sources.base import Missing, Source
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
 from ..sources.names import given_names
@@ -34,6 +34,7 @@ from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, 
 from .likeness import Features, Like, open_like_training
 
 LARGEST_INT32 = np.iinfo(np.int32).max
+LOOK_BYTES = 1 << 20  # of rows that show whether they are complete
 
 Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some rows, and their own labels
 Squares = Callable[[RowBlock], NDArray[np.float64] | None]  # the squared lengths of the complete rows of a block
@@ -106,8 +107,8 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     if renumber:
         known["renumbered"] = mark_of(selection.indices)
     with keeping_lengths(path, run) as lengths:
-        blocks = map(Reduction(selection.indices, width, compact), lengths_noted(source, CompleteRows(run), lengths))
-        return write_rows(path, blocks, names, width, **known)
+        blocks = source.row_blocks() if lengths is None else lengths_noted(CompleteRows(run), lengths)
+        return write_rows(path, map(Reduction(selection.indices, width, compact), blocks), names, width, **known)
 
 
 def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) -> tuple[NDArray[Any] | None, int]:
@@ -136,21 +137,34 @@ def names_of_training(run: Trained) -> NDArray[Any] | None:
 
 
 class CompleteRows:
-    """The squared lengths that rows have with all features, where predictions depend on them.
+    """The rows of a run, and the squared lengths that they have with all features, where predictions depend on them.
 
-    Called with one block after the other. ``unknown`` is, from the first block on, why they are not known, if so.
+    Called with one block of ``blocks`` after the other. ``unknown`` is, from the first on, why the lengths are not
+    known, if so. Whether rows are complete shows in the first that has a feature which was not selected.
     """
 
     def __init__(self, run: Trained) -> None:
         self.run = run
         self.unknown = ""
         self._take: Take | None = None
-        self._complete: bool | None = None
+        self._complete = run.rows.complete
+
+    def blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        """Yield the rows in order; the first are held until they show whether rows are complete, or are many."""
+        blocks, held = self.run.rows.source.row_blocks(missing), list[RowBlock]()
+        if self._complete is None:
+            held, self._complete = look_for_others(blocks, self.run)
+        if not self._complete:
+            lengths = self.run.lengths()
+            if isinstance(lengths, str):
+                self.unknown = lengths
+            else:
+                self._take = lengths.take()
+        yield from held
+        yield from blocks
 
     def __call__(self, block: RowBlock) -> NDArray[np.float64] | None:
         """None of rows that have all features, or whose lengths are not known."""
-        if self._complete is None:
-            self._begin(block)
         return None if self._take is None else self._take(block.n_rows)
 
     def measured(self, block: RowBlock) -> NDArray[np.float64] | None:
@@ -163,24 +177,24 @@ class CompleteRows:
         known = self(block)
         return np.full(block.n_rows, np.nan) if known is None and not self._complete else known
 
-    def _begin(self, block: RowBlock) -> None:
-        complete = self.run.rows.complete
-        self._complete = has_others(block, self.run) if complete is None else complete
-        if self._complete:
-            return
-        lengths = self.run.lengths()
-        if isinstance(lengths, str):
-            self.unknown = lengths
-        else:
-            self._take = lengths.take()
 
+def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowBlock], bool]:
+    """Return the first blocks, and whether they have features that were not selected, as complete rows have.
 
-def has_others(block: RowBlock, run: Trained) -> bool:
-    """Whether rows have features that were not selected, as complete rows have."""
+    A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are many.
+    """
     selected, kept, width = run.learner.selection().indices, run.rows.source.kept, run.learner.n_features_in_
-    entries = block.indices[block.indptr[0] : block.indptr[-1]]
-    all_selected = selected.size == (width if kept is None else kept.count(width))
-    return not entries.size or all_selected or not bool(np.isin(entries, selected).all())
+    if selected.size == (width if kept is None else kept.count(width)):
+        return [], True
+    held: list[RowBlock] = []
+    for block in blocks:
+        held.append(block)
+        entries = block.indices[block.indptr[0] : block.indptr[-1]]
+        if not np.isin(entries, selected).all():
+            return held, True
+        if sum(one.n_bytes for one in held) >= LOOK_BYTES:
+            break
+    return held, not any(block.n_nonzero for block in held)
 
 
 @contextmanager
@@ -196,11 +210,11 @@ def keeping_lengths(path: Path, run: Trained) -> Iterator[LengthsWriter | None]:
         beside(path).unlink()
 
 
-def lengths_noted(source: Source, rows: CompleteRows, lengths: LengthsWriter | None) -> Iterator[RowBlock]:
-    """The rows of a source, whose lengths are taken note of as they pass by."""
-    for block in source.row_blocks():
-        squares = None if lengths is None else rows.measured(block)
-        if lengths is not None and squares is not None:
+def lengths_noted(rows: CompleteRows, lengths: LengthsWriter) -> Iterator[RowBlock]:
+    """Yield rows, and keep their lengths as they pass by."""
+    for block in rows.blocks():
+        squares = rows.measured(block)
+        if squares is not None:
             lengths.add(squares)
         yield block
 
@@ -223,7 +237,7 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
             note_incomplete(learner, source, rows.unknown)
         return found if learner.uses_lengths else None
 
-    return predictions(learner, source, squares)
+    return predictions(learner, source, squares, rows.blocks(learner.missing_rows))
 
 
 def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
@@ -244,14 +258,19 @@ def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
     )
 
 
-def predictions(learner: AnyLearner, source: Source, squares: Squares = lambda block: None) -> Predictions:
-    """What is predicted of rows, and their own labels, block by block."""
+def predictions(
+    learner: AnyLearner,
+    source: Source,
+    squares: Squares = lambda block: None,
+    rows: Iterator[RowBlock] | None = None,
+) -> Predictions:
+    """Return what is predicted of a source, and its own labels, block by block; ``rows`` are its blocks, if begun."""
     predictor = learner.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
         source.labels_as_written()
     blocks = (
         (predictor(block, squares(block)), labels_like(predictor.classes, block.y, block.origin))
-        for block in source.row_blocks(learner.missing_rows)
+        for block in (source.row_blocks(learner.missing_rows) if rows is None else rows)
     )
     return Predictions(predictor.classes, blocks)
 
