@@ -6,15 +6,16 @@ import dataclasses
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
-from ..sources.base import DataSource
-from ..sources.filtered import KeptFeatures
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
 from ..sources.formats import SVMLIGHT, format_of
 from ..sources.reading import MISSING, STRINGS, Reading
 from .shapes import Shape, fields, is_count, is_group, is_label, is_object, is_pair, is_text, list_of, or_none
+
+if TYPE_CHECKING:
+    from ..sources.base import DataSource
 
 HEAD_BYTES = 1 << 20
 
@@ -69,11 +70,6 @@ class RunRequest:
     def reading(self) -> Reading:
         """How its data is to be read."""
         return Reading(**{name: getattr(self, name) for name in Reading._fields})
-
-    @property
-    def kept_features(self) -> KeptFeatures | None:
-        """The features of its data that are read, by id; None for all."""
-        return None if self.kept is None else KeptFeatures.from_dict(self.kept)
 
     @property
     def first_id(self) -> int:
