@@ -226,8 +226,19 @@ def test_an_open_table_omits_columns_by_name(tmp_path, form):
     expected = ss.select(data, target="y", n_features_to_select=3, drop=["town", "member"])
     assert record.selection.names.tolist() == expected.selection.names.tolist()
     np.testing.assert_allclose(record.selection.scores, expected.selection.scores)
-    with pytest.raises(ss.UsageError, match=r"no feature 'twn' to omit or to keep; did you mean town"):
+    if form in ("csv", "parquet", "arrow"):
+        assert record.selection.indices.tolist() == expected.selection.indices.tolist()
+        assert record.selector.encoding == expected.selector.encoding
+    with pytest.raises(ss.UsageError, match=r"no (column|feature) 'twn' to omit or to keep; did you mean town"):
         ss.open_source(ss.open_source(data, target="y"), drop="twn")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_an_open_table_of_numbers_omits_columns_by_name(tmp_path, form):
+    data = form_of(FRAME[["age", "y"]].assign(more=1.5, last=np.arange(30)), form, tmp_path)
+    source = ss.open_source(ss.open_source(data, target="y"), only="last,age")
+    assert source.feature_names.tolist() == ["age", "last"]
+    assert by_rows(source).tolist() == np.column_stack([FRAME["age"], np.arange(30)]).tolist()
 
 
 def test_columns_of_text_are_groups(tmp_path):

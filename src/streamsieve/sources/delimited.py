@@ -56,6 +56,9 @@ class DelimitedSource(DelimitedText):
     ) -> None:
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
         super().__init__(path, target, columns, reading)
+
+    def _use(self, columns: list[str]) -> None:
+        super()._use(columns)
         self._field_columns = self._columns_of_fields()
 
     # ---- rows

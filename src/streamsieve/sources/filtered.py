@@ -22,6 +22,8 @@ from .base import LARGEST_INDEX, ColumnSource, DataSource, Source
 from .column_lists import ColumnListSource
 from .groups import features_of
 from .reading import Reading
+from .survey import picked
+from .tables import TableSource
 from .wrapped import WrappedRows
 
 
@@ -125,6 +127,8 @@ def some_entries(block: RowBlock, kept_features: KeptFeatures) -> RowBlock:
 
 def keep_named(source: DataSource, reading: Reading) -> DataSource:
     """Return the same data with the features that ``drop`` and ``only`` leave, which name them or have their ids."""
+    if isinstance(source, TableSource):
+        return source.with_columns(picked(source.columns, reading, source.name))
     by_name = ids_by_name(source)
     only = None if reading.only is None else ids_of(source, reading.only, by_name)
     return keep_features(source, KeptFeatures(only, ids_of(source, reading.drop, by_name)))

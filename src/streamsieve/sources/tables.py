@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +159,17 @@ class TableSource(Source):
         """Read these columns."""
         self.columns = columns
         self.used = [*columns, *([str(self.target)] if self.has_labels else [])]
+
+    def with_columns(self, columns: list[str]) -> Self:
+        """Return the same table with some of its columns, in its order."""
+        some, wanted = copy(self), set(columns)
+        if self.encoding is not None:
+            kept = [column for column in self.encoding.columns if column.name in wanted]
+            some.read_by(Encoding(kept, self.encoding.missing, self.encoding.reduced))
+            return some
+        some._use(columns)
+        some.n_features, some.feature_names = len(columns), np.array(columns, dtype=object)
+        return some
 
     def read_by(self, encoding: Encoding) -> None:
         """Give the features of an encoding from now on."""
