@@ -9,6 +9,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import streamsieve as ss
 from streamsieve.estimators import ESTIMATORS
 from streamsieve.registry import METHODS, learner_class

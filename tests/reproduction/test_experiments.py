@@ -41,7 +41,7 @@ def quick_runs() -> Iterator[ParameterSet]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", quick_runs())
+@pytest.mark.parametrize("name", list(quick_runs()))
 def test_a_quick_run_gives_tables(name: str) -> None:
     tables = quick(name)
     assert tables

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import substitution_speed
 from streamsieve.reproduction import Folders, Setting
 from streamsieve.reproduction.substitution import contest, rivals
 from streamsieve.reproduction.substitution.figures import Curve, claims
@@ -77,27 +75,3 @@ def test_a_method_that_diverges_finds_nothing() -> None:
     shared = np.random.default_rng(0).standard_normal((400, 1))
     found = contest.CONTESTANTS["OS paper, 1 scan"](problem._replace(X=problem.X + 10.0 * shared))
     assert contest.judged(problem, found) == (0.0, 1.0)
-
-
-def test_every_column_of_the_stream_is_where_its_id_says() -> None:
-    stream = substitution_speed.Stream(4000, 50, 5)
-    blocks: list[Any] = list(stream.blocks())
-    assert sum(block.n_columns for block in blocks) == 4000
-    for block in blocks[::7]:
-        assert np.array_equal(block.values[:50], stream.column(int(block.ids[0])))
-    columns = np.array([stream.column(feature) for feature in range(4000)])
-    assert len(np.unique(columns[:, 0])) == 4000
-
-
-def test_the_speed_is_printed_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(substitution_speed.PAGE.read_text())
-    monkeypatch.setattr(substitution_speed, "PAGE", page)
-    monkeypatch.setattr(substitution_speed, "apart", lambda function, *args: function(*args))
-    substitution_speed.main(["--features", "500", "--rows", "50", "--true", "3", "--write"])
-    printed = capsys.readouterr().out
-    for line in ("| OS paper ", "MB/s of columns", "500 columns of n = 50"):
-        assert line in printed
-        assert line in page.read_text()
