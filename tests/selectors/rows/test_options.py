@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
 import streamsieve as ss
+from streamsieve.blocks import RowBlock
 from streamsieve.checks.data import sparse_stream
 from streamsieve.selectors.diagnosis import Look
 from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
@@ -267,6 +268,22 @@ def test_telling_something_else_than_asked_is_refused() -> None:
         selector.tell([1.0, np.nan, 2.0], 1)
     with pytest.raises(ss.UsageError, match="call start"):
         ss.OFSPartial(3).ask()
+
+
+@pytest.mark.parametrize(("room", "fits"), [(60 * 1000, True), (10 * 1000, False)])
+def test_partial_inputs_draw_from_arrays_as_wide_as_declared(
+    monkeypatch: pytest.MonkeyPatch, room: int, fits: bool
+) -> None:
+    monkeypatch.setattr("streamsieve.selectors.rows.addresses.available_memory", lambda: room)
+    selector = ss.OFSPartial(5, epsilon=1.0, random_state=0).start(n_features=1000, classes=[-1, 1])
+    row = RowBlock(np.array([0, 2]), np.array([3, 999]), np.ones(2, np.float32), np.array([1]), 1000)
+    if fits:
+        selector.partial_fit_block(row)
+        assert selector.memory.addresses.direct
+        assert selector.memory.room() >= 1000
+    else:
+        with pytest.raises(ss.DataError, match=r"1,000 different features need .* more memory"):
+            selector.partial_fit_block(row)
 
 
 def test_partial_inputs_learn_text() -> None:

@@ -166,6 +166,7 @@ class RowLearner(RowResults[S]):
             state=self._start(budget, target.n_vectors),
             per_feature=self.per_feature,
             feature_positions=self.feature_positions,
+            positions_are_ids=self.positions_are_ids,
             standardizes=self._standardizes,
             target=target,
             random=random,

@@ -64,6 +64,7 @@ class RowMemory(Generic[S]):
     state: S
     per_feature: tuple[str, ...]
     feature_positions: tuple[str, ...]
+    positions_are_ids: bool  # no table may stand between them
     standardizes: bool
     target: RowTarget
     random: np.random.Generator
@@ -180,7 +181,9 @@ class RowMemory(Generic[S]):
 
     def _direct_fits(self, width: int, touched: int) -> bool:
         declared = width <= self.declared_width
-        return direct_fits(width, touched, self._bytes_per_feature(), declared, self._written())
+        return self.positions_are_ids or direct_fits(
+            width, touched, self._bytes_per_feature(), declared, self._written()
+        )
 
     def _move_to_table(self) -> None:
         """From ids as positions to positions through a table; only touched features move."""
@@ -295,7 +298,8 @@ class RowMemory(Generic[S]):
             if self.rungs is not None and not np.array_equal(grid, started.grid):
                 raise ValueError("its curve has other numbers than those of its grid")
         twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
-        if twice or (not ids.size and used > max(self.width, 1) and self.kept_table is None):
+        beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
+        if twice or beyond or (ids.size and self.positions_are_ids):
             raise ValueError("its features are not those of its arrays")
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)

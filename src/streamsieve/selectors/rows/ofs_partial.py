@@ -81,6 +81,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         "it draws from all features: their number is declared at the start and stays",
     )
     reads_what_it_asks: ClassVar[bool] = True
+    positions_are_ids: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
     predicts: ClassVar[bool] = True
     reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
     keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
+    positions_are_ids: ClassVar[bool] = False  # always: its kernel reaches features that no row has had yet
     per_feature: ClassVar[tuple[str, ...]] = ()
     feature_positions: ClassVar[tuple[str, ...]] = ()
 
