@@ -11,7 +11,7 @@ import pytest
 
 import streamsieve as ss
 from streamsieve import DataError, UsageError
-from streamsieve.blocks import RowBlock, columns_of, dense_block
+from streamsieve.blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from streamsieve.registry import learner_class
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
@@ -26,6 +26,46 @@ def test_a_label_per_row() -> None:
         RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), np.array([0, 1, 1]), 1)
     with pytest.raises(DataError, match="one label per row, got an array of 2 dimension"):
         ArraySource(X, np.tile(Y[:, None], 2))
+
+
+def test_labels_and_weights_of_a_block_may_be_lists() -> None:
+    given = {"y": ["no", "yes"], "sample_weight": [1, 2]}
+    block = RowBlock([0, 1, 1], [0], [1.0], n_features=1, **given)  # type: ignore[arg-type]
+    learner = ss.PET(1).start().partial_fit_block(block)
+    assert learner.memory.target.labels.classes.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight"])
+@pytest.mark.parametrize("values", [[[0], [1]], "no"])
+def test_labels_and_weights_of_another_shape_are_refused(name: str, values: Any) -> None:
+    given = {"y": np.array([0, 1]), name: values}
+    with pytest.raises(DataError, match=r"with (labels|weights) of shape \(.*\); expected one for each row"):
+        RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), n_features=1, **given)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ss.FOFS(3, attributes="random", normalize=False, random_state=0),
+        lambda: ss.SOFS(3, normalize="standard"),
+    ],
+)
+def test_entries_before_the_first_row_of_a_block_and_after_the_last_do_not_count(make: Any) -> None:
+    whole = dense_block(np.vstack([X, X, X]), None)
+    block = RowBlock(whole.indptr[20:41], whole.indices, whole.values, Y, 4, dense=True)
+    assert block.indptr[0] == 0
+    assert block.values.size == block.indices.size == block.indptr[-1] == X.size
+    expected = whole.rows(20, 40).with_target(Y, None)
+    found, wanted = (make().start(4, classes=[0, 1]).partial_fit_block(given).model() for given in (block, expected))
+    assert all(found.arrays[name].tobytes() == array.tobytes() for name, array in wanted.arrays.items())
+
+
+def test_entries_before_the_first_column_of_a_block_and_after_the_last_do_not_count() -> None:
+    whole = columns_of(X)
+    part = ColumnBlock(whole.indptr[1:3], whole.indices, whole.values, np.array([1]), 20)
+    assert part.indptr.tolist() == [0, 20]
+    assert part.indices.tolist() == list(range(20))
+    assert part.values.tolist() == X[:, 1].tolist()
 
 
 def test_an_id_a_name_and_a_group_per_column() -> None:
@@ -81,6 +121,75 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
         writer.write_table(table)
     with pytest.raises(DataError, match="the target 'y' holds binary values; a label is a number or a text"):
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
+
+
+COLUMN_SELECTORS = [
+    ss.SAOLA,
+    ss.GroupSAOLA,
+    ss.OGFS,
+    ss.AlphaInvesting,
+    ss.OSFS,
+    ss.FastOSFS,
+    ss.FCBF,
+    ss.MRMR,
+    ss.IAMB,
+    ss.MMMB,
+]
+
+
+def noisy_copies(count: int, rows: int = 300) -> tuple[Any, Any]:
+    """Return relevant columns that differ, and their target."""
+    random = np.random.default_rng(1)
+    y = random.integers(0, 2, rows)
+    return y[:, None] + random.standard_normal((rows, count)), y
+
+
+@pytest.mark.parametrize("estimator", COLUMN_SELECTORS)
+def test_features_that_come_twice_are_refused_and_leave_no_trace(estimator: Any) -> None:
+    columns, y = noisy_copies(5)
+    selector = estimator().partial_fit_columns(columns[:, :2], y, feature_ids=[1, 2])
+    before = selector.model().to_bytes()
+    held = int(selector.remembered()[0])
+    with pytest.raises(DataError, match=rf"feature {held} comes twice; give every feature an id of its own"):
+        selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, held, 8])
+    with pytest.raises(DataError, match="feature 7 comes twice"):
+        selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 8, 7])
+    assert selector.model().to_bytes() == before
+    selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 9, 8])
+    assert type(selector).from_model(selector.model()).n_features_seen_ == 5
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ss.GroupSAOLA(bound="max"), lambda: ss.OGFS(epsilon=0.0, regularization=1e-6)]
+)
+@pytest.mark.parametrize("groups", [[3] * 12 + [4] * 16 + [3], [3] * 12 + [4] * 8 + [5] * 8 + [4], [1] + [3] * 28])
+def test_refused_groups_leave_no_trace(make: Any, groups: list[int]) -> None:
+    columns, y = noisy_copies(31)
+    selector = make().partial_fit_columns(columns[:, :2], y, groups=[1, 2])
+    before = selector.model().to_bytes()
+    with pytest.raises(DataError, match=r"group \d comes in two parts"):
+        selector.partial_fit_columns(columns[:, 2:], groups=groups)
+    assert selector.model().to_bytes() == before
+    selector.partial_fit_columns(columns[:, 2:], groups=[2] * 20 + [3] * 9)
+    assert len(selector.selection()) > 16
+
+
+@pytest.mark.parametrize("make", [lambda: ss.SAOLA(bound="max"), lambda: ss.OGFS(epsilon=0.0, regularization=1e-6)])
+def test_a_selection_that_outgrows_the_memory_can_still_be_read(monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
+    columns, y = noisy_copies(60)
+    selector = make().start(y=y)
+    granted = [True]
+
+    def refuse(*_: Any) -> None:
+        if not granted:
+            raise DataError("no memory")
+        granted.pop()
+
+    monkeypatch.setattr("streamsieve.selectors.columns.parts.refuse_beyond_memory", refuse)
+    with pytest.raises(DataError, match="no memory"):
+        selector.partial_fit_columns(columns)
+    assert selector.memory.state.ids.size == 32
+    assert len(selector.selection()) == 32
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ class Part(ColumnLearner[SteppingState]):
 
     method: ClassVar[str] = "asyos"
     targets: ClassVar[frozenset[Kind]] = BOTH
+    takes_again: ClassVar[bool] = True
 
     def __init__(self, number: int, worker: BlockWorker, centre: CentreLike, target: Target, saved: Saved) -> None:
         self.number, self.worker, self.centre = number, worker, centre

@@ -127,8 +127,7 @@ def select_in_groups(
              within them, by more than ``epsilon``; or if its own score is not the mean of theirs by Student's t. Copies
              never join.
              When the next group begins, regressions decide which of all kept ones stay.
-    Back     ``state``, changed in place. It stops early when there is no free slot; at a group that comes in two parts
-             it stops with that column's number, negative and less 1.
+    Back     ``state``, changed in place. It stops early when there is no free slot.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
@@ -138,9 +137,6 @@ def select_in_groups(
         if groups[column] != state.current[0]:
             if close_group(state, rule, weights.size):
                 sums = scores_of_kept(state)
-            for at in range(counts[KEPT]):
-                if state.group[order[at]] == groups[column]:
-                    return -1 - column
             state.current[0] = groups[column]
         kept = counts[KEPT]
         if kept == order.size:

@@ -64,7 +64,7 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.ids.size:
-                state = with_more_slots(state, "ids", "scores", "basis")
+                state = self._grown(with_more_slots(state, "ids", "scores", "basis"))
             done = invest_in_columns(state, float(self.payout), *columns, done)
         return state
 

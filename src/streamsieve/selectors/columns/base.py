@@ -64,6 +64,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
     """
 
     reads: ClassVar[Reads] = "columns"
+    takes_again: ClassVar[bool] = False  # features come again with every scan, and those that are held are passed over
 
     class_weight: str | None = None
     missing: str = "error"
@@ -157,6 +158,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         if self.encoding is not None:
             self.encoding.refuse_more(int(block.ids.max()) + 1, block.origin)
         self._refuse_not_finite(block)
+        if not self.takes_again:
+            self._refuse_repeated(block)
         memory.settled = None
         memory.state = self._offer(memory.state, block)
         memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
@@ -186,6 +189,21 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         else:
             what, cure = f"is {value:g}", f"values beyond {LARGEST_VALUE:g} cannot be squared; divide the column"
         raise DataError(f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
+
+    def _refuse_repeated(self, block: ColumnBlock) -> None:
+        """Refuse features that come twice, as far as those that came before are remembered."""
+        ids, remembered = block.ids, self.remembered()
+        twice = are_repeated(ids)
+        if remembered.size and ids.min() <= remembered.max():
+            twice |= np.isin(ids, remembered)
+        if twice.any():
+            title = self.title_in(block, int(np.flatnonzero(twice)[0]))
+            raise DataError(f"{prefix(block.origin)}{title} comes twice; give every feature an id of its own")
+
+    def _grown(self, state: C) -> C:
+        """Keep a state with larger arrays at once: counts it shares with the one before do not fit that any more."""
+        self.memory.state = state
+        return state
 
     def _note_coarse(self, block: ColumnBlock) -> None:
         """Take note of columns that 32-bit numbers cannot hold, if the data came through such."""
@@ -385,3 +403,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         elif self.feature_names is not None:
             kept = self._remembered(state)
             self._memory.names = dict(zip(kept.tolist(), self.feature_names[kept].tolist(), strict=True))
+
+
+def are_repeated(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which numbers are equal to an earlier one."""
+    repeated = np.zeros(numbers.size, bool)
+    if (numbers[1:] <= numbers[:-1]).any():
+        repeated[:] = True
+        repeated[np.unique(numbers, return_index=True)[1]] = False
+    return repeated

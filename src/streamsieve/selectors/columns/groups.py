@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError
+from ...errors import DataError, prefix
 from ...model import Arrays, texts_of_arrays, texts_to_arrays
 from ...sources.groups import NO_GROUP, labels_of_groups
 from ..state import State, copied
-from .base import ColumnLearner
+from .base import ColumnLearner, are_repeated
 
 NAMED_GROUPS, GROUP_NAMES = "named_groups", "group_names"  # arrays of a model
 
@@ -93,11 +93,21 @@ class GroupLearner(ColumnLearner[D]):
         memory.group_names = {group: name for name, group in known.items()}
         return np.array([known[str(name)] for name in given], np.int64)
 
-    def _in_two_parts(self, group: int) -> DataError:
+    def _refuse_repeated(self, block: ColumnBlock) -> None:
+        """Refuse features, and groups, that come twice; a group may go on with the first columns of a block."""
+        super()._refuse_repeated(block)
+        groups, state = groups_of(block), self.memory.state
+        runs = groups[np.append(True, groups[1:] != groups[:-1])]
+        before = np.isin(runs, np.append(self._numbers(state), state.current))
+        before[0] &= runs[0] != state.current[0]
+        twice = before | are_repeated(runs)
+        if not twice.any():
+            return
+        group = int(runs[twice][0])
         name = self.memory.group_names.get(group, group)
-        return DataError(
-            f"group {name!r} comes in two parts, and these columns come one after the other; bring those of a group "
-            "together, or give all columns at once with their groups (--groups FILE, groups=...)"
+        raise DataError(
+            f"{prefix(block.origin)}group {name!r} comes in two parts, and these columns come one after the other; "
+            "bring those of a group together, or give all columns at once with their groups (--groups FILE, groups=...)"
         )
 
     # ---- saving

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,8 @@ class Rule(Protocol[L]):
 
 class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
     """Selects columns by the linear model they make together. An author writes ``_rule``."""
+
+    takes_again: ClassVar[bool] = True
 
     n_scans: int | None
 

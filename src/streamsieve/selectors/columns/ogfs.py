@@ -109,19 +109,16 @@ class OGFSLearner(GroupLearner[GroupState]):
 
     def _offer(self, state: GroupState, block: ColumnBlock) -> GroupState:
         target, columns = self.memory.target, (block.indptr, block.indices, centred(block))
-        groups = groups_of(block)
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
         in_parts(block, lambda a, b: scatter_of_classes(*columns, *known, a, b, between, norms))
-        new = NewColumns(*columns, block.ids, groups, between, norms)
+        new = NewColumns(*columns, block.ids, groups_of(block), between, norms)
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
-                state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
+                state = self._grown(with_more_slots(state, *PER_SLOT)._replace(correlations=wider))
             done = select_in_groups(state, self._rule(), new, *known, target.weights, done)
-            if done < 0:
-                raise self._in_two_parts(int(groups[-1 - done]))
         return state
 
     def _close(self, state: GroupState) -> None:

@@ -140,7 +140,7 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:
                 wider = np.pad(state.correlations, (0, state.order.size))
-                state = with_more_slots(state, *PER_SLOT)._replace(correlations=wider)
+                state = self._grown(with_more_slots(state, *PER_SLOT)._replace(correlations=wider))
             done = update_blanket(state, *rule, new, target.weights, candidates, done)
         self._note_copies(block, copies)
         return state

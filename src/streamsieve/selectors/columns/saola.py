@@ -192,7 +192,7 @@ class SAOLALearner(CopyDropper[SaolaState]):
             state.counts[IRRELEVANT] += piece.n_columns - candidates.size
             if new.codes.size and candidates.size:
                 levels = with_levels(state.level_counts, int(new.n_levels[candidates].max()))
-                state = state._replace(level_counts=levels)
+                state = self._grown(state._replace(level_counts=levels))
             state = self._compare(state, piece, new, candidates)
             self._note_copies(piece, new.copies)
         return state
@@ -260,7 +260,7 @@ class SAOLALearner(CopyDropper[SaolaState]):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
-                state = with_more_slots(state, *PER_SLOT, *LINE_PER_SLOT)
+                state = self._grown(with_more_slots(state, *PER_SLOT, *LINE_PER_SLOT))
             done = compare_with_kept(state, self._rule(), budget, new, self.memory.target.weights, candidates, done)
         return state
 
@@ -392,9 +392,6 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
         if not groups.size:
             return
         self._close_open(state)
-        twice = np.isin(groups, state.group[state.order[: state.counts[KEPT]]])
-        if twice.any():
-            raise self._in_two_parts(int(groups[twice][0]))
         state.current[0] = groups[-1]
 
     def _close(self, state: SaolaState) -> None:
