@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
-from .values import ascends, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
+from .values import ascends, from_zero, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -54,15 +54,16 @@ class RowBlock:
 
     def __post_init__(self) -> None:
         refuse_unfit("rows", self.indptr, self.indices, self.values, self.n_features)
-        known = self.indices.dtype in (np.int32, np.int64)
-        kinds = {"indptr": np.int64, "indices": self.indices.dtype if known else np.int64, "values": np.float32}
-        for name, kind in kinds.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), kind))
+        put, (indptr, indices, values) = object.__setattr__, from_zero(self.indptr, self.indices, self.values)
+        put(self, "indptr", frozen(indptr, np.int64))
+        put(self, "indices", frozen(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64))
+        put(self, "values", frozen(values, np.float32))
         if self.y is not None:
             refuse_unusable(self.y, "y", self.origin)
-            object.__setattr__(self, "y", simple_labels(np.asarray(self.y), self.origin))
-            if len(self.y) != self.n_rows:
-                raise DataError(f"a block of {self.n_rows} rows with {len(self.y)} labels")
+            put(self, "y", simple_labels(one_per_row(self.y, self.n_rows, "labels"), self.origin))
+        if self.sample_weight is not None:
+            weights = one_per_row(self.sample_weight, self.n_rows, "weights")
+            put(self, "sample_weight", np.asarray(weights, np.float64))
 
     @classmethod
     def trusted(
@@ -211,9 +212,11 @@ class ColumnBlock:
 
     def __post_init__(self) -> None:
         refuse_unfit("columns", self.indptr, self.indices, self.values, self.n_rows)
-        kinds = {"indptr": np.int64, "indices": np.int32, "values": np.float64, "ids": np.int64}
-        for name, kind in kinds.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), kind))
+        put, (indptr, indices, values) = object.__setattr__, from_zero(self.indptr, self.indices, self.values)
+        put(self, "indptr", frozen(indptr, np.int64))
+        put(self, "indices", frozen(indices, np.int32))
+        put(self, "values", frozen(values, np.float64))
+        put(self, "ids", frozen(self.ids, np.int64))
         refuse_other_lengths(self.n_columns, self.ids, self.names, self.groups)
 
     @classmethod
@@ -353,6 +356,16 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
 
+def one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
+    """Return labels or weights of rows as an array; refuse those that are not one for each."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(f"a block of rows with {what} of shape {array.shape}; expected one for each row")
+    if array.size != n_rows:
+        raise DataError(f"a block of {n_rows} rows with {array.size} {what}")
+    return array
+
+
 def refuse_other_lengths(n_columns: int, *known: NDArray[Any] | None) -> None:
     """Refuse ids, names or groups that are not one for each column."""
     for what in known:
@@ -371,7 +384,7 @@ def columns_of(
     """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on or those given."""
     if is_sparse(matrix):
         csc = canonical(matrix.tocsc())
-        indptr, indices, values = csc.indptr, csc.indices, csc.data
+        indptr, indices, values = from_zero(csc.indptr, csc.indices, csc.data)
     else:
         matrix = np.asarray(matrix)
         indptr, indices, values = nonzeros(matrix.T)

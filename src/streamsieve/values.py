@@ -235,10 +235,17 @@ def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) 
     if not same_size or (numbers.size and numbers.dtype.kind not in "biuf"):
         raise DataError(f"a block of {what} whose indptr, indices and values do not fit one another")
     wrong = fault_of(lines, ids, numbers.size, lines.size - 1, width)
-    if wrong is None and not ascends(lines, ids):
+    if wrong is None and not ascends(*from_zero(lines, ids, numbers)[:2]):
         wrong = "indices do not ascend, or appear twice"
     if wrong:
         raise DataError(f"a block of {what} that is damaged: {wrong}")
+
+
+def from_zero(indptr: Any, indices: Any, values: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the same lines with the first entry at 0, without entries that belong to no line."""
+    ends, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
+    begin, end = int(ends[0]), int(ends[-1])
+    return ends - begin if begin else ends, ids[begin:end], numbers[begin:end]
 
 
 def frozen(array: Any, kind: Any) -> NDArray[Any]:
