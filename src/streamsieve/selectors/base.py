@@ -325,7 +325,10 @@ class Learner(ABC, Generic[B, M]):
         """Take up what ``_header`` and ``_arrays`` gave, once it is clear that it fits together."""
 
     def model(self, note: dict[str, Any] | None = None) -> Model:
-        """All that was learned; its arrays are those learning goes on with, so copy it before more is learned."""
+        """All that was learned; its arrays are those learning goes on with, so copy it before more is learned.
+
+        They stay valid while the model is held, but what they hold is then neither the old state nor the new one.
+        """
         params = {name: as_json(value) for name, value in self.parameters().items()}
         header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
         if self._first_id:

@@ -162,6 +162,28 @@ def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(monkeypatch: 
     assert selector.decision_function(X).tolist() == expected.decision_function(X).tolist()
 
 
+@pytest.mark.parametrize("holds_model", [True, False])
+def test_large_arrays_grow_in_place_unless_a_model_holds_them(
+    monkeypatch: pytest.MonkeyPatch, holds_model: bool
+) -> None:
+    monkeypatch.setattr("streamsieve.selectors.rows.memory.STRETCHED_BYTES", 1)
+    X, y = sparse_stream()
+    selector = ss.SOFS(7).fit(X, y)
+    held = selector.model().arrays["state.cells"] if holds_model else None
+    before = selector.memory.state.cells
+    place, values = id(before), before.copy()
+    del before
+    selector.memory.width = 100_000
+    selector.memory.grow(selector.memory.width)
+    grown = selector.memory.state.cells
+    assert len(grown) == 100_000
+    assert grown[: len(values)].tobytes() == values.tobytes()
+    assert not grown[len(values) :].any()
+    assert (id(grown) == place) is not holds_model
+    if held is not None:
+        assert held.tobytes() == values[: len(held)].tobytes()
+
+
 def test_nothing_is_allocated_past_the_memory_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "available_memory", lambda: 1000)
     X, y = sparse_stream(features=2000)

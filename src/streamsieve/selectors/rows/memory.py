@@ -142,13 +142,26 @@ class RowMemory(Generic[S]):
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
         refuse_beyond_memory(room * self._bytes_per_feature() - self._held(), room)
-        for holder, name, array in self._per_feature_arrays():
-            if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
-                array.resize((room, *array.shape[1:]), refcheck=False)  # no view of it outlives a call
-            else:
-                grown = np.zeros((room, *array.shape[1:]), array.dtype)
-                grown[: array.shape[0]] = array
-                self._put(holder, name, grown)
+        for holder, name in [(holder, name) for holder, name, _ in self._per_feature_arrays()]:
+            self._lengthen(holder, name, room)
+
+    def _lengthen(self, holder: str, name: str, room: int) -> None:
+        """Make one array longer: in place if it is large and nobody else holds it, as a model would."""
+        array = getattr(self.state if holder == STATE else self.moments, name)
+        shape = (room, *array.shape[1:])
+        if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
+            self._put(holder, name, array[:0].copy())  # or resize would count the state among the holders
+            try:
+                array.resize(shape)
+            except ValueError:
+                pass  # somebody holds it
+            finally:
+                self._put(holder, name, array)
+            if array.shape == shape:
+                return
+        grown = np.zeros(shape, array.dtype)
+        grown[: array.shape[0]] = array
+        self._put(holder, name, grown)
 
     def _roomy(self, width: int) -> int:
         """Room for a width and for some more to come: what is not touched takes no memory."""
