@@ -123,6 +123,54 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
 
 
+@pytest.mark.parametrize("method", ["sofs", "pet", "arow", "ogd"])
+def test_labels_that_are_refused_do_not_swap_the_classes(method: str) -> None:
+    learner: Any = learner_class(method)(2).start()
+    learner.partial_fit_block(dense_block(X[:6], np.ones(6, int)))
+    before = learner.model().to_bytes()
+    with pytest.raises(DataError, match="row 9: label 7 is a third class beside 1 and 5"):
+        learner.partial_fit_block(dense_block(X[:5], np.array([1, 5, 7, 5, 1])))
+    assert learner.model().to_bytes() == before
+    assert learner.classes_.tolist() == [1]
+
+
+def test_weights_that_are_refused_do_not_swap_the_classes() -> None:
+    learner = ss.PET(2, class_weight={1: 2.0, 5: 1e6}).start()
+    learner.partial_fit_block(dense_block(X[:6], np.ones(6, int)))
+    before = learner.model().to_bytes()
+    heavy = dense_block(X[:2], np.array([1, 5])).derived(sample_weight=np.array([1.0, 1e12]))
+    with pytest.raises(DataError, match=r"row 8: .* times the class_weight of 5 is 1e\+18"):
+        learner.partial_fit_block(heavy)
+    assert learner.model().to_bytes() == before
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_first_call_that_is_refused_can_be_corrected(by_name: bool) -> None:
+    rows: Any = [{"a": 1.0, "b": float(k)} for k in range(20)] if by_name else X
+    given = {"max_cells": 64, "normalize": False} if by_name else {}
+    selector = ss.SOFS(2, **given)
+    labels = np.where(np.arange(20) == 3, 2, Y)
+    with pytest.raises(DataError, match="row 4: label 2 is not one of the classes given"):
+        selector.partial_fit(rows, labels, classes=[0, 1])
+    assert not selector.started
+    corrected = selector.partial_fit(rows, labels, classes=[0, 1, 2])
+    expected = ss.SOFS(2, **given).partial_fit(rows, labels, classes=[0, 1, 2])
+    assert corrected.selection().indices.tolist() == expected.selection().indices.tolist()
+    assert corrected.selection().scores.tolist() == expected.selection().scores.tolist()
+
+
+def test_a_label_in_the_last_rows_of_a_call_is_refused_before_the_first_are_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    selector = ss.SOFS(2, normalize=False).partial_fit(X, Y)
+    before = selector.model().to_bytes()
+    monkeypatch.setattr("streamsieve.sources.arrays.BLOCK_VALUES", 8)
+    monkeypatch.setattr("streamsieve.estimators.rows.small_block", lambda *_: None)
+    with pytest.raises(DataError, match="row 40: label 2"):
+        selector.partial_fit(X, np.where(np.arange(20) == 19, 2, Y))
+    assert selector.model().to_bytes() == before
+
+
 COLUMN_SELECTORS = [
     ss.SAOLA,
     ss.GroupSAOLA,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,14 @@ def labels_like(classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: st
     return y
 
 
+class Encoded(NamedTuple):
+    """The targets of some rows as they are learned: numbers of classes, or numbers."""
+
+    answers: NDArray[Any]
+    classes: NDArray[Any]  # that there are with these rows, sorted
+    swap: bool  # the class known before is now the first of two
+
+
 class Labels:
     """The classes, sorted, and what the order of the labels has been so far.
 
@@ -205,36 +213,42 @@ class Labels:
     def n_rows(self) -> int:
         return int(self.counts.sum())
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[NDArray[np.int64], bool]:
-        """The number of each row's class; and whether the two classes so far must be swapped."""
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
+        """Return the number of each row's class, and the classes with those that these rows add; refuse others.
+
+        Nothing is changed: ``learn_classes`` and ``count`` do that, once nobody else refuses the rows.
+        """
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")
+        classes = self.classes
         if not len(y):
-            return np.empty(0, np.int64), False
+            return Encoded(np.empty(0, np.int64), classes, False)
         if len(y) == 1 and self.order[1] != NONE_YET:
             code = self._code_of(y[0])
             if code is not None:
-                self.order[0] += self.order[1] != code
-                self.order[1] = code
-                return np.array([code]), False
-        if self.given and self.classes.dtype.kind == "U" and y.dtype.kind in "biuf":
-            self.classes = classes_from_text(self.classes, y.dtype.kind)
-        swap = not self.given and self.classes.size < 2 and self._discover(y)
-        if swap:
+                return Encoded(np.array([code]), classes, False)
+        if self.given and classes.dtype.kind == "U" and y.dtype.kind in "biuf":
+            classes = classes_from_text(classes, y.dtype.kind)
+        elif not self.given and classes.size < 2:
+            classes = self._with_first(y)
+        swap = self.classes.size == 1 and classes.size == 2 and bool(self.classes[0] == classes[0])
+        try:
+            codes = np.searchsorted(classes, y)
+        except TypeError:  # text among numbers, or numbers among text
+            raise self._unknown(y[0], classes, row_prefix(origin, rows_before, 0)) from None
+        codes[codes == classes.size] = 0
+        wrong = np.flatnonzero(classes[codes] != y)
+        if wrong.size:
+            raise self._unknown(y[wrong[0]], classes, row_prefix(origin, rows_before, int(wrong[0])))
+        codes = codes.astype(np.int64) + (self.n_classes - classes.size)  # one class alone is the second
+        return Encoded(codes, classes, swap)
+
+    def learn_classes(self, encoded: Encoded) -> None:
+        """Take the classes with those that some rows add."""
+        self.classes = encoded.classes
+        if encoded.swap:
             self.counts = self.counts[::-1].copy()
             self.order[1] = 1 - self.order[1]
-        try:
-            codes = np.searchsorted(self.classes, y)
-        except TypeError:  # text among numbers, or numbers among text
-            raise self._unknown(y[0], row_prefix(origin, rows_before, 0)) from None
-        codes[codes == self.classes.size] = 0
-        wrong = np.flatnonzero(self.classes[codes] != y)
-        if wrong.size:
-            raise self._unknown(y[wrong[0]], row_prefix(origin, rows_before, int(wrong[0])))
-        codes = codes.astype(np.int64) + (self.n_classes - self.classes.size)  # one class alone is the second
-        self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
-        self.order[1] = codes[-1]
-        return codes, swap
 
     def _code_of(self, label: Any) -> int | None:
         """The number of a class that is known, without the arrays that many labels are worth; None of any other."""
@@ -249,20 +263,22 @@ class Labels:
             self.counts[codes[0]] += 1
         else:
             self.counts += np.bincount(codes, minlength=self.n_classes)
+        if codes.size:
+            self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
+            self.order[1] = codes[-1]
 
-    def _discover(self, y: NDArray[Any]) -> bool:
-        """Add the first labels met, up to two; whether the class known before is now the first of them."""
+    def _with_first(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the classes with the first labels met, up to two."""
         found, first = np.unique(y, return_index=True)
         before = self.classes.tolist()
         new = [label for label in found[np.argsort(first)].tolist() if label not in before]
-        self.classes = np.unique(before + new[: 2 - len(before)])
-        return len(before) == 1 and self.classes.size == 2 and before[0] == self.classes[0]
+        return np.unique(before + new[: 2 - len(before)])
 
-    def _unknown(self, label: Any, where: str) -> DataError:
-        known = " and ".join(show(known) for known in self.classes)
+    def _unknown(self, label: Any, classes: NDArray[Any], where: str) -> DataError:
+        known = " and ".join(show(known) for known in classes)
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes (--classes)"
-        elif has_fractions(np.array([label, *self.classes.tolist()])):
+        elif has_fractions(np.array([label, *classes.tolist()])):
             return NotClassesError(
                 f"{where}label {show(label)} is a third one beside {known}, and numbers with fractions are hardly "
                 "classes"

@@ -356,7 +356,9 @@ def first_classes(source: Source) -> Any:
     """The first two labels that occur, which are the classes if nothing else is said."""
     labels = Labels()
     for block in source.row_blocks("keep"):
-        labels.count(labels.encode(block.y, block.origin, labels.n_rows)[0])
+        encoded = labels.encode(block.y, block.origin, labels.n_rows)
+        labels.learn_classes(encoded)
+        labels.count(encoded.answers)
         if labels.classes.size > 1:
             return labels.classes
     labels.refuse_one_class(source.name)

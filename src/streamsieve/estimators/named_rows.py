@@ -45,11 +45,16 @@ class NamedRowsEstimator(EstimatorBelow):
             return super()._partial_fit(X, y, classes, sample_weight)
         source = NamedRowSource(rows, y, sample_weight)
         blocks = source.row_blocks()
-        first = next(blocks)  # what cannot be learned changes nothing
-        if not self.started:
+        first, starts = next(blocks), not self.started  # what cannot be learned changes nothing
+        if starts:
             self.start(None, self._classes_in(source.targets()) if classes is None else classes)
-        for block in chain([first], blocks):
-            self.partial_fit_block(block)
+        try:
+            for block in chain([first], blocks):
+                self.partial_fit_block(block)
+        except Exception:
+            if starts:
+                self.reset()
+            raise
         return self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

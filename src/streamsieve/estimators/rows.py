@@ -80,10 +80,15 @@ class RowEstimator(Estimator, AnyRowLearner):
             if first:
                 self.start(X.shape[1], self._classes_in(y) if classes is None else classes, self.feature_names)
             source = row_source(X, y, centres=self.centres, sample_weight=weights)
+            labels = source.targets() if weights is None else source.targets()[weights != 0]
+            self.memory.target.encode(labels, "", self.n_rows_)  # those of all blocks, before the first is learned
             for block in source.row_blocks(self.missing_rows):
                 self.partial_fit_block(block)
         except Exception:
-            if not first and self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
+            if first:
+                self.reset()
+            if first or self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
+                self.__dict__.pop("n_features_in_", None)
                 self.__dict__.pop("feature_names_in_", None)
                 self.set_encoding(None)
                 self.__dict__.update(before)

@@ -13,6 +13,7 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
 from ...model import Arrays, Schema, check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
+from ...targets import Encoded
 from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
@@ -77,7 +78,7 @@ class RowLearner(RowResults[S]):
         """How much rows count, before they are counted; ``given`` are their own weights."""
         raise NotImplementedError
 
-    def _refuse_rows(self, block: RowBlock, answers: NDArray[Any]) -> None:
+    def _refuse_rows(self, block: RowBlock, encoded: Encoded) -> None:
         """Refuse rows that, with these answers, must not be learned; nothing has been learned of the block yet."""
 
     def _negate(self, state: Any) -> None:
@@ -209,17 +210,18 @@ class RowLearner(RowResults[S]):
                 f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
             )
         rows_before = None if self.learns_a_part else self.n_rows_
-        answers, swap = memory.target.encode(block.y, block.origin, rows_before)
-        if swap:
+        encoded = memory.target.encode(block.y, block.origin, rows_before)
+        if self.encoding is not None:
+            self.encoding.refuse_more(block.n_features, block.origin)
+        self._refuse_rows(block, encoded)
+        answers = encoded.answers
+        memory.target.learn_classes(encoded)
+        if encoded.swap:
             self._negate(memory.state)
-            memory.target.swap()
             if memory.rungs is not None:
                 memory.rungs.swap_classes(self._negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
-        if self.encoding is not None:
-            self.encoding.refuse_more(block.n_features, block.origin)
-        self._refuse_rows(block, answers)
         memory.exact = memory.exact and block.values.dtype == np.float64
         at = 0
         while at < block.n_rows:

@@ -12,7 +12,7 @@ from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.members import MISTAKES
 from ...model import Arrays
-from ...targets import Labels
+from ...targets import Encoded, Labels
 from ..base import ClassWeight
 from ..diagnosis import Remark
 from ..prediction import Prediction, Predictor, Squares
@@ -52,11 +52,10 @@ class RowClassifier(RowLearner[S]):
     def _target_of_model(self, header: dict[str, Any], arrays: Arrays) -> Classes:
         return self._allowed(Classes.of_model(header, arrays))
 
-    def _refuse_rows(self, block: RowBlock, answers: NDArray[Any]) -> None:
-        labels = self.known.labels
-        if labels.classes.size == labels.n_classes:  # all are known
-            refuse_strangers(self.class_weight, labels.classes)
-        refuse_products(block, answers, self.class_weight, labels, self.n_rows_)
+    def _refuse_rows(self, block: RowBlock, encoded: Encoded) -> None:
+        if encoded.classes.size == self.known.labels.n_classes:  # all are known
+            refuse_strangers(self.class_weight, encoded.classes)
+        refuse_products(block, encoded, self.class_weight, self.n_rows_)
 
     def _allowed(self, target: Classes) -> Classes:
         if self.two_classes_only and target.labels.n_classes > 2:

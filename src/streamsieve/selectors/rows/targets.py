@@ -17,7 +17,7 @@ from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, co
 from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
 from ...model import Arrays, Field, check_classes
-from ...targets import NONE_YET, Labels, classes_from_text
+from ...targets import NONE_YET, Encoded, Labels, classes_from_text
 from .calibration import CALIBRATION, check_calibration, merged_calibration, start_calibration, swapped
 from .estimates import added, joined
 
@@ -25,7 +25,7 @@ SEPARATION = "separation."  # before the names of its arrays in a model
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
 LARGEST_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
 QUANTILE = 0.9
-NO_CODES, NO_NUMBERS = np.empty(0, np.int64), np.empty(0)
+NO_CODES, NO_NUMBERS, NO_CLASSES = np.empty(0, np.int64), np.empty(0), np.empty(0)
 
 
 class RowTarget(Protocol):
@@ -37,14 +37,14 @@ class RowTarget(Protocol):
     def n_vectors(self) -> int:
         """Vectors of weights that are learned."""
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[NDArray[Any], bool]:
-        """The answer of every row, for learning; and whether the two classes so far must be swapped.
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
+        """Return the answer of every row, for learning, or refuse them; nothing is changed.
 
         ``rows_before`` is None where nobody knows it, as in one part of the data.
         """
 
-    def swap(self) -> None:
-        """Swap the two classes."""
+    def learn_classes(self, encoded: Encoded) -> None:
+        """Take the classes with those that some rows add; swap the two there are if the rows say so."""
 
     def restarted(self, answers: NDArray[Any]) -> Self:
         """The same before the first row, with what is chosen from these answers."""
@@ -106,17 +106,19 @@ class Classes:
     def n_vectors(self) -> int:
         return 1 if self.labels.n_classes == 2 else self.labels.n_classes
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[I64, bool]:
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
         return self.labels.encode(y, origin, rows_before)
 
-    def swap(self) -> None:
-        hits, sums = self.separation
-        self.separation = Separation(hits[::-1].copy(), -sums)
-        self.calibration = swapped(self.calibration)
+    def learn_classes(self, encoded: Encoded) -> None:
+        self.labels.learn_classes(encoded)
+        if encoded.swap:
+            hits, sums = self.separation
+            self.separation = Separation(hits[::-1].copy(), -sums)
+            self.calibration = swapped(self.calibration)
 
     def restarted(self, answers: NDArray[Any]) -> Self:
         labels = copy.copy(self.labels)
-        labels.counts = np.zeros_like(labels.counts)
+        labels.counts, labels.order = np.zeros_like(labels.counts), np.array([0, NONE_YET])
         return type(self)(labels)
 
     def starts_as(self, other: Self) -> bool:
@@ -250,7 +252,7 @@ class Numbers:
             return None
         return float(1.0 - self.totals[ERRORS] / self.totals[DEVIATIONS])
 
-    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> tuple[F64, bool]:
+    def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no target, and learning needs one")
         try:
@@ -268,9 +270,9 @@ class Numbers:
                 f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such rows (targets "
                 f"are numbers up to {LARGEST_NUMBER:.0e})"
             )
-        return numbers, False
+        return Encoded(numbers, NO_CLASSES, False)
 
-    def swap(self) -> None:
+    def learn_classes(self, encoded: Encoded) -> None:
         """There are no classes."""
 
     def restarted(self, answers: NDArray[Any]) -> Self:

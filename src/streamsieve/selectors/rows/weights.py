@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import balance
-from ...targets import Labels, show
+from ...targets import Encoded, Labels, show
 from ..base import ClassWeight
 from ..requirements import is_number, require
 
@@ -41,17 +41,18 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
         )
 
 
-def refuse_products(
-    block: RowBlock, codes: NDArray[np.int64], class_weight: ClassWeight, labels: Labels, rows_before: int
-) -> None:
+def refuse_products(block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int) -> None:
     """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
     if block.sample_weight is None or not isinstance(class_weight, dict):
         return
-    products = row_weights(codes, block.sample_weight, class_weight, labels)
+    classes = encoded.classes
+    numbers = encoded.answers - (max(2, classes.size) - classes.size)  # one class alone has the code of the second
+    by_class = np.array([weight_of(label, class_weight) for label in classes.tolist()])
+    products = block.sample_weight * by_class[numbers]
     large = np.flatnonzero(products > LARGEST_WEIGHT)
     if large.size:
         row = int(large[0])
-        label = show(labels.classes[max(0, codes[row] - labels.n_classes + labels.classes.size)])
+        label = show(classes[numbers[row]])
         raise DataError(
             f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight, {block.sample_weight[row]:g}, "
             f"times the class_weight of {label} is {products[row]:g}; rows count at most {LARGEST_WEIGHT:.0e} times"
