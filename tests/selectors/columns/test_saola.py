@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -338,6 +340,41 @@ def test_bins_by_description_length_cut_where_the_classes_change():
     for code in set(codes.tolist()):
         assert len(set(y[codes == code].tolist())) == 1
     assert len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1  # nothing to describe
+
+
+@pytest.mark.parametrize("n_classes", [4, 40, 646, 647, 1000])
+def test_bins_by_description_length_agree_with_exact_arithmetic_for_any_number_of_classes(n_classes: int):
+    random = np.random.default_rng(n_classes)
+    y = np.repeat(np.arange(n_classes), 4)
+    x = 0.5 + (4 * y // n_classes) + (random.random(y.size) < 0.05)
+    expected = cuts_by_description_length(x.tolist(), y.tolist())
+    codes = bin_codes(x, y, "mdl")
+    found = sorted(min(x[codes == code].tolist()) for code in set(codes.tolist()))[1:]
+    assert found == sorted(expected)
+    assert len(found) >= 1
+
+
+def cuts_by_description_length(x: list[float], y: list[int]) -> list[float]:
+    """Return the least values of all bins but the first (Fayyad and Irani 1993, section 3)."""
+
+    def bits(labels: list[int]) -> float:
+        return -sum(n / len(labels) * math.log2(n / len(labels)) for n in Counter(labels).values())
+
+    pairs = list(zip(x, y, strict=True))
+    parts = {
+        cut: ([label for value, label in pairs if value < cut], [label for value, label in pairs if value >= cut])
+        for cut in sorted(set(x))[1:]
+    }
+    if not parts:
+        return []
+    n = len(y)
+    after, cut = min((sum(len(part) / n * bits(part) for part in both), cut) for cut, both in parts.items())
+    spread = len(set(y)) * bits(y) - sum(len(set(part)) * bits(part) for part in parts[cut])
+    price = math.log2(n - 1) + math.log2(3 ** len(set(y)) - 2) - spread
+    if bits(y) - after <= price / n:
+        return []
+    sides = [[pair for pair in pairs if (pair[0] < cut) == below] for below in (True, False)]
+    return [cut, *(more for side in sides for more in cuts_by_description_length(*map(list, zip(*side, strict=True))))]
 
 
 def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:

@@ -137,7 +137,9 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
         below = left.sum()
         left_bits = entropy(left, n_classes, below)
         right_bits = entropy(right, n_classes, total - below)
-        price = np.log2(3.0**kinds - 2.0) - (kinds * bits - left_kinds * left_bits - right_kinds * right_bits)
+        # The 2 is lost to rounding from 35 classes on, and 3^k is infinite from 647 on.
+        ways = np.log2(3.0**kinds - 2.0) if kinds < 600 else kinds * np.log2(3.0)
+        price = ways - (kinds * bits - left_kinds * left_bits - right_kinds * right_bits)
         if bits - best > (np.log2(total - 1.0) + price) / total:
             cuts[at] = True
             stack[open_ranges, 0], stack[open_ranges, 1] = first, at
