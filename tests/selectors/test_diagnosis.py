@@ -223,6 +223,20 @@ def test_little_is_enough_where_there_is_no_doubt() -> None:
     assert MAJORITY not in remarks_on((np.column_stack([2.0 * x - 1.0, np.ones(y.size)]), y))
 
 
+@pytest.mark.parametrize("informative", [True, False])
+def test_rows_that_were_explored_are_not_judged(informative: bool) -> None:
+    random = np.random.default_rng(0)
+    X, y = linear(random, 2000, 4, 1)
+    y = y if informative else random.permutation(y)
+    learner = learner_class("ofs-partial")(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
+    learner.partial_fit_block(next(ArraySource(X, y).row_blocks()))
+    hits, sums, rows = learner.known.separation
+    assert np.isfinite(sums).all()
+    assert 800 < rows.sum() < 1200
+    assert (hits <= rows).all()
+    assert separates(hits, rows) is informative
+
+
 def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
     """Without ``classes`` the only class known so far counts as the second, until a larger one turns up."""
     X, y = linear(np.random.default_rng(0), 300, 5, 2)

@@ -279,7 +279,7 @@ class RowLearner(RowResults[S]):
             known = *memory.target.for_kernels(answers[at:stop]), weights[at:stop], *self._lengths(piece), scores
             rows = Rows(piece.indptr, piece.indices, piece.values, *known)
             learn_counting(self._update, memory.state, memory.addresses.ids, rows, memory.curve)
-            memory.target.judge(rows, own_weights[at:stop], self.n_rows_)
+            memory.target.judge(rows, own_weights[at:stop])
             if memory.rungs is not None:
                 by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
                 counted = own_weights[at:stop] if self.n_features_to_select == "auto" else None

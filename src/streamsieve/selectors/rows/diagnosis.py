@@ -44,7 +44,7 @@ def no_better_than_majority(learner: RowClassifier[Any]) -> Remark | None:
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
     of_majority = total - int(labels.counts[largest])
     margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
-    separate = separates(learner.known.separation.hits, labels.counts)
+    separate = separates(learner.known.separation.hits, learner.known.separation.rows)
     if learner.mistakes_ < of_majority - margin or separate is None or (separate and weighs_classes(learner)):
         return None
     message = (

@@ -58,7 +58,7 @@ class RowTarget(Protocol):
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         """``codes`` and ``numbers`` of rows, one of them empty."""
 
-    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+    def judge(self, rows: Rows, weights: F64) -> None:
         """Take note of the scores that rows had before they were learned; ``weights`` are their own."""
 
     @property
@@ -100,7 +100,8 @@ class Classes:
     separation: Separation = field(init=False)
 
     def __post_init__(self) -> None:
-        self.separation = Separation(np.zeros(self.labels.n_classes, np.int64), np.zeros(self.n_vectors))
+        hits, rows = np.zeros((2, self.labels.n_classes), np.int64)
+        self.separation = Separation(hits, np.zeros(self.n_vectors), rows)
 
     @property
     def n_vectors(self) -> int:
@@ -112,8 +113,8 @@ class Classes:
     def learn_classes(self, encoded: Encoded) -> None:
         self.labels.learn_classes(encoded)
         if encoded.swap:
-            hits, sums = self.separation
-            self.separation = Separation(hits[::-1].copy(), -sums)
+            hits, sums, rows = self.separation
+            self.separation = Separation(hits[::-1].copy(), -sums, rows[::-1].copy())
             self.calibration = swapped(self.calibration)
 
     def restarted(self, answers: NDArray[Any]) -> Self:
@@ -130,9 +131,9 @@ class Classes:
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         return answers, NO_NUMBERS
 
-    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+    def judge(self, rows: Rows, weights: F64) -> None:
         calibrate(rows.scores, rows.codes, weights, self.calibration)
-        count_hits(self.separation, rows.scores, rows.codes, rows_before)
+        count_hits(self.separation, rows.scores, rows.codes)
 
     # ---- merging
 
@@ -157,8 +158,7 @@ class Classes:
         changes = added([one.labels.order for one in known])[0]
         labels.order = np.array([changes, NONE_YET])  # which class was the last has no meaning
         target = type(self)(labels, merged_calibration([one.calibration for one in known]))
-        hits, sums = (added(arrays) for arrays in zip(*(one.separation for one in known), strict=True))
-        target.separation = Separation(hits, sums)
+        target.separation = Separation(*map(added, zip(*(one.separation for one in known), strict=True)))
         return target
 
     # ---- to and from a model
@@ -203,6 +203,7 @@ class Classes:
             "calibration": CALIBRATION,
             SEPARATION + "hits": Field(np.int64, ("classes",), 0),
             SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
+            SEPARATION + "rows": Field(np.int64, ("classes",), 0),
         }
 
     def answer_field(self) -> Field:
@@ -210,7 +211,8 @@ class Classes:
 
     def to_check(self, arrays: Arrays) -> Arrays:
         arrays = {name: array for name, array in arrays.items() if name != "classes"}  # any kind of labels
-        none = Separation(self.labels.counts, np.zeros_like(self.separation.sums))  # nothing to complain of
+        counts = self.labels.counts
+        none = Separation(counts, np.zeros_like(self.separation.sums), counts)  # nothing to complain of
         defaults = {SEPARATION + name: array.copy() for name, array in none._asdict().items()}
         return {**defaults, "calibration": start_calibration(), **arrays}
 
@@ -289,7 +291,7 @@ class Numbers:
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         return NO_CODES, answers - self.centre
 
-    def judge(self, rows: Rows, weights: F64, rows_before: int) -> None:
+    def judge(self, rows: Rows, weights: F64) -> None:
         count_errors(rows.numbers, rows.scores, weights, self.totals)
 
     # ---- merging
