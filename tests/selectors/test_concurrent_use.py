@@ -210,6 +210,23 @@ def test_copies_have_a_lock_of_their_own() -> None:
     assert lock_of(learner.selector) is lock_of(learner.selector)
 
 
+@pytest.mark.parametrize("make", [ss.SAOLA, ss.GroupSAOLA, ss.OGFS])
+def test_counts_are_completed_while_nobody_learns(monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
+    """Otherwise what was complete before a block would be kept as the selection after it."""
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    selector = make().partial_fit_columns(random.standard_normal((60, 5)) + y[:, None], y)
+    finish, held = selector._finish, []
+
+    def finish_and_look(state: Any) -> Any:
+        held.append(lock_of(selector)._is_owned())
+        return finish(state)
+
+    monkeypatch.setattr(selector, "_finish", finish_and_look)
+    assert selector.counts_["kept"] > 0
+    assert held == [True]
+
+
 def test_all_that_learns_or_reads_is_serialized() -> None:
     from streamsieve.estimators import ESTIMATORS
     from streamsieve.registry import METHODS, learner_class

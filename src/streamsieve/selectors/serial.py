@@ -22,7 +22,7 @@ SERIALIZED = (
     # what was learned
     *("selection", "findings", "diagnosis", "predictor", "scorer", "linear_model", "loss_on", "model", "save"),
     *("remembered", "tally", "predict", "predict_proba", "decision_function", "_scores", "coef_", "intercept_"),
-    *("curve_", "kept_now"),
+    *("curve_", "kept_now", "_settled"),
 )
 LOCK = "_lock"
 
