@@ -258,12 +258,39 @@ def test_a_group_in_two_parts_is_refused():
         ss.GroupSAOLA(measure="su").partial_fit_columns(X, y, groups=list("aabbaa"))
 
 
+@pytest.mark.parametrize("measure", ["su", "fisher_z"])
+@pytest.mark.parametrize("estimator", [ss.SAOLA, ss.GroupSAOLA])
+def test_published_rules_decide_about_copies_and_the_default_drops_them(estimator, measure):
+    random = np.random.default_rng(3)
+    y = random.integers(0, 2, 200)
+    X = np.where(random.random((200, 6)) < 0.75, y[:, None], random.integers(0, 3, (200, 6))).astype(float)
+    X = np.column_stack([X, X[:, :3], X[:, 0]])
+
+    def selected(**params):
+        selector = estimator(measure=measure, bound="max", **params).fit(X, y)
+        assert selector.findings().details["duplicates"] == selector.n_duplicates_
+        return selector.selection().indices.tolist(), selector.n_duplicates_
+
+    rule = {"measure": measure, "bound": "max"}
+    for variant in ("paper", "lofs"):
+        found, dropped = selected(variant=variant)
+        assert dropped == 0
+        assert selected(variant=variant, duplicates="keep") == (found, 0)
+        if estimator is ss.SAOLA:
+            expected = oracle.select(X.T.tolist(), y.tolist(), variant=variant, duplicates="keep", **rule)
+            assert found == sorted(number for number, _ in expected)
+    found, dropped = selected()
+    assert selected(variant="paper", duplicates="drop") == selected(variant="default") == (found, dropped)
+    assert dropped > 0
+    assert selected(duplicates="keep") == selected(variant="paper")
+
+
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("case", GOLDEN, ids=[f"{case['data']}-{case['parameters']['measure']}" for case in GOLDEN])
 @pytest.mark.parametrize("by", ["matrix", "file"])
 def test_the_authors_library_selects_the_same(case, by):
     source = ss.open_source(DATA / f"{case['data']}.svm.xz")
-    selector = ss.SAOLA(variant="lofs", duplicates="keep", **case["parameters"])
+    selector = ss.SAOLA(variant="lofs", **case["parameters"])
     if by == "file":
         selector.fit_source(source)
     else:

@@ -27,6 +27,11 @@ class CopyDropper(ColumnLearner[C]):
 
     duplicates: str
 
+    @property
+    def _drops_copies(self) -> bool:
+        """Return whether a copy of a kept column is dropped, whatever the rule says."""
+        return self.duplicates == "drop"
+
     def _note_copies(self, block: ColumnBlock, copies: NDArray[np.int64]) -> None:
         """Take note of columns of a block that were dropped, each for being a copy of a kept feature."""
         found = np.flatnonzero(copies != NO_COPY)
@@ -49,6 +54,6 @@ class CopyDropper(ColumnLearner[C]):
         return {**super()._details(), "duplicates": self.n_duplicates_}
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        if PRINTS not in arrays and self.duplicates == "keep":  # as all models were that have none
+        if PRINTS not in arrays and not self._drops_copies:  # as all models were that have none
             arrays |= {PRINTS: np.zeros(arrays[STATE + "ids"].shape)}
         super()._restore(header, arrays)

@@ -135,7 +135,7 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
         new = NewColumns(*columns, block.values, block.ids, codes, n_levels, relevance, norms, copies)
-        rule = tests, self.fast, self.duplicates == "drop", self.max_condition
+        rule = tests, self.fast, self._drops_copies, self.max_condition
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:

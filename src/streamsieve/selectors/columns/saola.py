@@ -44,7 +44,7 @@ from .statistics import advice_on_level, effective_rows, least_correlation
 
 MEASURES = ("auto", "su", "fisher_z")
 BOUNDS = ("min", "max")
-VARIANTS = ("paper", "lofs")
+VARIANTS = ("default", "paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
@@ -76,12 +76,14 @@ class SAOLALearner(CopyDropper[SaolaState]):
     bound : {"min", "max"}, default="min"
         What the dependence of two features must reach: the relevance of the less relevant one; "max", that of the more
         relevant one, is SAOLA-max.
-    variant : {"paper", "lofs"}, default="paper"
-        "lofs" decides ties and insignificant pairs as the authors' published library does.
-    duplicates : {"drop", "keep"}, default="drop"
+    variant : {"default", "paper", "lofs"}, default="default"
+        "paper" is the published rule, "lofs" that of the authors' published library, which decides ties and
+        insignificant pairs in another way; both to the last feature. "default" is the paper's without exact copies.
+    duplicates : {"auto", "drop", "keep"}, default="auto"
         What becomes of a feature that is equal to a kept one in every row: "drop" drops it, whatever else the rule
         says, so that of equals the first to come is kept; "keep" decides by the rule alone, and the paper's keeps
-        features that are equally relevant. How many were dropped is counted in ``n_duplicates_``.
+        features that are equally relevant. "auto" drops copies with ``variant="default"``, and keeps to the published
+        rules with the others. How many were dropped is counted in ``n_duplicates_``.
     bins : None, int or "mdl", default=None
         Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
         describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
@@ -105,7 +107,7 @@ class SAOLALearner(CopyDropper[SaolaState]):
         {"measure": "su", "variant": "lofs", "n_features_to_select": 2},
         {"bins": "mdl", "missing": "skip"},
         {"bins": 3},
-        {"duplicates": "keep"},
+        {"variant": "paper"},
     )
     earlier_parameters: ClassVar[dict[str, Any]] = KEPT_ALL
 
@@ -117,8 +119,8 @@ class SAOLALearner(CopyDropper[SaolaState]):
         alpha: float = 0.01,
         delta: float = 0.0,
         bound: str = "min",
-        variant: str = "paper",
-        duplicates: str = "drop",
+        variant: str = "default",
+        duplicates: str = "auto",
         bins: int | str | None = None,
         class_weight: str | None = None,
         missing: str = "error",
@@ -144,12 +146,12 @@ class SAOLALearner(CopyDropper[SaolaState]):
         require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
         require_one_of("bound", self.bound, BOUNDS)
         require_one_of("variant", self.variant, VARIANTS)
-        require_one_of("duplicates", self.duplicates, DUPLICATES)
+        require_one_of("duplicates", self.duplicates, ("auto", *DUPLICATES))
         require_bins(self.bins)
         require(self.bins is None or self.measure != "fisher_z", "bins", self.bins, "None where measure='fisher_z'")
         require_one_of("class_weight", self.class_weight, (None, "balanced"))
         require_one_of("missing", self.missing, MISSING)
-        fits = self.missing == "error" or self.variant == "paper"
+        fits = self.missing == "error" or self.variant != "lofs"
         require(fits, "missing", self.missing, "'error' where variant='lofs'")
 
     def _start(self, target: Target) -> SaolaState:
@@ -180,8 +182,11 @@ class SAOLALearner(CopyDropper[SaolaState]):
             if lofs
             else (-1.0, -1.0)
         )
-        drops = self.duplicates == "drop"
-        return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least, drops)
+        return Rule(lofs and self.measure != "su", lofs, self.bound == "max", least, self._drops_copies)
+
+    @property
+    def _drops_copies(self) -> bool:
+        return self.variant == "default" if self.duplicates == "auto" else super()._drops_copies
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
         filled = block.without_empty() if block.groups is None else block
@@ -365,9 +370,9 @@ class GroupSAOLALearner(GroupLearner[SaolaState], SAOLALearner):
         None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
     measure, alpha, delta, bound, duplicates, bins, class_weight, missing, task
         As in SAOLA; ``duplicates`` are dropped across groups, too.
-    variant : {"paper", "lofs"}, default="paper"
-        How ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features that were
-        removed remove others; this does not, as the paper has it.
+    variant : {"default", "paper", "lofs"}, default="default"
+        How copies, ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features
+        that were removed remove others; this does not, as the paper has it.
     """
 
     method: ClassVar[str] = "group-saola"
