@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import streamsieve as ss
-from streamsieve.blocks import columns_of
+from streamsieve.blocks import columns_of, dense_block
+from streamsieve.sources.frames import encoded_matrix
 
 RANDOM = np.random.default_rng(7)
 ROWS = 120
@@ -49,6 +50,18 @@ def test_transform_gives_the_selected_features(model):
     assert isinstance(found, np.ndarray)
     assert found.shape == (ROWS, 4)
     assert np.array_equal(found[:, names.index("town=Ulm")], FRAME["town"] == "Ulm")
+
+
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.OGD])
+def test_standardised_tables_with_text_are_predicted_and_learned_in_any_form(estimator):
+    model = estimator(4, normalize="standard").fit(FRAME, CHURN)
+    matrix = encoded_matrix(FRAME, model.encoding, "", known=True)
+    encoded = pd.DataFrame(matrix.toarray(), columns=model.feature_names_in_)
+    expected = model.decision_function(FRAME)
+    assert np.array_equal(model.decision_function(encoded), expected)
+    score = model.scorer()
+    assert np.array_equal(score(dense_block(matrix.toarray(), None)), expected)
+    assert np.array_equal(model.partial_fit(encoded, CHURN).predict(encoded), model.predict(FRAME))
 
 
 def test_chunks_are_learned_as_the_first_of_them_shows(model, caplog):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils import get_tags, validation
 
 from ..errors import DataError
@@ -42,7 +43,8 @@ def as_learned(estimator: Any, X: Any, reset: bool) -> tuple[Any, NDArray[Any] |
     if encoding is None:
         return X, None
     if names_of(X) == encoding.feature_names.tolist():  # encoded already
-        return np.asarray(X), encoding.feature_names
+        matrix = np.asarray(X)
+        return csr_array(matrix) if encoding.has_groups else matrix, encoding.feature_names  # as the table itself is
     return encoded_matrix(X, encoding, "", known=not reset), encoding.feature_names
 
 

@@ -142,8 +142,17 @@ def test_standardising_makes_up_for_columns_of_different_scale(face: Any) -> Non
 def test_dense_and_sparse_rows_do_not_mix_when_standardised() -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(5, normalize="standard").partial_fit(X, y)
+    before = selector.model().to_bytes()
     with pytest.raises(ss.UsageError, match="centres dense rows and only scales sparse ones"):
         selector.partial_fit(X.toarray(), y)
+    assert selector.model().to_bytes() == before
+
+
+@pytest.mark.parametrize("learned", ["dense", "sparse"])
+def test_standardised_rows_are_predicted_as_they_were_learned_in_either_form(learned: str) -> None:
+    X, y = sparse_stream()
+    selector = ss.SOFS(5, normalize="standard").fit(X if learned == "sparse" else X.toarray(), y)
+    np.testing.assert_allclose(selector.decision_function(X), selector.decision_function(X.toarray()), rtol=1e-5)
 
 
 def test_standardised_huge_ids_predict_as_small_ones() -> None:

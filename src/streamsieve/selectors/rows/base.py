@@ -17,7 +17,7 @@ from ...targets import Encoded
 from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
-from .inputs import AUTO, NORMALIZATIONS, Lengths, standardized
+from .inputs import AUTO, NORMALIZATIONS, Lengths, refuse_other_kind, standardized
 from .limits import HALF_LIVES, MOST_EPOCHS, is_grid, require_between, require_count, require_seed
 from .memory import RowMemory, S
 from .results import RowResults
@@ -209,6 +209,8 @@ class RowLearner(RowResults[S]):
                 f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method} draws from the "
                 f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
             )
+        if self._standardizes and not self.reads_what_it_asks:
+            refuse_other_kind(block, memory.moments)
         rows_before = None if self.learns_a_part else self.n_rows_
         encoded = memory.target.encode(block.y, block.origin, rows_before)
         if self.encoding is not None:

@@ -60,16 +60,20 @@ class Lengths(NamedTuple):
         return cls(np.ones(n_rows), *(np.zeros(n_rows) for _ in cls._fields[1:]))
 
 
+def refuse_other_kind(block: RowBlock, moments: Moments) -> None:
+    """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
+    if moments.dense[0] not in (-1, block.dense):
+        raise UsageError("normalize='standard' centres dense rows and only scales sparse ones; keep to one kind")
+
+
 def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
-    """The block with its features divided by their standard deviation so far, and centred if it is dense.
+    """The block with its features divided by their standard deviation so far, and centred if dense rows were learned.
 
     ``learn`` takes the rows into the running moments.
     """
     if moments.dense[0] < 0:
         moments.dense[0] = block.dense
-    if moments.dense[0] != block.dense:
-        raise UsageError("normalize='standard' centres dense rows and only scales sparse ones; keep to one kind")
-    if block.dense:
+    if moments.dense[0]:
         matrix = block.derived(n_features=moments.first.size).to_dense()
         standardize(matrix, moments.seen, moments.first, moments.second, learn)
         np.clip(matrix, -LARGEST, LARGEST, out=matrix)
