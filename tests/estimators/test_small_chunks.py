@@ -89,3 +89,14 @@ def test_other_forms_go_the_usual_way() -> None:
         selector.partial_fit(rows, np.array([0, 1]))
     assert selector.n_rows_ == 12
     assert selector.n_nonzero_ == 12
+
+
+def test_a_sparse_matrix_whose_entries_begin_later_is_refused() -> None:
+    whole = csr_array(X[:6])
+    part = csr_array((3, 5))
+    part.indptr, part.indices, part.data = whole.indptr[3:], whole.indices, whole.data
+    selector = ss.FOFS(3, attributes="random", normalize=False, random_state=0).partial_fit(X[:9], CLASSES[:9])
+    before = selector.model().to_bytes()
+    with pytest.raises(ValueError, match="index pointer should start with 0"):
+        selector.partial_fit(part, CLASSES[3:6])
+    assert selector.model().to_bytes() == before

@@ -55,7 +55,9 @@ def small_sparse(X: Any, y: NDArray[Any], exact: bool) -> RowBlock | None:
     indptr, indices, values = X.indptr, X.indices, X.data
     if values.dtype not in VALUE_TYPES or indices.dtype not in INDEX_TYPES or values.size > MOST_VALUES:
         return None
-    if not indices.size == values.size == indptr[-1] or fault_of(indptr, indices, values.size, y.size, X.shape[1]):
+    if not indices.size == values.size == indptr[-1] or indptr[0]:
+        return None
+    if fault_of(indptr, indices, values.size, y.size, X.shape[1]):
         return None
     rounded = rounded_values(values)
     if rounded is None or not rounded.all() or not ascends(indptr, indices):
