@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+NEGATED_AT_ONCE = 1 << 16  # entries
+
 
 class State(Protocol):
     """A NamedTuple of arrays, of other such states, or of tuples of them."""
@@ -42,6 +44,13 @@ def with_arrays(state: T, arrays: dict[str, NDArray[Any]], before: str = "") -> 
 def copied(state: T) -> T:
     """The same state in arrays of its own."""
     return with_arrays(state, {name: array.copy() for name, array in arrays_of(state).items()})
+
+
+def negate(weights: NDArray[Any]) -> None:
+    """Change the sign of all weights, in place, and write to no other entry: that would take memory for it."""
+    for start in range(0, len(weights), NEGATED_AT_ONCE):
+        part = weights[start : start + NEGATED_AT_ONCE]
+        np.negative(part, out=part, where=part != 0)
 
 
 def parts_of(state: Any) -> dict[str, Any]:

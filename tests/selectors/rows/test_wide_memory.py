@@ -5,11 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from streamsieve.blocks import RowBlock
+from streamsieve.machine import resident_memory
+from streamsieve.registry import learner_class
 
 FEATURES = 100_000_000
 SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
 BLOCKS = 60_000_000  # bytes: some rows in flight, a table that gave way to plain arrays
+SWAPPED = 8_000_000  # features: 64 MB or more if all were touched
 FIRST_ROWS = 60 << 22  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
 
 LEARN = """
@@ -50,3 +56,16 @@ def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_fea
     seen, peak = map(int, done.stdout.split())
     assert seen == FEATURES
     assert peak <= bytes_per_feature * (FEATURES + SLACK) + BLOCKS + FIRST_ROWS
+
+
+@pytest.mark.parametrize("method", ["sofs", "arow", "ogd", "fobos"])
+def test_swapping_the_classes_touches_no_memory_of_features_that_never_came(method: str) -> None:
+    learner = learner_class(method)(5, normalize=False).start(SWAPPED)
+    row = RowBlock(np.array([0, 3]), np.array([0, 7, SWAPPED - 1]), np.ones(3, np.float32), np.array([1]), SWAPPED)
+    learner.partial_fit_block(row)
+    before, score = resident_memory(), learner.scorer()(row)
+    empty = {"indptr": np.zeros(2, np.int64), "indices": row.indices[:0], "values": row.values[:0]}
+    learner.partial_fit_block(row.derived(**empty, y=np.array([2])))
+    assert learner.classes_.tolist() == [1, 2]
+    assert np.sign(learner.scorer()(row)) == -np.sign(score)
+    assert resident_memory() - before < 4 * SWAPPED

@@ -15,6 +15,7 @@ from ...model import Arrays, Schema, check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
 from ...targets import Encoded
 from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
+from ..state import negate
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, refuse_other_kind, standardized
@@ -83,8 +84,8 @@ class RowLearner(RowResults[S]):
 
     def _negate(self, state: Any) -> None:
         """Swap the two classes in what was learned: change the sign of every weight."""
-        for weights in (state.weight, state.bias[:, 0]):
-            np.negative(weights, out=weights)
+        negate(state.weight)
+        negate(state.bias[:, 0])
 
     def _schema(self) -> Schema:
         """What the arrays of a state must be; sizes: features, budget, vectors (of weights), classes, width."""

@@ -18,6 +18,7 @@ from ...kernels.rows.partial import RandomState, random_update
 from ...model import LARGEST_ID, Field, Schema
 from ..base import ClassWeight, Seed
 from ..requirements import require_one_of
+from ..state import negate
 from .base import RowLearner
 from .classifier import RowClassifier
 from .estimates import Estimates, Positions
@@ -233,8 +234,8 @@ class AROWLearner(Arow, RowClassifier[ArowState]):
         self.n_epochs = n_epochs
 
     def _negate(self, state: ArowState) -> None:
-        for part in (state.cells[:, 1:], state.bias[:, 0]):
-            np.negative(part, out=part)
+        negate(state.cells[:, 1:])
+        negate(state.bias[:, 0])
 
 
 class AROWRegressorLearner(Arow, RowRegressor[ArowState]):

@@ -21,6 +21,7 @@ from ...selection import Selection
 from ..base import ClassWeight
 from ..diagnosis import Look, Remark
 from ..requirements import require, require_one_of
+from ..state import negate
 from . import integrity
 from .classifier import RowClassifier
 from .diagnosis import beyond_float32
@@ -384,8 +385,7 @@ class SOFSLearner(SecondOrder, RowClassifier[SofsState]):
     def _negate(self, state: Any) -> None:
         super()._negate(state)
         if self.criterion == "snr":
-            shadows = state.cells[:, 1:]
-            np.negative(shadows, out=shadows)
+            negate(state.cells[:, 1:])
 
 
 def flags_of(state: SofsState) -> NDArray[np.int32]:
