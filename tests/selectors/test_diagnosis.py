@@ -295,6 +295,34 @@ def test_nothing_selected(
     assert len(fitted(name, values, data).selection()) > 0
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "advice"),
+    [
+        ("alpha-investing", {}, "; wealth=1 accepts more features, but also more false ones"),
+        ("alpha-investing", {"wealth": 1.0}, ""),
+        (
+            "saola",
+            {"measure": "fisher_z", "alpha": 1e-4},
+            "; alpha=0.001 accepts more features, but also more false ones",
+        ),
+        ("osfs", {"alpha": 0.5}, ""),
+    ],
+)
+def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
+    method: str, params: dict[str, Any], advice: str
+) -> None:
+    random = np.random.default_rng(8)
+    data = np.where(random.random((400, 3)) < 0.5, -1.0, 1.0), np.arange(400) % 2
+    if method == "osfs":  # as far from the target as can be
+        data = np.tile([[1.0], [1.0], [-1.0], [-1.0]], (100, 1)), data[1]
+    remark = remarks_on(data, method, **params)[EMPTY]
+    invests = method == "alpha-investing"
+    finding = "improves the fit more than chance would" if invests else "depends on the target by this test"
+    assert remark.advice == f"no feature {finding}{advice}"
+    _, values = followed(remark, method, params) if advice else ("", params)
+    learner_class(method)(**values).check_parameters()
+
+
 @pytest.mark.parametrize("method", ["saola", "sofs"])
 def test_data_in_which_there_is_nothing(method: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.svm"

@@ -15,8 +15,10 @@ from ..requirements import is_number, require
 from .base import ColumnLearner
 from .centring import centred
 from .parts import with_more_slots
+from .statistics import advice_on_strictness
 
 FIRST_SLOTS = 16
+LARGEST_WEALTH = 1.0
 
 
 class AlphaInvestingLearner(ColumnLearner[InvestingState]):
@@ -45,7 +47,8 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        require(is_number(self.wealth) and 0 < self.wealth <= 1, "wealth", self.wealth, "above 0, and 1 at most")
+        fits = is_number(self.wealth) and 0 < self.wealth <= LARGEST_WEALTH
+        require(fits, "wealth", self.wealth, "above 0, and 1 at most")
         require(is_number(self.payout) and 0 < self.payout <= 1, "payout", self.payout, "above 0, and 1 at most")
 
     def _start(self, target: Target) -> InvestingState:
@@ -73,7 +76,8 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         return state.ids[:kept], state.scores[:kept]
 
     def _advice_if_too_strict(self) -> str:
-        return f"try more to spend: wealth={10 * self.wealth:g}"
+        finding = "no feature improves the fit more than chance would"
+        return advice_on_strictness(finding, "wealth", float(self.wealth), LARGEST_WEALTH)
 
     def _schema(self, target: Target) -> Schema:
         return {

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+LARGEST_LEVEL = 0.5  # of a test that is worth a try
+
 
 def least_correlation(alpha: float, n_rows: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """The |correlation| from which on Fisher's Z test at level ``alpha`` finds dependence, over that many rows."""
@@ -14,8 +16,15 @@ def least_correlation(alpha: float, n_rows: NDArray[np.float64] | float) -> NDAr
 
 
 def advice_on_level(alpha: float) -> str:
-    """What to try where no column passed tests at level ``alpha``."""
-    return f"try a test that is less strict: alpha={min(0.5, 10.0 * alpha):g}"
+    """Return what to say where no column passed tests at level ``alpha``: on noise that is the right answer."""
+    return advice_on_strictness("no feature depends on the target by this test", "alpha", alpha, LARGEST_LEVEL)
+
+
+def advice_on_strictness(finding: str, name: str, value: float, largest: float) -> str:
+    """Return what was found, and a larger value of the parameter that decides, as long as there is one."""
+    if value >= largest:
+        return finding
+    return f"{finding}; {name}={min(largest, 10.0 * value):g} accepts more features, but also more false ones"
 
 
 def effective_rows(weights: NDArray[np.float64]) -> float:
