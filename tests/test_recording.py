@@ -334,6 +334,16 @@ def test_methods_without_weights_have_frequencies(rows: Path) -> None:
     assert all("frequency" in line for line in ranked)
 
 
+@pytest.mark.filterwarnings("ignore:no feature was selected")
+def test_the_stability_of_nothing_is_null(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(1).standard_normal((60, 3)), np.arange(60) % 2
+    record = ss.select((X, y), "saola", alpha=1e-6, resamples=3, output=tmp_path / "run")
+    assert [record.details["stability"][name] for name in ("value", "low", "high")] == [None, None, None]
+    stored = RunDirectory(tmp_path / "run").result()
+    assert stored is not None
+    assert stored.details["stability"] == record.details["stability"]
+
+
 def test_an_interrupted_run_counts_when_it_goes_on(rows: Path, tmp_path: Path) -> None:
     expected = ss.select(rows, "sofs", 5, resamples=3).details["frequency"]
 

@@ -23,7 +23,10 @@ SELECTIONS = st.lists(st.sets(st.integers(0, WIDTH - 1)), min_size=2, max_size=8
 @given(SELECTIONS)
 def test_nogueira_is_that_of_the_definition(selections: list[set[int]]) -> None:
     found = nogueira(selections, WIDTH)
-    if len({len(one) for one in selections}) == 1 and len(selections[0]) in (0, WIDTH):
+    if not any(selections):
+        assert np.isnan(found).all()
+        return
+    if all(len(one) == WIDTH for one in selections):
         assert found == (1.0, 1.0, 1.0)
         return
     value, deviation = slow.nogueira(selections, WIDTH)
@@ -37,6 +40,10 @@ def test_nogueira_is_that_of_the_definition(selections: list[set[int]]) -> None:
 def test_the_same_selection_again_and_again_is_stable(selection: set[int], times: int) -> None:
     assert nogueira([selection] * times, WIDTH) == pytest.approx((1.0, 1.0, 1.0))
     assert jaccard([selection] * times) == 1.0
+
+
+def test_selections_without_features_have_no_stability() -> None:
+    assert np.isnan(nogueira([[], [], []], 100)).all()
 
 
 def test_selections_at_random_are_not_stable() -> None:

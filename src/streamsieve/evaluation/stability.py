@@ -42,8 +42,8 @@ def nogueira(selections: Sequence[Iterable[int]], n_features: int, alpha: float 
     With M selections of k features on average out of d, and p_f how often feature f is in them,
     ``1 - M / (M - 1) * sum_f p_f (1 - p_f) / (k (1 - k / d))``: it is corrected for chance and takes selections of
     different sizes. The interval has level ``1 - alpha``, by the asymptotic variance of the paper's theorem 7, and ends
-    at 1. Selections that are all empty, or all of all features, are the same: 1. Time and memory are those of the
-    selections, whatever the width.
+    at 1. Selections of all features are the same: 1. Of selections that are all empty it is NaN: nothing was selected
+    that could be stable. Time and memory are those of the selections, whatever the width.
     """
     sets = as_sets(selections)
     m, d = len(sets), int(n_features)
@@ -53,7 +53,9 @@ def nogueira(selections: Sequence[Iterable[int]], n_features: int, alpha: float 
         raise UsageError(f"feature {stranger} is not one of {d:,} features")
     sizes = np.array([one.size for one in sets], np.float64)
     k = float(sizes.mean())
-    if k == 0.0 or k == d:
+    if k == 0.0:
+        return Stability(np.nan, np.nan, np.nan)
+    if k == d:
         return Stability(1.0, 1.0, 1.0)
     p = np.bincount(at, minlength=features.size) / m
     spread = k / d * (1.0 - k / d)
