@@ -190,10 +190,11 @@ def test_what_is_no_archive_is_refused(data: bytes) -> None:
     refused(a_model().to_bytes()[: len(data)])
 
 
-def test_faults_of_the_machine_are_not_taken_for_damage(tmp_path: Path) -> None:
+def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Model.load(tmp_path / "none")
-    for error in (DataError("x"), UsageError("y"), OSError(errno.EIO, "z"), KeyboardInterrupt()):
+    own = AttributeError("a"), NameError("n"), AssertionError("f")
+    for error in (DataError("x"), UsageError("y"), OSError(errno.EIO, "z"), KeyboardInterrupt(), *own):
         with pytest.raises(type(error)) as caught, refusing_damage("there"):
             raise error
         assert caught.value is error

@@ -179,7 +179,7 @@ def refusing_damage(path: str | Path) -> Iterator[None]:
         raise
     except (
         *(zipfile.BadZipFile, zlib.error, struct.error, OSError, NotImplementedError),
-        *(LookupError, EOFError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError),
+        *(LookupError, EOFError, TypeError, ValueError, RuntimeError, OverflowError),
     ) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to where no file can be
             raise
