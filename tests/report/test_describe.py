@@ -189,6 +189,8 @@ def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> 
             with pytest.raises(ss.UsageError, match=f"is the folder of a {what}; write the report to another folder"):
                 write_report(folder, folder / name)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    for name in ("run.html", "request.html", "run.html"):  # one report does not make a folder that of a run
+        write_report(result, tmp_path / name)
 
 
 def test_what_cannot_be_a_report_is_refused(run: Path, tmp_path: Path) -> None:

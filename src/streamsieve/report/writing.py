@@ -16,6 +16,8 @@ from .comparison import REQUEST, describe_comparison, is_comparison
 from .html import render
 from .run import describe_run
 
+FORMAT = "streamsieve report 1"
+
 Source = Any  # a run folder, a folder of a comparison, a RunRecord or a Comparison
 
 
@@ -25,7 +27,7 @@ def describe(sources: Source | Iterable[Source], read_data: bool = True) -> dict
     if not several:
         raise UsageError("a report needs a run or a comparison; name at least one folder")
     return {
-        "format": "streamsieve report 1",
+        "format": FORMAT,
         "version": __version__,
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "items": [describe_comparison(one) if is_comparison(one) else describe_run(one, read_data) for one in several],
@@ -64,9 +66,15 @@ def write_report(
     return path
 
 
+def is_report(path: Path) -> bool:
+    """Return True for the data of a report, which may have any name."""
+    with path.open("rb") as file:
+        return FORMAT.encode() in file.read(2 * len(FORMAT))
+
+
 def refuse_inside_result(path: Path) -> None:
     """Raise UsageError if a page is to be written to the folder of a run or a comparison, whose JSON it may replace."""
     folder = path.parent
     for file, what in ((RUN_FILE, "run"), (REQUEST, "comparison")):
-        if (folder / file).exists():
+        if (folder / file).exists() and not is_report(folder / file):
             raise UsageError(f"{path}: {folder} is the folder of a {what}; write the report to another folder")
