@@ -128,7 +128,7 @@ def digests(selector: Any, X: Any) -> str:
         asked = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(selector, name)]
         predictions = [np.asarray(getattr(selector, name)(X[:40])).tolist() for name in asked]
     random = selector.model().header.get("random")
-    if random is not None:
+    if random is not None and "random_state" in selector.get_params():
         generator = np.random.default_rng()
         draw = []
         for state in random:
