@@ -54,11 +54,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def process_group(item: pytest.Item) -> str:
+    """Return what tests go to one process: those of a file, which share kernels, and all of Ray, for one cluster."""
+    parameters = item.name.partition("[")[2].rstrip("]").split("-")
+    if "ray" in item.path.stem.split("_") or "ray" in parameters:
+        return "ray"
+    if item.path.stem == "test_shared_checks":
+        return f"checks of {parameters[0]}"
+    return item.nodeid if item.path.stem == "test_console" else item.nodeid.partition("::")[0]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, which compiles or loads its kernels, and all of Ray with one cluster."""
     for item in items:
-        with_ray = "ray" in item.path.stem.split("_") or "ray" in item.name.partition("[")[2].rstrip("]").split("-")
-        item.add_marker(pytest.mark.xdist_group("ray" if with_ray else item.nodeid.partition("::")[0]))
+        item.add_marker(pytest.mark.xdist_group(process_group(item)))
         if JIT_IS_OFF and item.get_closest_marker("needs_jit"):
             item.add_marker(pytest.mark.skip(reason="the kernels are not compiled"))

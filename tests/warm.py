@@ -45,7 +45,8 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         signal.signal(number, lambda number, frame: os.kill(child, number))
     code = int.from_bytes(connection.recv(8) or bytes([70]), "little", signed=True)
 if code < 0:
-    signal.signal(-code, signal.SIG_DFL)
+    if -code in {passed_on!r}:
+        signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
 os._exit(code)
 """

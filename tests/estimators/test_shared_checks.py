@@ -23,6 +23,7 @@ SHARED = {
     "check_ids_and_names",
     "check_kernels_agree_with_plain_python",  # as tests/kernels does for every kernel
     "check_labels_can_be_anything",
+    "check_memory_is_that_of_the_kept",
     "check_plans_change_in_the_middle_of_a_run",
     "check_refusals",
     "check_rows_may_grow_wider",

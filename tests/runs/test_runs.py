@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.files import PARTIAL
 from streamsieve.training import Progress
+from tests import warm
 from tests.paths import TEST, TRAIN
 
 PARAMS: dict[str, Any] = {"method": "sofs", "n_features_to_select": 50, "normalize": "l2", "n_epochs": 2}
@@ -77,7 +77,7 @@ def test_resume_after_kill_gives_same_selection(
 ) -> None:
     folder = tmp_path / "run"
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, step, str(count), str(TRAIN), str(TEST), str(folder), json.dumps(PARAMS)],
+        warm.python(KILLED, step, str(count), TRAIN, TEST, folder, json.dumps(PARAMS)),
         check=False,
         capture_output=True,
         text=True,

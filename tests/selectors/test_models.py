@@ -17,6 +17,7 @@ from streamsieve.blocks import dense_block
 from streamsieve.estimators import estimator_class
 from streamsieve.model import Model, texts_of_arrays, texts_to_arrays
 from streamsieve.registry import METHODS, learner_class
+from tests.effort import of_every_kind
 from tests.paths import DATA
 
 SAVED = DATA / "models"  # by version 0.1.0, in the first format; methods that came later, in the second
@@ -200,7 +201,7 @@ def refused_changes(model: Model, X: Any, y: Any) -> int:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", of_every_kind(METHODS))  # tests/fuzz changes models of all
 def test_a_changed_array_is_refused_or_harmless(method: str) -> None:
     """Every array of a model, changed in every way a stranger may think of: no crash, and no id that there is not."""
     X, y = saved_data()
@@ -229,7 +230,7 @@ HEADER_VALUES = [None, -1, 0, 1, 10**6, 2**31, 2**63, 1.5, "x", [], {}, True, [[
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", of_every_kind(METHODS))  # tests/fuzz changes models of all
 def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
     X, y = saved_data()
     model = trained(method).model()
