@@ -9,6 +9,7 @@ works from a cold start, and imports no more than it needs, has tests of its own
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import select
@@ -18,12 +19,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 from tests.paths import ROOT
 
+LOCK = f"streamsieve-tests-{os.getuid()}.lock"
 PASSED_ON = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 CLIENT = """#!{python} -IS
 import json, os, signal, socket, sys
@@ -79,6 +82,30 @@ def streamsieve(*words: str | Path) -> list[str]:
 def python(script: str, *words: str | Path) -> list[str]:
     """Return a command that runs a script in the warm interpreter."""
     return [str(clients() / "warm-python"), "-c", script, *map(str, words)]
+
+
+def load_kernels() -> None:
+    """Do what most commands do, so that they find its kernels in memory; one process at a time, if none is compiled."""
+    with tempfile.TemporaryDirectory() as name, open(Path(tempfile.gettempdir()) / LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = Path(name)
+        (folder / "rows.svm").write_text("1 1:1 3:2\n-1 2:1 3:1\n" * 20)
+        (folder / "rows.csv").write_text("a,b,y\n" + "1,2,0\n2,1,1\n" * 20)
+        rows, table, run = folder / "rows.svm", folder / "rows.csv", folder / "run"
+        for words in (
+            ["select", rows, "-k", 2, "--test", rows, "-o", run],
+            ["predict", run, rows, "-o", folder / "predicted"],
+            ["apply", run, rows, "-o", folder / "reduced.svm"],
+            ["select", table, "--target", "y", "-k", 1],
+            ["select", rows, "-m", "saola"],
+            ["info", table],
+        ):
+            try:
+                with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                    cli.main([str(word) for word in words])
+            except SystemExit as end:
+                if end.code:
+                    raise RuntimeError(f"{words} failed") from end
 
 
 def serve(address: str) -> None:
@@ -164,8 +191,6 @@ def run_command(
 if __name__ == "__main__":
     import traceback
 
-    import pandas  # noqa: F401
-
     import streamsieve.estimators
     import streamsieve.report
     import streamsieve.workflow  # noqa: F401
@@ -173,5 +198,6 @@ if __name__ == "__main__":
 
     for method in registry.METHODS:
         registry.learner_class(method)
+    load_kernels()
     __package__ = None  # click would name the command after it
     serve(sys.argv[1])
