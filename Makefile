@@ -78,17 +78,17 @@ benchmark-scaling: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-benchmark: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[benchmark]"
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[benchmark]"
 	touch $@ $(VENV)/.installed
 
 clean:

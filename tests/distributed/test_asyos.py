@@ -83,7 +83,7 @@ def check_the_centre(centre, learner):
 # ---- the answer
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_reaches_the_error_of_one_process(engine, seed):
     X, y, true = planted(seed)
     made = centre_of(engine)

@@ -117,6 +117,7 @@ def accuracy(learner: Any, X: Any, y: Any) -> float:
     return float(cross_val_score(model, X[:, learner.selection().indices], y, cv=5).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [2, 4])
 @pytest.mark.parametrize(("method", "params"), METHODS_AND_PARAMETERS[:4])
 def test_what_is_selected_of_leukemia_is_as_good(method, params, n_workers):

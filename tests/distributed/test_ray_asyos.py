@@ -24,6 +24,7 @@ def engine(ray_cluster: Any) -> Iterator[Engine]:
         yield engine
 
 
+@pytest.mark.slow
 def test_two_workers_reach_the_error_of_one_process(engine):
     X, y, true = planted()
     made = centre_of(engine)

@@ -88,7 +88,7 @@ def test_one_worker_can_be_a_process(lines):
 # ---- several
 
 
-@pytest.mark.parametrize("n_workers", [2, 4, 8])
+@pytest.mark.parametrize("n_workers", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 8))])
 def test_shards_are_nearly_as_good_as_one_pass(n_workers):
     test = open_source("synthetic:x1?rows=4000&features=400&seed=1")
 

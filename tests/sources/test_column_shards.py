@@ -196,7 +196,7 @@ def test_tables_can_be_split_by_columns(folder, suffix, n):
 
 
 @pytest.mark.parametrize("n", [3, 100])
-@pytest.mark.parametrize("at_once", [1, 9, 100])
+@pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 9, 100])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize(("known", "first"), [("nothing", 0), ("names", 1000), ("names and groups", 0)])
 def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first):

@@ -236,7 +236,7 @@ def some_rows(n_rows: int = 37, width: int = 9) -> tuple[csr_array, np.ndarray]:
 
 
 @pytest.mark.parametrize("n", NUMBERS)
-@pytest.mark.parametrize("at_once", [3, 10, 100])
+@pytest.mark.parametrize("at_once", [pytest.param(3, marks=pytest.mark.slow), 10, 100])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("target", [None, "y"])
 def test_files_of_records_can_be_split(folder, suffix, target, at_once, n):
