@@ -108,6 +108,43 @@ def test_methods_of_columns_and_of_the_matrix_take_tables_and_are_saved(estimato
     assert np.array_equal(loaded.transform(FRAME), estimator.transform(FRAME))
 
 
+@pytest.mark.parametrize(
+    "estimator", [ss.SOFS(2), ss.SAOLA(), ss.OnlineSubstitution(2), ss.LocalLearning(n_features_to_select=2)]
+)
+def test_dates_and_truth_values_are_learned_without_text_beside_them(estimator, tmp_path):
+    frame = FRAME[["age", "member", "since"]]
+    from_memory = estimator.fit(frame, CHURN).selection()
+    found = estimator.transform(frame)
+    frame.assign(y=CHURN).to_parquet(tmp_path / "t.parquet")
+    from_file = estimator.fit_source(ss.open_source(tmp_path / "t.parquet", "y")).selection()
+    assert from_memory.names.tolist() == from_file.names.tolist()
+    assert found.dtype == np.float64
+    if hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(frame)
+        assert scores.dtype == np.float64
+        days = frame["since"].to_numpy().astype("datetime64[D]").astype(float)
+        assert np.array_equal(estimator.decision_function(frame.assign(since=days)), scores)
+
+
+@pytest.mark.parametrize("estimator", [ss.SOFS(1), ss.OFSPartial(1, random_state=1)])
+def test_missing_numbers_of_a_table_are_filled_in_as_in_the_training(estimator):
+    frame = FRAME[["age", "member"]].astype({"age": float})
+    frame.loc[3, "age"] = np.nan
+    source = ss.open_source((frame, CHURN), missing="mean")
+    estimator.fit_source(source)
+    filled = frame.fillna({"age": frame["age"].mean()})
+    assert np.array_equal(estimator.decision_function(frame), estimator.decision_function(filled))
+    assert np.array_equal(estimator.transform(frame), estimator.transform(filled))
+
+
+def test_encoded_table_is_read_as_numbers(model):
+    encoded = pd.get_dummies(FRAME, columns=["town", "plan"], prefix_sep="=")[model.feature_names_in_]
+    encoded["since"] = encoded["since"].to_numpy().astype("datetime64[D]").astype(float)
+    assert np.array_equal(model.decision_function(encoded), model.decision_function(FRAME))
+    assert np.array_equal(model.transform(encoded), model.transform(FRAME))
+    assert model.transform(encoded).dtype == np.float64
+
+
 def test_numbers_alone_have_no_encoding():
     frame = pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)})
     learned = ss.SOFS(1).fit(frame, CHURN)

@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.utils import get_tags, validation
 
 from ..errors import DataError
+from ..sources.arrays import as_matrix
 from ..sources.arrow_values import Where, numbers_of
+from ..sources.encoding import Encoding
 from ..sources.frames import as_arrow, encoded_matrix, is_frame, look, names_of
 from ..sources.reading import Reading
 from ..values import is_object, is_sparse, refuse_unusable, simple_labels, sound_sparse
@@ -42,9 +44,10 @@ def as_learned(estimator: Any, X: Any, reset: bool) -> tuple[Any, NDArray[Any] |
     encoding = estimator.encoding
     if encoding is None:
         return X, None
-    if names_of(X) == encoding.feature_names.tolist():  # encoded already
-        matrix = np.asarray(X)
-        return csr_array(matrix) if encoding.has_groups else matrix, encoding.feature_names  # as the table itself is
+    if names_of(X) == encoding.feature_names.tolist():  # may be encoded already
+        if encoding.has_groups:
+            return csr_array(as_matrix(X, "")[0]), encoding.feature_names  # sparse, as the table itself is
+        encoding = Encoding(encoding.columns, encoding.missing, reduced=True)
     return encoded_matrix(X, encoding, "", known=not reset), encoding.feature_names
 
 
