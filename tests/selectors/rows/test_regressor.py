@@ -171,6 +171,18 @@ def test_tables_of_numbers_keep_the_lengths_of_their_rows() -> None:
     assert ss.SOFSRegressor(5, normalize="standard+l2").fit(X, y).score(X, y) < 0.9
 
 
+@pytest.mark.parametrize("normalize", ["standard", "auto"])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_model_saved_in_its_warm_up_goes_on_as_one_that_was_not(kind: Any, normalize: str, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    X, y = kind(X[:60]), y[:60]
+    whole, part = (ss.SOFSRegressor(3, normalize=normalize).partial_fit(X[:8], y[:8]) for _ in range(2))
+    part.save(tmp_path / "model")
+    loaded = ss.load(tmp_path / "model").partial_fit(X[8:], y[8:])
+    for name, expected in whole.partial_fit(X[8:], y[8:]).model().arrays.items():
+        np.testing.assert_array_equal(loaded.model().arrays[name], expected, name)
+
+
 def test_several_epochs_fit_the_rows_better() -> None:
     X, y = load_diabetes(return_X_y=True)
     random = np.random.default_rng(0)

@@ -302,7 +302,7 @@ class RowMemory(Generic[S]):
         elif self.warm_up is None:
             raise ValueError("it keeps its first rows and has no use for them")
         else:
-            self.warm_up.restore(header, arrays, self.target.answer, self.width)
+            self.warm_up.restore(header, arrays, self.target.answer, self.width, self.moments.dense[0] == 1)
         if self.curve is not None:
             started, self.curve = self.curve, restored_curve(arrays)
             grid = self.curve.grid

@@ -103,20 +103,20 @@ class WarmUp:
             WARM + "weights": Field(np.float64, ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf)),
         }
 
-    def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int) -> None:
-        """Take up the rows of a model; its arrays fit the schema."""
+    def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int, dense: bool) -> None:
+        """Take up the rows of a model, dense or sparse; its arrays fit the schema."""
         self.random = list(header["warm_up"]["random"])
         for state in self.random:
             np.random.PCG64().state = state  # refuses what is none
         if len(self.random) != N_GENERATORS:
             raise ValueError("its random generators are not two")
         if header["warm_up"]["rows"]:
-            self.add(warm_block(arrays, width), arrays[WARM + answer])
+            self.add(warm_block(arrays, width, dense), arrays[WARM + answer])
         if self.n_rows != header["warm_up"]["rows"] or self.ended:
             raise ValueError("its first rows are not as many as it says")
 
 
-def warm_block(arrays: Arrays, width: int) -> RowBlock:
+def warm_block(arrays: Arrays, width: int, dense: bool) -> RowBlock:
     """The rows of a warm-up from a model."""
     indptr, indices, values, weights = (arrays[WARM + name] for name in ("indptr", "indices", "values", "weights"))
     whole = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
@@ -126,4 +126,5 @@ def warm_block(arrays: Arrays, width: int) -> RowBlock:
     starts[indptr] = True
     if (np.diff(indices) <= 0)[~starts[1:-1]].any():
         raise ValueError("ids in its first rows do not ascend")
-    return RowBlock(indptr, indices, values, None, width, sample_weight=weights)
+    block = RowBlock(indptr, indices, values, None, width, dense=dense, sample_weight=weights)
+    return block.derived(values=values)  # a block rounds what it is given
