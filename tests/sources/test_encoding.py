@@ -233,6 +233,19 @@ def test_an_open_table_omits_columns_by_name(tmp_path, form):
         ss.open_source(ss.open_source(data, target="y"), drop="twn")
 
 
+@pytest.mark.parametrize("option", [{"strings": "drop"}, {"missing": "mean"}])
+def test_an_open_source_refuses_to_be_read_in_another_way(tmp_path, option):
+    data = form_of(FRAME, "csv", tmp_path)
+    name, value = next(iter(option.items()))
+    with pytest.raises(ss.UsageError, match=rf"{name}='{value}': cannot .* open_source\(\.\.\., {name}='{value}'\)"):
+        ss.select(ss.open_source(data, target="y"), **option)
+
+
+def test_an_open_source_may_be_asked_to_fill_in_as_it_does(tmp_path):
+    source = ss.open_source(form_of(FRAME, "csv", tmp_path), target="y", missing="mean")
+    assert ss.open_source(source, missing="mean") is source
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
 def test_an_open_table_of_numbers_omits_columns_by_name(tmp_path, form):
     data = form_of(FRAME[["age", "y"]].assign(more=1.5, last=np.arange(30)), form, tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import UsageError
+from ..errors import UsageError, prefix
 from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
 from .formats import Options, format_of, function, table_files
 from .reading import Reading
@@ -64,7 +64,7 @@ def open_source(
     all others). .npz is a sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its
     ids counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of
     a synthetic set, ``-`` is standard input. A table of pandas, polars or Arrow has its ``target`` as a column, a pair
-    ``(X, y)`` apart; what is a source already is taken as it is.
+    ``(X, y)`` apart. An open source cannot be given other ``strings`` or ``missing``.
 
     Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level, ``column=level``),
     "hash" (a fixed number of features), "drop" or "error". Truth values are 0 and 1, dates days since 1970. A missing
@@ -127,6 +127,8 @@ def _opened(
     if is_names(data):
         return _open_named(data, reading, columns, encoding, find)
     if isinstance(data, DataSource):
+        if find:
+            refuse_encoding(data, reading)
         return data
     from .frames import is_frame, open_frame, open_pair
 
@@ -146,6 +148,22 @@ def refuse_target(source: DataSource) -> None:
         raise UsageError(
             f"{source.name}: a target column is for tables ({table_files()}); here labels come with the rows"
         )
+
+
+def refuse_encoding(source: DataSource, reading: Reading) -> None:
+    """Raise UsageError if text or missing values of an open source are to be read in another way."""
+    if reading.strings != "onehot":
+        raise _is_open(source, "strings", reading.strings)
+    filled = None if source.encoding is None else source.encoding.missing
+    if reading.missing in ("zero", "mean") and reading.missing != filled:
+        raise _is_open(source, "missing", reading.missing)
+
+
+def _is_open(source: DataSource, option: str, value: str) -> UsageError:
+    given = f"{option}={value!r}"
+    return UsageError(
+        f"{prefix(source.name)}{given}: cannot change how an open source is read; open it so: open_source(..., {given})"
+    )
 
 
 def _open_named(
