@@ -80,6 +80,10 @@ class Feed(ABC, Generic[B]):
 
     group_names: NDArray[Any] | None = None  # what groups of features are called
 
+    def feature_names(self) -> NDArray[Any] | None:
+        """Return the names of all features, for a learner to start with."""
+        return self.source.all_names()
+
     def look(self) -> Look:
         """What there still is of the data, after the last block."""
         return Look()
@@ -144,6 +148,9 @@ class ColumnFeed(Feed[ColumnBlock]):
         self.columns = columns
         self.group_names = columns.group_names if self.groups is None else self.groups.names
         super().__init__(columns, columns.targets() if y is None else y, columns.n_features)
+
+    def feature_names(self) -> NDArray[Any] | None:
+        return self.columns.feature_names  # or columns bring their names with them
 
     def blocks(self) -> Iterator[ColumnBlock]:
         for block in self.columns.column_blocks():
@@ -254,7 +261,7 @@ def train_with(
         raise UsageError(f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file")
     if not learner.started:
         width = learner.width_of(feed.source)
-        learner.start(width, classes, feed.source.feature_names, y=feed.y, origin=source.name)
+        learner.start(width, classes, feed.feature_names(), y=feed.y, origin=source.name)
     learner.name_groups(feed.group_names)
     learner.listen(report)
     with closing(pieces(feed, learner, passes, checkpoint, recording)) as parts:

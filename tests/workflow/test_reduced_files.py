@@ -325,6 +325,49 @@ def test_names_from_a_file_travel_to_every_format(folder: Path, tmp_path: Path, 
     assert list(pd.read_csv(tmp_path / "less.csv").columns) == [*record.selection.names, "label"]
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("method", ["sofs", "local-learning", "saola"])
+@pytest.mark.parametrize("names", ["of the file", "given"])
+def test_names_of_a_file_of_columns_are_kept(
+    folder: Path, tmp_path: Path, suffix: str, method: str, names: str
+) -> None:
+    columns, run, table = tmp_path / f"columns.{suffix}", tmp_path / "run", folder / TABLES["csv"]
+    words = pd.read_csv(table).columns.drop(TARGET).tolist()
+    given = names == "given"
+    workflow.convert_to_columns(folder / SPARSE["npz"] if given else table, columns, target=None if given else TARGET)
+    record = ss.select(columns, method, n_features_to_select=3, names=words if given else None, output=run)
+    assert record.selection.names.tolist() == [words[feature] for feature in record.selection.indices]
+    workflow.apply(run, table, tmp_path / "less.csv")
+    workflow.apply(run, columns, tmp_path / "columns.csv")
+    for reduced in ("less.csv", "columns.csv"):
+        assert pd.read_csv(tmp_path / reduced).columns.drop("label", errors="ignore").tolist() == list(
+            record.selection.names
+        )
+    if method == "sofs":
+        np.testing.assert_array_equal(predicted(run, table)[0], predicted(run, columns)[0])
+
+
+@pytest.mark.parametrize("form", ["svm", "columns.parquet"])
+def test_rows_to_test_on_may_be_a_table_as_apply_writes_it(folder: Path, tmp_path: Path, form: str) -> None:
+    X, y = some_rows()
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(FEATURES)]).assign(label=y)
+    table[table.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
+    data = folder / SPARSE["svm"]
+    if form != "svm":
+        workflow.convert_to_columns(data, tmp_path / form)
+        data = tmp_path / form
+    record = ss.select(data, n_features_to_select=KEPT, test=tmp_path / "test.csv", output=tmp_path / "run")
+    assert record.test_accuracy == accuracy(tmp_path / "run", tmp_path / "test.csv") > 0.8
+
+
+def test_rows_to_test_on_may_be_a_table_with_the_names_of_a_file_of_columns(folder: Path, tmp_path: Path) -> None:
+    workflow.convert_to_columns(folder / TABLES["csv"], tmp_path / "columns.parquet", target=TARGET)
+    test = pd.read_csv(folder / TABLES["csv"]).rename(columns={TARGET: "label"})
+    test[test.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
+    record = ss.select(tmp_path / "columns.parquet", "grafting", 4, test=tmp_path / "test.csv", output=tmp_path / "run")
+    assert record.test_accuracy == accuracy(tmp_path / "run", tmp_path / "test.csv") > 0.6
+
+
 def test_names_are_checked(folder: Path, tmp_path: Path) -> None:
     data = folder / SPARSE["svm"]
     for content, message in (

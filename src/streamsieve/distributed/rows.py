@@ -193,7 +193,7 @@ class RowShards:
         if not going_on:
             if classes is None and "classes" in learner.targets:
                 classes = first_classes(self.source)
-            learner.start(learner.width_of(self.source), classes, self.source.feature_names, origin=self.source.name)
+            learner.start(learner.width_of(self.source), classes, self.source.all_names(), origin=self.source.name)
         seen = 0
         while seen < self.n_first or not learner.is_settled:
             worker, block = next(rows, (0, None))
@@ -314,7 +314,7 @@ def train_row_shards(
     else:
         sample = sample_of(source, learner.missing_rows)
         if not learner.started:
-            learner.start(learner.width_of(source), classes, source.feature_names, origin=source.name)
+            learner.start(learner.width_of(source), classes, source.all_names(), origin=source.name)
     saved = learner.n_learned
     while shards.left:
         shards.learn_round(shards.round_size(checkpoint))

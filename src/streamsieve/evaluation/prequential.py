@@ -147,7 +147,7 @@ def with_rows(learner: AnyLearner, source: Source, classes: Any | None, stages: 
     fresh = not learner.started
     if fresh:
         learner.note_source(source)
-        learner.start(learner.width_of(source), classes, source.feature_names, origin=source.name)
+        learner.start(learner.width_of(source), classes, source.all_names(), origin=source.name)
         learner.begin_pass(0)
     for block in source.row_blocks(learner.missing_rows):
         with clock.learning():

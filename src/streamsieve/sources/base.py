@@ -80,6 +80,10 @@ class DataSource(ABC):
         """Whether the features have names, known before reading or not."""
         return self.feature_names is not None
 
+    def all_names(self) -> NDArray[Any] | None:
+        """Return the names of all features, read from the data where ``feature_names`` does not have them."""
+        return self.feature_names
+
     @abstractmethod
     def targets(self) -> NDArray[Any]:
         """The label of every row."""

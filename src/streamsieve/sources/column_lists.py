@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +29,7 @@ from .prefetch import read_ahead
 from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, count_in, is_number
 from .tables import BATCHES_AHEAD, as_array
 from .transpose import FRACTION_OF_MEMORY
-from .writers import block_nonzeros
+from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -220,13 +221,20 @@ class ColumnListSource(ListSource, RangedColumns):
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
         return block if block.values.all() else block.without_zeros()
 
-    def _names_of(self, parts: list[ColumnBlock]) -> NDArray[Any] | None:
-        """The names of all features, if they have them; of one without a record, its id."""
-        if self._given_names is not None or not self.has_names:
+    def all_names(self) -> NDArray[Any] | None:
+        """Return the names of all features, if there are such and not too many; of one without a record, its id."""
+        width = self.n_features or 0
+        if self._given_names is not None or not self.has_names or width > WIDEST_FILLED:
             return self._given_names
-        names = np.array([f"x{feature}" for feature in range(self.n_features or 0)], dtype=object)
-        for part in parts:
-            names[part.ids] = part.names
+        alone, column = copy(self), 0
+        alone.used = [FEATURE, NAME]
+        names = np.array(titles_of_ids(range(width)), dtype=object)
+        for batch in alone._batches():
+            ids = as_array(batch.column(FEATURE))
+            if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < width:
+                raise self._not_ascending(column)
+            names[ids] = batch.column(NAME).to_pylist()
+            column += batch.num_rows
         return names
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -246,10 +254,9 @@ class ColumnListSource(ListSource, RangedColumns):
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
         rows, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
-        names = self._names_of(parts)
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
-        return ArraySource(matrix, self.y, names, self.name).row_blocks(missing)
+        return ArraySource(matrix, self.y, self.all_names(), self.name).row_blocks(missing)
 
 
 def target_of(schema: pa.Schema) -> NDArray[Any]:

@@ -140,9 +140,8 @@ class TableSource(Source):
         there = set(available)
         if not columns:
             if target is None and columns is None:
-                raise DataError(
-                    f"{name}: which column is the target? Say --target NAME (target=...); {listing(available)}"
-                )
+                message = f"{name}: which column is the target? Say --target NAME (target=...); {listing(available)}"
+                raise AbsentColumnError(message, available)
             if target is not None and target not in there:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
             columns = picked([column for column in available if column != target], reading or Reading(), name)

@@ -59,7 +59,7 @@ def convert(
             notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
         known: dict[str, Any] = {"target": source.target} if as_table else {"renumbered": source.renumbered}
         known |= {"zero_based": zero_based, "as_table": as_table}
-        return write_rows(path, source.row_blocks(), source.feature_names, width, **known)
+        return write_rows(path, source.row_blocks(), source.all_names(), width, **known)
 
 
 def refuse_as_table(source: Source, path: Path, width: int | None) -> None:

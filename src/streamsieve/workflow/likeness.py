@@ -61,7 +61,7 @@ class Features:
     def of_source(cls, source: DataSource) -> Features:
         """Those of what is going to be learned."""
         known = {name: getattr(source, name) for name in ("renumbered", "encoding", "kept")}
-        return cls(source.feature_names, source.n_features, **known)
+        return cls(source.all_names(), source.n_features, **known)
 
     @classmethod
     def of(cls, learner: AnyLearner, renumbered: str | None, kept: KeptFeatures | None, predicting: bool) -> Features:
@@ -145,9 +145,8 @@ def under_ids_of_training(data: Any, features: Features, reading: Reading) -> Li
         return by_columns(source, choice, features)
     if source.renumbered is not None and source.renumbered != features.renumbered and features.selected is not None:
         return Like(MappedRows(source, features.selected, features), False)
-    if source.feature_names is None or not features.named:
-        return Like(source, None)
-    return by_names(source, list(map(str, source.feature_names)), features)
+    names = source.all_names() if features.named else None
+    return Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
 
 
 def open_with_columns(data: Any, features: Features, reading: Reading) -> tuple[Source, Choice]:
