@@ -13,6 +13,7 @@ import pyarrow.feather as feather
 import pytest
 
 import streamsieve as ss
+from streamsieve import workflow
 from streamsieve.sources import delimited_survey
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
@@ -252,6 +253,16 @@ def test_an_open_table_of_numbers_omits_columns_by_name(tmp_path, form):
     source = ss.open_source(ss.open_source(data, target="y"), only="last,age")
     assert source.feature_names.tolist() == ["age", "last"]
     assert by_rows(source).tolist() == np.column_stack([FRAME["age"], np.arange(30)]).tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_truth_values_are_read_from_text_whatever_they_were_learned_from(tmp_path, form, separator):
+    frame, later = FRAME[["age", "member", "y"]], tmp_path / ("later.csv" if separator == "," else "later.tsv")
+    ss.select(form_of(frame, form, tmp_path), "saola", target="y", output=tmp_path / "run")
+    frame.to_csv(later, sep=separator, index=False)
+    workflow.apply(tmp_path / "run", later, tmp_path / "less.csv")
+    assert pd.read_csv(tmp_path / "less.csv")["member"].tolist() == frame["member"].tolist()
 
 
 def test_columns_of_text_are_groups(tmp_path):

@@ -53,7 +53,7 @@ def needs_encoding(frame: Any) -> bool:
     if type(frame).__module__.startswith("pandas"):
         return any(_is_coded(frame, position, dtype) for position, dtype in enumerate(frame.dtypes))
     schema = frame.schema if hasattr(frame, "column_names") else frame.clear().to_arrow().schema
-    return any(content_of(kind) in ("text", "date") for kind in schema.types)
+    return any(content_of(kind) != "number" for kind in schema.types)
 
 
 def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
@@ -62,8 +62,10 @@ def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
         if is_object(dtype):
             kinds = set(map(type, frame.iloc[:, position].tolist()))
             return any(issubclass(kind, NEED_ENCODING) for kind in kinds)
-        return dtype.kind == "M"
-    return str(dtype) in ("category", "string", "str") or str(dtype).startswith(("datetime64", "string["))
+        return dtype.kind in "Mb"
+    return str(dtype) in ("category", "string", "str", "boolean") or str(dtype).startswith(
+        ("datetime64", "string[", "bool[")
+    )
 
 
 class Frame(NamedTuple):

@@ -234,7 +234,8 @@ def find_encoding(tables: Sequence[Table], reading: Reading, origin: str) -> Fou
     """How the columns of tables are to be read, by a look at them."""
     facts = surveyed(tables, reading)
     notes = tuple(_notes(facts, reading))
-    if all(one.as_is for one in facts) and reading.missing not in ("zero", "mean"):
+    plain = all(one.as_is and one.content == "number" for one in facts)  # truth values may be words in later text
+    if plain and reading.missing not in ("zero", "mean"):
         return Found(notes=notes)
     return Found(encoding_of(facts, reading, origin), notes, tuple(one.name for one in facts if one.missing))
 
