@@ -85,7 +85,7 @@ def alike(first: Any, second: Any, tolerance: float) -> bool:
     a, b = np.asarray(first), np.asarray(second)
     if a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu":  # names, or nothing
         return bool(first == second)
-    near = tolerance * abs(a).max(initial=0)
+    near = tolerance * np.nanmax(abs(a), initial=0)
     return a.shape == b.shape and np.allclose(a, b, rtol=tolerance, atol=near, equal_nan=True)
 
 

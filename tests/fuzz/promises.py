@@ -100,6 +100,7 @@ def exemption(promise: str, c: Combination) -> str:
         "transform": [
             renumbers_table,
             words_in_svmlight,
+            (c.gaps and c.missing == "skip" and c.reduced_suffix[:3] == "svm", "svmlight text holds no missing values"),
             (unknown_base, "which base apply writes is left to it; predict must read it ('reduced')"),
         ],
         "reduced": [
@@ -284,7 +285,7 @@ class Trial:
         if not selected.size:  # a table of its target alone cannot be read
             return done._replace(value=np.zeros((n_rows, 0)))
         source = ss.open_source(output, target, zero_based=bool(self.base))
-        found = RowBlock.joined(list(source.row_blocks())).to_dense()
+        found = RowBlock.joined(list(source.row_blocks("keep"))).to_dense()
         wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, found.shape[1])))
         wide[:, : found.shape[1]] = found
         return done._replace(value=wide[:, : selected.size] if c.renumber or c.reduced_is_table else wide[:, selected])

@@ -368,6 +368,41 @@ def test_rows_to_test_on_may_be_a_table_with_the_names_of_a_file_of_columns(fold
     assert record.test_accuracy == accuracy(tmp_path / "run", tmp_path / "test.csv") > 0.6
 
 
+@pytest.fixture(scope="module")
+def skipping(folder: Path) -> tuple[Path, Path]:
+    """A run that skips missing values, and its table."""
+    table = pd.read_csv(folder / TABLES["csv"])
+    table.loc[3, "column 21"] = np.nan
+    table.to_csv(folder / "gaps.csv", index=False)
+    ss.select(folder / "gaps.csv", "saola", 3, target=TARGET, missing="skip", output=folder / "skipping")
+    return folder / "skipping", folder / "gaps.csv"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "parquet", "arrow", "npz"])
+def test_missing_values_that_a_method_skips_are_written_as_transform_gives_them(
+    skipping: tuple[Path, Path], tmp_path: Path, suffix: str
+) -> None:
+    run, data = skipping
+    reduced = tmp_path / f"reduced.{suffix}"
+    workflow.apply(run, data, reduced)
+    model, rows = ss.load(run), pd.read_csv(data).drop(columns=TARGET).to_numpy()
+    blocks = ss.open_source(reduced, target=None if suffix == "npz" else TARGET).row_blocks("keep")
+    found = np.concatenate([block.to_dense() for block in blocks])
+    expected = model.transform(rows).astype(np.float32)
+    assert np.isnan(expected).sum() == 1
+    np.testing.assert_array_equal(found[:, model.get_support()] if suffix == "npz" else found, expected)
+    if suffix == "csv":
+        assert ",," in f",{reduced.read_text().splitlines()[4]}"
+
+
+def test_missing_values_are_not_written_to_svmlight_text(skipping: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(
+        ss.DataError, match=r"gaps.csv: there are missing values, which svmlight text cannot hold; write"
+    ):
+        workflow.apply(*skipping, tmp_path / "reduced.svm")
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_are_checked(folder: Path, tmp_path: Path) -> None:
     data = folder / SPARSE["svm"]
     for content, message in (

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DAY = 86_400_000_000  # microseconds
-CURE_MISSING = "fill it in, drop the row, or say what stands for it: --missing zero or mean (open_source: missing=...)"
+CURE_MISSING = (
+    "fill it in, drop the row, or have the training fill it in: --missing zero or mean (open_source: missing=...)"
+)
 NO_LEVEL = -1
 
 notes = logging.getLogger("streamsieve")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, prefix
 from ..kernels.reading import svmlight as text_kernel
 from ..machine import reading_threads
 from .base import Missing, NoRowsError, Source
@@ -257,6 +257,11 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
     if not block.n_rows:
         return np.empty(0, np.uint8)
     known, codes = np.unique(labels_of(block), return_inverse=True)
+    if np.isnan(block.values).any():
+        raise DataError(
+            f"{prefix(block.origin)}there are missing values, which svmlight text cannot hold; write .parquet, .arrow, "
+            ".npz or a table"
+        )
     if known.dtype.kind not in "biuf":
         raise DataError(f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet")
     labels = [label_text(label.item() + 0).encode() for label in known]

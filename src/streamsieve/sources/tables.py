@@ -381,7 +381,7 @@ def _table_batch(block: RowBlock, titles: list[str], target: str) -> pa.RecordBa
     import pyarrow as pa
 
     dense = block.derived(n_features=len(titles)).to_dense(np.float32)
-    columns = [pa.array(dense[:, position]) for position in range(len(titles))]
+    columns = [pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))]  # NaN is missing
     if block.y is None:
         return pa.RecordBatch.from_arrays(columns, titles)
     return pa.RecordBatch.from_arrays([*columns, pa.array(block.y)], [*titles, target])

@@ -108,7 +108,8 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     if renumber:
         known["renumbered"] = mark_of(selection.indices)
     with keeping_lengths(path, run) as lengths:
-        blocks = source.row_blocks() if lengths is None else lengths_noted(CompleteRows(run), lengths)
+        missing = run.learner.missing_rows
+        blocks = source.row_blocks(missing) if lengths is None else lengths_noted(CompleteRows(run), lengths, missing)
         return write_rows(path, map(Reduction(selection.indices, width, compact), blocks), names, width, **known)
 
 
@@ -211,9 +212,9 @@ def keeping_lengths(path: Path, run: Trained) -> Iterator[LengthsWriter | None]:
         beside(path).unlink()
 
 
-def lengths_noted(rows: CompleteRows, lengths: LengthsWriter) -> Iterator[RowBlock]:
+def lengths_noted(rows: CompleteRows, lengths: LengthsWriter, missing: Missing) -> Iterator[RowBlock]:
     """Yield rows, and keep their lengths as they pass by."""
-    for block in rows.blocks():
+    for block in rows.blocks(missing):
         squares = rows.measured(block)
         if squares is not None:
             lengths.add(squares)

@@ -25,6 +25,7 @@ from ...model import (
     texts_to_arrays,
 )
 from ...selection import Selection
+from ...sources.base import Missing
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads
 from ..diagnosis import Look, Remark, checksums_of
@@ -72,6 +73,11 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
 
     def check_parameters(self) -> None:
         require_one_of("task", self.task, TASKS)
+
+    @property
+    def missing_rows(self) -> Missing:
+        """Missing values are fine in rows where the method skips them in columns."""
+        return "keep" if self.missing == "skip" else "error"
 
     # ---- what an author writes
 
