@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -64,8 +63,18 @@ def process_group(item: pytest.Item) -> str:
     return item.nodeid if item.path.stem == "test_console" else item.nodeid.partition("::")[0]
 
 
+def turn(item: pytest.Item) -> int:
+    """Return when a test has its turn: first what compiles the kernels of one method, last what needs those of many."""
+    early = {"ray": 0, "checks of sofs": 1, "checks of saola": 2}
+    if item.path.stem == "test_shared_checks":
+        return early.get(process_group(item), 3)
+    late = "cli" in item.path.parts or item.path.stem in ("test_kills", "test_runs", "test_combinations")
+    return early.get(process_group(item), 5 if late else 4)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=turn)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(process_group(item)))
         if JIT_IS_OFF and item.get_closest_marker("needs_jit"):
