@@ -286,6 +286,20 @@ def test_rows_of_which_nothing_was_selected_are_predicted(folder: Path, tmp_path
     np.testing.assert_array_equal(predicted(run, reduced)[1], predicted(run, data)[1])
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_rows_of_which_nothing_was_selected_may_have_columns_that_are_not_numbers(tmp_path: Path, suffix: str) -> None:
+    table = pd.DataFrame(
+        {"a": [1.0, 2.0] * 20, "day": pd.Timestamp("2024-01-31"), "town": "Ulm", "y": [0] * 20 + [1] * 20}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    table.to_parquet(tmp_path / "table.parquet")
+    table.to_feather(tmp_path / "table.arrow")
+    data, run = tmp_path / f"table.{suffix}", tmp_path / "run"
+    assert not len(ss.select(data, "saola", target="y", drop="day,town", output=run).selection)
+    assert workflow.apply(run, data, tmp_path / "less.npz") == len(table)
+    assert ss.open_source(tmp_path / "less.npz").targets().tolist() == table["y"].tolist()
+
+
 def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: Path) -> None:
     run, data = folder / "run-svm", folder / SOURCES["svm"]
     lines = [line.split(" ", 1)[1] for line in data.read_text().splitlines()]
