@@ -66,7 +66,6 @@ def exemption(promise: str, c: Combination) -> str:
     """Return why a promise is not made of a combination, or nothing. Nothing else is left out."""
     learner = learner_class(c.method)()
     reads_as_is = not (c.drop or c.only or c.names or c.classes) and (c.strings, c.missing) == ("onehot", "error")
-    unknown_base = c.zero_based and not c.says_base and c.reduced_suffix.startswith("svm")
     no_argument = bool(c.groups and not learner.knows_groups) or (c.classes and learner.reads != "rows")
     useless_test = c.test and not learner.predicts
     unknown_width = c.layout == "sparse" and c.suffix[:3] == "svm" and dict(c.params).get("n_features_to_select") == 0.5
@@ -101,7 +100,6 @@ def exemption(promise: str, c: Combination) -> str:
             renumbers_table,
             words_in_svmlight,
             (c.gaps and c.missing == "skip" and c.reduced_suffix[:3] == "svm", "svmlight text holds no missing values"),
-            (unknown_base, "which base apply writes is left to it; predict must read it ('reduced')"),
         ],
         "reduced": [
             no_prediction,
@@ -284,7 +282,7 @@ class Trial:
         selected, n_rows = ss.load(self.run_dir).get_support(indices=True), len(self.new_rows.y)
         if not selected.size:  # a table of its target alone cannot be read
             return done._replace(value=np.zeros((n_rows, 0)))
-        source = ss.open_source(output, target, zero_based=bool(self.base))
+        source = ss.open_source(output, target, zero_based=c.zero_based)
         found = RowBlock.joined(list(source.row_blocks("keep"))).to_dense()
         wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, found.shape[1])))
         wide[:, : found.shape[1]] = found
