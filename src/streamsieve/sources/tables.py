@@ -124,7 +124,7 @@ class TableSource(Source):
     """A file of named columns, one of them the target.
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
-    names at all stand for the target alone or, without one, for all columns.
+    names at all stand for all columns but the target, of which there may be none, and which may be missing then, too.
     Otherwise a ``reading`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
@@ -144,8 +144,7 @@ class TableSource(Source):
                 raise AbsentColumnError(message, available)
             if target is not None and target not in there:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
-            if target is None or columns is None:
-                columns = picked([column for column in available if column != target], reading or Reading(), name)
+            columns = picked([column for column in available if column != target], reading or Reading(), name)
         absent = [column for column in columns if column not in there]
         if absent:
             message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"

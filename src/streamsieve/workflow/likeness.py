@@ -19,6 +19,7 @@ from ..sources.encoding import Encoding
 from ..sources.filtered import KeptFeatures, keep_features
 from ..sources.finding import is_names
 from ..sources.reading import Reading
+from ..sources.tables import TableSource
 from ..sources.wrapped import WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .lengths import mark_of
@@ -197,6 +198,8 @@ def by_columns(source: Source, choice: Choice, features: Features) -> Like:
             f"{source.name}: {found:,} columns beside the target, and {width:,} features in the training, which had no "
             "names; call columns x0, x1, ... after the numbers of the features, from 0"
         )
+    if choice.columns == [] and isinstance(source, TableSource) and source.has_labels:
+        source, found = source.with_columns([]), 0  # text and dates are not read
     ids = np.full(found, ABSENT) if choice.columns == [] else choice.ids
     return Like(source if ids is None else MappedRows(source, ids, features), choice.complete)
 
