@@ -41,14 +41,14 @@ coverage: $(VENV)/.installed-dev
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
 
 # The page of a report is tested in Debian's chromium; where there is none and nobody may install it, that is skipped.
+HAS_BROWSER := command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null
 browser:
-	@if command -v chromium chromium-browser google-chrome > /dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	@if $(HAS_BROWSER); then exit; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "installing the Debian package chromium with apt-get, for the browser tests of the report"; \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
-	fi || echo "chromium could not be installed"
-	@command -v chromium chromium-browser google-chrome > /dev/null \
-	|| echo "NO BROWSER: the browser tests of the report will be skipped; install chromium to run them" >&2
+	fi; \
+	$(HAS_BROWSER) || echo "NO BROWSER: the browser tests of the report are skipped; install chromium to run them" >&2
 
 FUZZ_SECONDS ?= 300
 TARGETS := svmlight_text svmlight_file delimited_file names arrow npz arrays model
