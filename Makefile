@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: demo test lint checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
+.PHONY: demo test lint kernels checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
 
-test: lint checks
+test:
+	$(MAKE) --jobs 3 lint kernels browser
+	$(MAKE) checks
 
 lint: $(VENV)/.installed-dev
 	$(RUN)/ruff format --check .
@@ -16,17 +18,22 @@ lint: $(VENV)/.installed-dev
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
+# Tests that run side by side would compile many kernels twice.
+kernels: $(VENV)/.installed-dev
+	$(RUN)/python -m tests.compile_kernels
+
+PROCESSES ?= 2
 checks: $(VENV)/.installed-dev browser
-	$(RUN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow"
+	$(RUN)/python -m pytest -n $(PROCESSES) --dist loadscope --no-loadscope-reorder -m "not slow"
 
 # Everything, then once more with every index checked, then with kernels as Python: about two hours on two cores.
 test-full: lint $(VENV)/.installed-dev browser
-	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --hypothesis-profile=explore
+	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --hypothesis-profile=explore
 	$(MAKE) bounds coverage
 
 # Numba keeps what it compiles by source, not by option: another folder for kernels that check their indices.
 bounds: $(VENV)/.installed-dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath .numba-bounds) $(RUN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not slow"
 
 # Coverage sees no compiled code: what else tests kernels runs once more as Python. The rest runs as it is, in which
 # tests/kernels has every kernel run as Python in a process of its own. About 25 minutes on two cores.
@@ -36,7 +43,7 @@ INTERPRETED := tests/kernels tests/fuzz/test_readers.py tests/selectors/rows/tes
 coverage: $(VENV)/.installed-dev
 	rm -rf .coverage && mkdir .coverage
 	NUMBA_DISABLE_JIT=1 $(RUN)/python -m coverage run -m pytest -W ignore::RuntimeWarning -m "not needs_jit and not slow" $(INTERPRETED)
-	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow"
+	$(RUN)/python -m coverage run -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not slow"
 	$(RUN)/python -m coverage combine --quiet
 	$(RUN)/python -m coverage report --skip-covered --fail-under=95
 

@@ -7,9 +7,11 @@ import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from .effort import JIT_IS_OFF, examples
 from .paths import ROOT
@@ -24,6 +26,7 @@ settings.register_profile(  # that a test fails is enough: tests/mutation
 settings.load_profile("without_jit" if JIT_IS_OFF else "steady")
 
 KERNELS = ROOT / ".numba"
+FIRST = ("ray", "checks of sofs", "tests/distributed/test_asyos.py", "tests/distributed/test_columns.py")
 
 
 def kernel_cache() -> Path:
@@ -39,6 +42,7 @@ def kernel_cache() -> Path:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # of all processes that the tests start
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run side by side: threads of BLAS would wait for one another
 os.environ["SCIPY_ARRAY_API"] = "1"  # lets scikit-learn's array API check run instead of skipping itself
 
 
@@ -53,29 +57,37 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def process_group(item: pytest.Item) -> str:
+def process_group(nodeid: str) -> str:
     """Return what tests go to one process: those of a file, which share kernels, and all of Ray, for one cluster."""
-    parameters = item.name.partition("[")[2].rstrip("]").split("-")
-    if "ray" in item.path.stem.split("_") or "ray" in parameters:
+    path, _, name = nodeid.partition("::")
+    stem, parameters = Path(path).stem, name.partition("[")[2].rstrip("]").split("-")
+    if "ray" in stem.split("_") or "ray" in parameters:
         return "ray"
-    if item.path.stem == "test_shared_checks":
+    if stem == "test_shared_checks":
         return f"checks of {parameters[0]}"
-    return item.nodeid if item.path.stem == "test_console" else item.nodeid.partition("::")[0]
+    return nodeid if stem == "test_console" else path
 
 
-def turn(item: pytest.Item) -> int:
-    """Return when a test has its turn: first what compiles the kernels of one method, last what needs those of many."""
-    early = {"ray": 0, "checks of sofs": 1, "checks of saola": 2}
-    if item.path.stem == "test_shared_checks":
-        return early.get(process_group(item), 3)
-    late = "cli" in item.path.parts or item.path.stem in ("test_kills", "test_runs", "test_combinations")
-    return early.get(process_group(item), 5 if late else 4)
+def turn(nodeid: str) -> int:
+    """Return when a test has its turn: first what takes longest in one process, last what is cut small."""
+    group = process_group(nodeid)
+    return FIRST.index(group) if group in FIRST else len(FIRST) + (group == nodeid)
+
+
+class OneProcessPerGroup(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives the tests of a group to one worker, in the order of collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return process_group(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessPerGroup:
+    return OneProcessPerGroup(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=turn)
+    items.sort(key=lambda item: turn(item.nodeid))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(process_group(item)))
         if JIT_IS_OFF and item.get_closest_marker("needs_jit"):
             item.add_marker(pytest.mark.skip(reason="the kernels are not compiled"))

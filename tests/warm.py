@@ -86,6 +86,8 @@ def python(script: str, *words: str | Path) -> list[str]:
 
 def load_kernels() -> None:
     """Do what most commands do, so that they find its kernels in memory; one process at a time, if none is compiled."""
+    from streamsieve import cli
+
     with tempfile.TemporaryDirectory() as name, open(Path(tempfile.gettempdir()) / LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = Path(name)
@@ -164,6 +166,8 @@ def run_command(
             setattr(sys, stream, None)
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+    from streamsieve import cli
+
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -194,7 +198,7 @@ if __name__ == "__main__":
     import streamsieve.estimators
     import streamsieve.report
     import streamsieve.workflow  # noqa: F401
-    from streamsieve import cli, registry
+    from streamsieve import registry
 
     for method in registry.METHODS:
         registry.learner_class(method)
