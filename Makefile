@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # or every process would compile all that it imports
 
 .PHONY: demo test lint kernels checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
 
