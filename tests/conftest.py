@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ def kernel_cache() -> Path:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # of all processes that the tests start
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run side by side: threads of BLAS would wait for one another
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored in the background and under nohup
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 os.environ["SCIPY_ARRAY_API"] = "1"  # lets scikit-learn's array API check run instead of skipping itself
 
 

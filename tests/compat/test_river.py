@@ -21,12 +21,16 @@ from streamsieve.compat.river import SelectorClassifier, SelectorRegressor, Sele
 from streamsieve.compat.stream import MOST_RECENT
 
 Model = SelectorClassifier | SelectorRegressor | SelectorTransformer
-MODELS: list[Model] = [
-    kind(**params)
+MODELS: list[list[Model]] = [
+    [kind(**params) for params in kind._unit_test_params()]
     for kind in (SelectorClassifier, SelectorRegressor, SelectorTransformer)
-    for params in kind._unit_test_params()
 ]
-CHECKS = [(model, check) for model in MODELS for check in checks.yield_checks(model)]
+CHECKS = [
+    pytest.param(model, check, marks=pytest.mark.slow if number else ())
+    for models in MODELS
+    for number, model in enumerate(models)
+    for check in checks.yield_checks(model)
+]
 
 RANDOM = np.random.default_rng(7)
 X = RANDOM.normal(0, 1, (400, 6)) * (RANDOM.random((400, 6)) < 0.7)

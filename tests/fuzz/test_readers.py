@@ -55,10 +55,9 @@ def test_inputs_by_a_grammar(target: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.needs_jit
-@pytest.mark.parametrize(
-    "target", [pytest.param(target, marks=() if target == GUIDED[0] else pytest.mark.slow) for target in GUIDED]
-)
+@pytest.mark.parametrize("target", GUIDED)
 def test_a_short_run_guided_by_coverage(target: str, tmp_path: Path) -> None:
     if importlib.util.find_spec("atheris") is None:
         pytest.skip(NO_ATHERIS)
