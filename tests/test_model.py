@@ -25,7 +25,6 @@ from streamsieve.model import (
     refusing_damage,
     texts_of_arrays,
     texts_to_arrays,
-    upgraded,
 )
 
 ARRAYS = {
@@ -74,7 +73,7 @@ def test_a_model_comes_back_as_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     model.save(tmp_path / "model")
     for same in (Model.load(tmp_path / "model"), Model.from_bytes(model.to_bytes()), model.copy()):
         assert (same.method, same.params, same.header) == ("sofs", {"gamma": 1.5}, {"rows": 3})
-        assert (same.note, same.version, same.format) == ({"by": "me"}, "9.9", 2)
+        assert (same.note, same.version) == ({"by": "me"}, "9.9")
         assert list(same.arrays) == list(ARRAYS)
         for name, array in ARRAYS.items():
             assert (same.arrays[name].dtype, same.arrays[name].shape) == (array.dtype, array.shape)
@@ -201,77 +200,6 @@ def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_p
     for error in (OSError(errno.EINVAL, "w"), KeyError("k"), ValueError("v"), struct.error("s")):
         with pytest.raises(DataError, match="there: not a streamsieve model, or damaged"), refusing_damage("there"):
             raise error
-
-
-# ---- the first format
-
-
-def upgraded_from_1(arrays: dict[str, Any], **learned: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    top = {"streamsieve_format": 1, "method": "m", "version": "0.1", "params": {"a": 1}, "note": None}
-    new, found = upgraded({**top, **learned}, dict(arrays))
-    assert {key: new[key] for key in new if key != "learned"} == {k: top[k] for k in top if k != "streamsieve_format"}
-    return new["learned"], found
-
-
-def assert_arrays(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert sorted(found) == sorted(expected)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
-
-
-@pytest.mark.parametrize(("regression", "kind"), [(True, "numbers"), (False, "classes")])
-def test_targets_of_the_first_format(regression: bool, kind: str) -> None:
-    learned, arrays = upgraded_from_1({}, regression=regression, told=5, seen=2)
-    assert learned == {"kind": kind, "centre": 0.0, "scale": 1.0, "fitted": 5, "seen": 2}
-    assert_arrays(arrays, {"classes": np.empty(0)})
-    classes = np.array([1, 2])
-    assert_arrays(upgraded_from_1({"classes": classes}, regression=regression)[1], {"classes": classes})
-
-
-def test_names_of_the_first_format() -> None:
-    learned, arrays = upgraded_from_1({"measured": np.ones(1), "other": np.zeros(1)}, names=[[3, "c"], [9, "i"]])
-    assert learned == {}
-    texts = texts_to_arrays("names", ["c", "i"])
-    assert_arrays(arrays, {"state.measured": np.ones(1), "other": np.zeros(1), "named_ids": np.array([3, 9]), **texts})
-    assert upgraded_from_1({}, names=[]) == ({}, {})
-    _, arrays = upgraded_from_1({"feature_names": np.array(["x", "yy"])})
-    assert_arrays(arrays, texts_to_arrays("names", ["x", "yy"]))
-
-
-@pytest.mark.parametrize("rows", [0.0, 4.0])
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_sofs_of_the_first_format(rows: float, n_classes: int) -> None:
-    """One vector of weights, of two classes, or one per class with cells that have all precisions first."""
-    cells = np.arange(1.0, 1.0 + 4 * n_classes, dtype=np.float32).reshape(2, 2 * n_classes)
-    cells[1] = 0.0  # never seen
-    many = np.vstack([cells, cells[:1]])
-    many.view(np.int32)[2, 0] = -5  # the name of a slot
-    before = {
-        "moments.totals": np.array([6.0, rows]),
-        "state.fresh": np.zeros(2),
-        "state.bias": np.zeros((n_classes, 2)),
-    }
-    before |= {"curve.mistakes": np.zeros(5, np.int64), "state.weight": np.zeros((2, 3) if n_classes > 1 else 2)}
-    _, arrays = upgraded_from_1({**before, "state.cells": many})
-    squares = 36.0 / max(rows, 1.0)
-    expected: dict[str, Any] = {name: before[name] for name in ("state.fresh", "state.bias", "curve.mistakes")}
-    expected |= {"moments.totals": np.array([6.0, rows, squares, rows]), "state.kept_squares": np.array([squares])}
-    expected |= {"state.weight": before["state.weight"], "curve.errors": np.zeros(5), "state.cells": many}
-    if n_classes == 1:
-        expected["state.usual"] = np.zeros(2)
-    else:
-        by_class = [[np.inf, 1, 4, 2, 5, 3, 6], [0.0] * 7, [0.0, 1, 4, 2, 5, 3, 6]]
-        expected["state.cells"] = np.array(by_class, np.float32)
-        expected["state.cells"].view(np.int32)[2, :2] = -5
-    assert_arrays(
-        {name: array.view(np.int32) if name == "state.cells" else array for name, array in arrays.items()},
-        {name: array.view(np.int32) if name == "state.cells" else array for name, array in expected.items()},
-    )
-
-
-def test_other_methods_of_the_first_format_have_no_intercept_of_kept_parts() -> None:
-    _, arrays = upgraded_from_1({"moments.totals": np.array([6.0, 4.0]), "state.weight": np.zeros(2)})
-    assert_arrays(arrays, {"moments.totals": np.array([6.0, 4.0, 9.0, 4.0]), "state.weight": np.zeros(2)})
 
 
 # ---- texts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 from streamsieve.training import Progress
-
-from .paths import DATA
 
 
 class StopHereError(Exception):
@@ -135,15 +132,6 @@ def test_reading_a_run_folder_changes_nothing(wide: Path, tmp_path: Path) -> Non
     RunDirectory(folder).result()
     RunDirectory(folder).request()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_a_finished_run_of_the_first_version_is_still_read(tmp_path: Path) -> None:
-    folder = DATA / "run"
-    record = workflow.resume(folder)
-    assert record.selection.indices.tolist() == json.loads((folder / "result.json").read_text())["selected"]
-    labels = np.concatenate([found.labels for found, _ in workflow.predict(folder, "synthetic:x1?rows=100&seed=1")])
-    assert labels.size == 100
-    assert workflow.apply(folder, "synthetic:x1?rows=10", tmp_path / "reduced.svm") == 10
 
 
 def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> None:

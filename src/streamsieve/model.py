@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
@@ -30,18 +30,11 @@ from .json_text import from_json, to_json
 from .version import __version__
 
 FORMAT = 2
-READABLE = (1, FORMAT)
 HEADER = "header.json"
 ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # before the arrays that hold a list of texts
-
-RENAMED = {  # arrays of format 1 that have another name since
-    "measured": "state.measured",
-    "state.gaps": "state.has_missing",
-    "state.place": "state.heap_position",
-}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,7 +52,6 @@ class Model:
     arrays: Arrays
     note: dict[str, Any] | None = None
     version: str = __version__
-    format: int = field(default=FORMAT)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file, all of it or nothing."""
@@ -110,19 +102,17 @@ class Model:
             members = _members(archive, size)
             top = from_json(archive.read(HEADER))
             number = top["streamsieve_format"]
-            if number not in READABLE:
+            if number != FORMAT:
                 raise DataError(
                     f"{origin}: model format {number}, this version reads {FORMAT}; install the version that wrote it "
                     f"({top.get('version', 'unknown')}) or train again"
                 )
             arrays = {name: _read_array(archive, member) for name, member in members.items()}
-        if number == 1:
-            top, arrays = upgraded(top, arrays)
         known = (top["method"], top["params"], top["learned"], top["note"], top["version"])
         for value, kind in zip(known, (str, dict, dict, dict | None, str), strict=True):
             if not isinstance(value, kind):
                 raise ValueError(f"its header has {str(value)[:40]!r} where it should not")
-        return cls(known[0], known[1], known[2], arrays, known[3], known[4], number)
+        return cls(known[0], known[1], known[2], arrays, known[3], known[4])
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
@@ -184,50 +174,6 @@ def refusing_damage(path: str | Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to where no file can be
             raise
         raise DataError(f"{path}: not a streamsieve model, or damaged ({error})") from error
-
-
-def upgraded(top: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
-    """A model of format 1 as format 2 has it: what was learned in one part of the header, texts as one text."""
-    own = ("streamsieve_format", "method", "version", "params", "note")
-    learned = {key: value for key, value in top.items() if key not in own}
-    if "regression" in learned:  # the centre and scale of a target were not kept then
-        learned |= {"kind": "numbers" if learned.pop("regression") else "classes", "centre": 0.0, "scale": 1.0}
-        arrays.setdefault("classes", np.empty(0))
-    if "told" in learned:
-        learned["fitted"] = learned.pop("told")
-    arrays = {RENAMED.get(name, name): array for name, array in arrays.items()}
-    if "moments.totals" in arrays:  # the mean square of row lengths was not kept: that of the mean is near
-        norms, rows = arrays["moments.totals"]
-        squares = norms * norms / max(rows, 1.0)
-        arrays["moments.totals"] = np.array([norms, rows, squares, rows])
-        if "state.fresh" in arrays:  # SOFS, where the intercept goes by the kept part of rows
-            arrays["state.kept_squares"] = np.array([squares])
-            if len(arrays["state.bias"]) > 1:
-                arrays["state.cells"] = cells_by_class(arrays["state.cells"], len(arrays["state.bias"]))
-    if "curve.mistakes" in arrays:  # numbers were not learned
-        arrays["curve.errors"] = np.zeros(arrays["curve.mistakes"].size)
-    if "state.fresh" in arrays and arrays["state.weight"].ndim == 1:
-        arrays["state.usual"] = np.zeros(2)
-    if "feature_names" in arrays:
-        arrays |= texts_to_arrays(NAMES, arrays.pop("feature_names").tolist())
-    if "names" in learned:  # pairs of an id and a name
-        pairs = learned.pop("names")
-        if pairs:
-            arrays["named_ids"] = np.array([feature for feature, _ in pairs], np.int64)
-            arrays |= texts_to_arrays(NAMES, [name for _, name in pairs])
-    kept = {key: top[key] for key in own if key != "streamsieve_format"}
-    return {**kept, "learned": learned}, arrays
-
-
-def cells_by_class(cells: NDArray[Any], n_classes: int) -> NDArray[Any]:
-    """The cells of SOFS for many classes, which had all precisions, then all weights: class by class, after a bound.
-
-    The bound is infinite, not known, but where it names a slot or the feature was never seen.
-    """
-    bits = cells.view(np.int32)
-    bound = np.where(bits.any(axis=1), np.float32(np.inf).view(np.int32), 0)
-    by_class = bits.reshape(len(bits), bits.shape[1] // n_classes, n_classes).swapaxes(1, 2).reshape(bits.shape)
-    return np.column_stack([np.where(bits[:, 0] < 0, bits[:, 0], bound), by_class]).view(np.float32)
 
 
 # ---- texts

@@ -1,9 +1,8 @@
-"""Models: files of earlier versions, bytes, copies, names; and what a damaged or hostile file does."""
+"""Models: bytes, copies, names; and what a damaged or hostile file does."""
 
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,10 @@ from streamsieve.estimators import estimator_class
 from streamsieve.model import Model, texts_of_arrays, texts_to_arrays
 from streamsieve.registry import METHODS, learner_class
 from tests.effort import of_every_kind
-from tests.paths import DATA
-
-SAVED = DATA / "models"  # by version 0.1.0, in the first format; methods that came later, in the second
-EXPECTED: dict[str, dict[str, Any]] = json.loads((SAVED / "expected.json").read_text())
 
 
 def saved_data() -> tuple[Any, Any]:
-    """The rows that the saved models have learned from, or the first half of them."""
+    """Rows to learn from."""
     i, j = np.ogrid[:48, :12]
     X = ((i * (3 * j + 7) + i * i * (j + 2) + 13 * j) % 17 - 8) / 4.0
     X[(i * 5 + j * 3) % 4 == 0] = 0.0
@@ -42,38 +37,6 @@ def test_names_of_some_features_are_dropped_when_more_come(tmp_path: Path) -> No
     again = ss.load(tmp_path / "wider.model")
     assert again.n_features_in_ == 12
     assert again.selection().names is None
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_models_of_earlier_versions_still_load(name: str) -> None:
-    X, _ = saved_data()
-    expected = EXPECTED[name]
-    selector = ss.load(SAVED / f"{name}.model")
-    if name.endswith("-middle"):
-        groups = {"groups": np.arange(7, 12) // 3} if selector.knows_groups else {}
-        selector.partial_fit_columns(X[:, 7:], names=[f"c{k}" for k in range(7, 12)], **groups)
-    selection = selector.selection()
-    assert selection.indices.tolist() == expected["selected"]
-    np.testing.assert_allclose(selection.scores, expected["scores"], rtol=1e-12, atol=1e-12)
-    assert (None if selection.names is None else selection.names.tolist()) == expected["names"]
-    if "groups" in expected:
-        assert selection.groups.tolist() == expected["groups"]
-    if "scores_of_rows" in expected:
-        assert selector.classes_.tolist() == expected["classes"]
-        unit = str(selector.get_params().get("normalize")).endswith("l2")  # lengths were rounded to float32 then
-        np.testing.assert_allclose(
-            selector.decision_function(X), expected["scores_of_rows"], rtol=1e-6 if unit else 1e-12
-        )
-    if "predicted" in expected:
-        np.testing.assert_allclose(selector.predict(X), expected["predicted"], rtol=1e-12, atol=1e-12)
-    if "weights" in expected:
-        np.testing.assert_allclose(selector.feature_weights_, expected["weights"], rtol=1e-12, atol=1e-12)
-
-
-def test_every_method_has_a_saved_model() -> None:
-    assert {Model.load(path).method for path in SAVED.glob("*.model")} == set(METHODS), (
-        "save a small model of the new method in tests/data/models, with what it selects in expected.json"
-    )
 
 
 def trained(method: str) -> Any:

@@ -69,9 +69,6 @@ class Learner(ABC, Generic[B, M]):
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
     exempt_from_checks: ClassVar[dict[str, str]] = {}
 
-    # Parameters that came later, with what models had that were saved before.
-    earlier_parameters: ClassVar[dict[str, Any]] = {}
-
     _memory: M | None = None  # nothing has been learned yet
     _first_id: int = 0  # what the data calls feature 0, where features have no names
     _listener: Report | None = None  # who wants to know how far the work inside a block is
@@ -344,8 +341,7 @@ class Learner(ABC, Generic[B, M]):
     def from_model(cls, model: Model, origin: str = "a model in memory") -> Self:
         """A learner that goes on where the model was made."""
         with refusing_damage(origin):
-            params = {**cls.earlier_parameters, **model.params}
-            learner = cls(**{name: from_json(value) for name, value in params.items()})
+            learner = cls(**{name: from_json(value) for name, value in model.params.items()})
             learner.check_parameters()
             learner.take_up(model)
         return learner

@@ -16,7 +16,6 @@ from streamsieve.kernels.columns.copies import are_equal, fingerprint
 from streamsieve.registry import learner_class
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
-from tests.paths import DATA
 
 RULES: list[tuple[str, dict[str, Any]]] = [
     ("saola", {}),
@@ -122,13 +121,6 @@ def test_shards_drop_the_same_copies(workers):
     assert learner.n_duplicates_ == one_pass.n_duplicates_ == 5
     assert [remark.kind for remark in remarks] == ["copies dropped"]
     assert sum(learner.counts_.values()) == 8
-
-
-@pytest.mark.parametrize("name", ["saola-middle", "group-saola-middle", "osfs", "fast-osfs"])
-def test_models_of_before_go_on_by_the_rule_alone(name):
-    selector = ss.load(DATA / "models" / f"{name}.model")
-    assert selector.duplicates == "keep"
-    assert selector.n_duplicates_ == 0
 
 
 def prints(*columns: list[tuple[int, float]]) -> list[float]:

@@ -28,7 +28,7 @@ from streamsieve.selectors.rows.calibration import (
     start_calibration,
     swapped,
 )
-from tests.paths import DATA, TEST, TRAIN
+from tests.paths import TEST, TRAIN
 
 # A random choice of 5 features is often no better than the majority, which we rightly warn about.
 pytestmark = pytest.mark.filterwarnings("ignore:.*not clearly fewer than:UserWarning")
@@ -304,12 +304,6 @@ def test_parts_that_saw_alike_rows_merge_to_the_same_fit() -> None:
     merged = merged_calibration([base, *parts])
     assert merged[0] == 8000
     assert merged[SLOPE] == pytest.approx(2.0, abs=0.2)
-
-
-def test_models_without_a_calibration_still_give_probabilities() -> None:
-    selector = ss.load(DATA / "models" / "sofs.model")
-    X = np.eye(12)
-    assert (selector.classes_[selector.predict_proba(X).argmax(axis=1)] == selector.predict(X)).all()
 
 
 def test_probabilities_are_saved_and_go_on(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import rungs as rungs_module
 from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
 from tests.oracles import rungs as oracle
-from tests.paths import DATA
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. took")
 
@@ -303,19 +302,6 @@ def test_a_damaged_rung_is_refused() -> None:
         damaged.arrays[name] = np.full_like(damaged.arrays[name], value)
         with pytest.raises(ss.DataError, match="damaged"):
             ss.SOFS.from_model(damaged)
-
-
-def test_a_model_from_before_there_were_rungs_goes_on_without_them() -> None:
-    selector = ss.load(DATA / "models" / "sofs-auto.model")
-    width, before = selector.n_features_in_, selector.n_rows_
-    assert selector.memory.rungs is None
-    labels = selector.classes_
-    X, y = stream(300, width)
-    selector.partial_fit(X, labels[y])
-    assert selector.n_rows_ == before + 300
-    assert len(selector.selection()) == selector.n_features_selected_
-    again = ss.SOFS.from_model(selector.model())
-    assert again.curve_["accuracy"].tolist() == selector.curve_["accuracy"].tolist()
 
 
 # ---- merging

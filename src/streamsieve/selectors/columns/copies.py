@@ -9,15 +9,12 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.copies import NO_COPY
-from ...model import Arrays
 from ..diagnosis import MOST_NAMED
 from ..state import State
-from .base import STATE, ColumnLearner
+from .base import ColumnLearner
 from .noted import COPIES, Noted
 
 DUPLICATES = ("drop", "keep")
-KEPT_ALL = {"duplicates": "keep"}  # what there was before there was a choice
-PRINTS = STATE + "prints"  # what copies have in common, per slot
 
 C = TypeVar("C", bound=State)
 
@@ -52,8 +49,3 @@ class CopyDropper(ColumnLearner[C]):
 
     def _details(self) -> dict[str, Any]:
         return {**super()._details(), "duplicates": self.n_duplicates_}
-
-    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        if PRINTS not in arrays and not self._drops_copies:  # as all models were that have none
-            arrays |= {PRINTS: np.zeros(arrays[STATE + "ids"].shape)}
-        super()._restore(header, arrays)

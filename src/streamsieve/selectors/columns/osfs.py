@@ -25,7 +25,7 @@ from ...model import LARGEST_ID, Field, Schema
 from ...targets import BOTH, Kind, Target
 from ..requirements import require_one_of
 from .centring import centred
-from .copies import DUPLICATES, KEPT_ALL, CopyDropper
+from .copies import DUPLICATES, CopyDropper
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 from .parts import in_parts, pieces, with_more_slots
 from .saving import check_codes, check_slots
@@ -68,7 +68,6 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         {"measure": "chi2", "max_condition": 2},
         {"duplicates": "keep"},
     )
-    earlier_parameters: ClassVar[dict[str, Any]] = KEPT_ALL
 
     def __init__(
         self,

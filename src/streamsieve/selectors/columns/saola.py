@@ -36,7 +36,7 @@ from ..requirements import is_number, require, require_budget, require_one_of
 from .base import Tally
 from .centring import centred
 from .coding import are_discrete, coded, require_bins, with_levels
-from .copies import DUPLICATES, KEPT_ALL, CopyDropper
+from .copies import DUPLICATES, CopyDropper
 from .groups import GroupLearner, groups_of
 from .parts import in_parts, pieces, with_more_slots
 from .saving import check_codes, check_slots
@@ -109,7 +109,6 @@ class SAOLALearner(CopyDropper[SaolaState]):
         {"bins": 3},
         {"variant": "paper"},
     )
-    earlier_parameters: ClassVar[dict[str, Any]] = KEPT_ALL
 
     def __init__(
         self,

@@ -28,7 +28,6 @@ from .auto_scaling import AutoScaling
 from .curves import CURVE, STATE, curve_schema, restored_curve
 from .inputs import LARGEST_SUM, Moments, start_moments
 from .integrity import check_totals
-from .rungs import PREFIX as RUNGS
 from .rungs import Check, Rungs
 from .targets import RowTarget
 from .warm_up import WarmUp
@@ -271,8 +270,7 @@ class RowMemory(Generic[S]):
 
     def restore(self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
-        arrays = self.target.to_check(arrays)
-        header = {"warm_up": None, "times": 1, "exact": False, **header}  # earlier versions had none
+        arrays = {name: array for name, array in arrays.items() if name != "classes"}  # labels of any kind
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             "features": used,
@@ -284,8 +282,6 @@ class RowMemory(Generic[S]):
         expected |= self.target.schema() | WarmUp.schema(header, self.target.answer, self.target.answer_field())
         if self.scaling is not None:
             expected |= self.scaling.schema()
-        if RUNGS + "ids" not in arrays:  # earlier versions had none
-            self.rungs = None
         if self.rungs is not None:
             expected |= self.rungs.schema(schema)
         sizes = check_arrays(arrays, expected, sizes)

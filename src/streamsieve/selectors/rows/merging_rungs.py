@@ -33,7 +33,7 @@ def merged_curves(
     kept, _, scores = learner._kept(merged.state)
     best = kept[rank_slots(curve, scores, kept)]
     rungs = [one.rungs for one in memories if one.rungs is not None]
-    if merged.rungs is None or len(rungs) < len(memories):  # models of earlier versions
+    if merged.rungs is None:
         return curve, None
     merge_rungs(learner, merged.rungs, rungs, rule)
     merged.rungs.rank(learner._kept, best, int(merged.counts[0]))

@@ -82,9 +82,6 @@ class RowTarget(Protocol):
 
     def answer_field(self) -> Field: ...
 
-    def to_check(self, arrays: Arrays) -> Arrays:
-        """The arrays of a model that a schema is for, with those that earlier versions did not have."""
-
     def restore(self, arrays: Arrays) -> None:
         """Take up arrays that fit the schema."""
 
@@ -209,13 +206,6 @@ class Classes:
     def answer_field(self) -> Field:
         return Field(np.int64, ("warm_rows",), 0, "classes")
 
-    def to_check(self, arrays: Arrays) -> Arrays:
-        arrays = {name: array for name, array in arrays.items() if name != "classes"}  # any kind of labels
-        counts = self.labels.counts
-        none = Separation(counts, np.zeros_like(self.separation.sums), counts)  # nothing to complain of
-        defaults = {SEPARATION + name: array.copy() for name, array in none._asdict().items()}
-        return {**defaults, "calibration": start_calibration(), **arrays}
-
     def restore(self, arrays: Arrays) -> None:
         self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
         self.calibration = arrays["calibration"]
@@ -330,9 +320,6 @@ class Numbers:
 
     def answer_field(self) -> Field:
         return Field(np.float64, ("warm_rows",))
-
-    def to_check(self, arrays: Arrays) -> Arrays:
-        return arrays
 
     def restore(self, arrays: Arrays) -> None:
         self.first, self.totals = arrays["target_first"], arrays["target_totals"]

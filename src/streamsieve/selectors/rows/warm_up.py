@@ -98,7 +98,7 @@ class WarmUp:
         return {
             WARM + "indptr": Field(np.int64, ("warm_bounds",), 0),
             WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
-            WARM + "values": Field(np.float64 if header["warm_up"].get("exact") else np.float32, ("warm_values",)),
+            WARM + "values": Field(np.float64 if header["warm_up"]["exact"] else np.float32, ("warm_values",)),
             WARM + answer: field,
             WARM + "weights": Field(np.float64, ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf)),
         }
