@@ -15,10 +15,9 @@ from numpy.lib import format as npy
 
 import streamsieve.model as module
 from streamsieve.errors import DataError, UsageError
+from streamsieve.kernels.arrays import ArraySpec
 from streamsieve.model import (
-    Field,
     Model,
-    check_arrays,
     check_classes,
     check_ids,
     check_scores,
@@ -26,6 +25,7 @@ from streamsieve.model import (
     texts_of_arrays,
     texts_to_arrays,
 )
+from streamsieve.state import check_arrays
 
 ARRAYS = {
     "state.weight": np.linspace(-1.0, 1.0, 20).reshape(4, 5),
@@ -231,9 +231,9 @@ def test_texts_that_are_cut_wrongly_are_refused(changes: dict[str, Any]) -> None
 
 
 SCHEMA = {
-    "a": Field(np.float64, ("n", 2)),
-    "b": Field(np.int64, ("n",), low=0, below="m"),
-    "c": Field(None, ()),
+    "a": ArraySpec(("n", 2), dtype=np.float64),
+    "b": ArraySpec(("n",), low=0, below="m", dtype=np.int64),
+    "c": ArraySpec((), dtype=None),
 }
 
 
@@ -293,7 +293,7 @@ def test_arrays_that_are_not_as_the_schema_has_them_are_named(name: str, array: 
     ],
 )
 def test_ranges_of_numbers(array: Any, field: dict[str, Any], passes: bool) -> None:
-    schema = {"x": Field(None, ("n",), **field)}
+    schema = {"x": ArraySpec(("n",), **field, dtype=None)}
     if passes:
         assert check_arrays({"x": array}, schema, {}) == {"n": array.size}
     else:

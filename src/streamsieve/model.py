@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from .errors import DataError, UsageError
 from .files import replacing
 from .json_text import from_json, to_json
+from .state import Arrays
 from .version import __version__
 
 FORMAT = 2
@@ -35,8 +36,6 @@ ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # before the arrays that hold a list of texts
-
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(slots=True, eq=False)
@@ -201,63 +200,7 @@ def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[An
     return np.array(texts, dtype=object)
 
 
-# ---- the schema
-
-
-class Field(NamedTuple):
-    """What an array of a model must be.
-
-    A ``dtype`` of None may be any. ``shape`` has a number or a name per axis: axes of one name are of one size. ``low``
-    and ``below`` bound every entry; a name for ``below`` is a size, and integers without it leave room to count on from
-    them. Numbers are finite, with room for their products, unless ``finite`` is False.
-    """
-
-    dtype: Any
-    shape: tuple[int | str, ...]
-    low: float | None = None
-    below: float | str | None = None
-    finite: bool = True
-
-
-MOST_COUNTED = 2**62  # of anything
-LARGEST_ID = 2**63 - 2  # of a feature: the width is one more, and an int64
-LARGEST_NUMBER = 1e100  # that learning from float32 comes near: sums of squares of the largest are far below
-
-Schema = Mapping[str, Field]
-
-
-def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[str, int]:
-    """Refuse, with a ValueError, arrays that are not what a schema says; the sizes, those given and those found."""
-    unknown = sorted(set(arrays) - set(schema))
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} has no business in it")
-    found = dict(sizes)
-    for name, expected in schema.items():
-        array = arrays[name]
-        if expected.dtype not in (None, array.dtype) or array.ndim != len(expected.shape):
-            raise ValueError(f"{name!r} is {array.dtype} of {array.ndim} axes")
-        for axis, extent in zip(expected.shape, array.shape, strict=True):
-            wanted = axis if isinstance(axis, int) else found.setdefault(axis, extent)
-            if extent != wanted:
-                raise ValueError(f"{name!r} has an axis of {extent:,}, not {wanted:,}")
-    for name, expected in schema.items():
-        _check_range(name, arrays[name], expected, found)
-    return found
-
-
-def _check_range(name: str, array: NDArray[Any], expected: Field, sizes: dict[str, int]) -> None:
-    if not array.size or array.dtype.kind in "US":
-        return
-    extremes = float(array.min()), float(array.max())
-    if expected.finite and array.dtype.kind == "f" and not all(abs(one) <= LARGEST_NUMBER for one in extremes):
-        raise ValueError(f"{name!r} has values that are not finite, or far too large")
-    below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
-    if below is None and array.dtype.kind == "i":
-        below = MOST_COUNTED
-    if expected.low is not None and not array.min() >= expected.low:
-        raise ValueError(f"{name!r} has a value below {expected.low}")
-    if below is not None and not array.max() < below:
-        raise ValueError(f"{name!r} has a value of {below:,} or more")
+# ---- what holds for all models
 
 
 def check_classes(classes: NDArray[Any]) -> None:

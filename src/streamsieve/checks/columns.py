@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of
 from ..estimators import load
-from ..selectors.state import arrays_of
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from ..state import arrays_of
 from ..targets import Kind
 from .maker import Maker, refuses
 

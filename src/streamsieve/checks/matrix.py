@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..estimators import load
 from ..selectors.matrix.data import Matrix
-from ..selectors.state import arrays_of
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from ..state import arrays_of
 from ..targets import Kind
 from .maker import Maker, refuses
 

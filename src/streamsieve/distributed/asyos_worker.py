@@ -16,10 +16,11 @@ from ..blocks import ColumnBlock
 from ..kernels.columns.slots import Slots
 from ..selectors.columns.asynchronous import BlockWorker, shares
 from ..selectors.columns.base import ColumnLearner, ColumnMemory, Tally
-from ..selectors.columns.slots import no_slots, picked
+from ..selectors.columns.slots import picked
 from ..selectors.columns.stepping import Stepping, SteppingState
 from ..selectors.linear import standardized
 from ..sources.base import ColumnSource
+from ..state import empty
 from ..targets import BOTH, Kind, Target
 from ..training import Clock
 from .engine import SLICE_SECONDS, CentreLike
@@ -74,7 +75,7 @@ class Saved(NamedTuple):
     @classmethod
     def nothing(cls, width: int) -> Saved:
         """What a worker begins with, for data as wide as is known."""
-        state = SteppingState(no_slots(), np.zeros(0), np.zeros(1))
+        state = empty(SteppingState, slots=0, room=0)
         return cls(Reached(), state, {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width, "noted": {}}, {})
 
     def after(self, handed: Handover) -> Saved:

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from .. import naming
 from ..blocks import RowBlock
 from ..errors import UsageError
-from ..model import NAMES, Arrays, Model, refusing_damage, texts_of_arrays, texts_to_arrays
+from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
 from ..sources.encoding import Encoding
+from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
 from .parameters import as_json, from_json, to_builtin

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock
 from ..errors import DataError, prefix
+from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
 from .compression import damage_named, open_compressed
 from .formats import split_suffix
 
 MOST_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
-NO_GROUP = -1
 WHAT_A_GROUP_IS = "groups are integers of 0 or more, or names"
 
 

@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, UsageError
 from ..files import TOKEN_BYTES, is_partial, lock, partial_stem
+from ..kernels.arrays import ArraySpec
 from ..machine import available_memory
-from ..model import Field, Model, check_arrays
+from ..model import Model
+from ..state import check_arrays
 from .base import LARGEST_INDEX
 
 RANGES = 1 << 20  # of ids, whatever the width
@@ -40,11 +42,11 @@ OWN = SURVEY, BUCKETS, NOTE
 SUFFIX = ".columns"
 
 SURVEY_SCHEMA = {
-    "y": Field(None, ("rows",), finite=False),
-    "ranges": Field(np.int64, ("used",), 0, RANGES),  # that have entries
-    "counts": Field(np.int64, ("used",), 1, MOST_ENTRIES),
+    "y": ArraySpec(("rows",), finite=False),
+    "ranges": ArraySpec(("used",), 0, RANGES, dtype=np.int64),  # that have entries
+    "counts": ArraySpec(("used",), 1, MOST_ENTRIES, dtype=np.int64),
 }
-NOTE_SCHEMA = {"filled": Field(np.int64, ("buckets",), 0), "sums": Field(np.uint32, ("buckets",))}
+NOTE_SCHEMA = {"filled": ArraySpec(("buckets",), 0, dtype=np.int64), "sums": ArraySpec(("buckets",), dtype=np.uint32)}
 
 
 class Survey(NamedTuple):

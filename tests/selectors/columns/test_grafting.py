@@ -11,7 +11,7 @@ from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.grafting import solve_equations
 from streamsieve.kernels.columns.slots import TOP
 from streamsieve.selectors.columns.lasso import lasso
-from streamsieve.selectors.state import arrays_of
+from streamsieve.state import arrays_of
 from tests.oracles import grafting as oracle
 from tests.selectors.columns.test_substitution import LOSSES, as_solved, planted, problem
 from tests.selectors.test_models import refused_changes

@@ -12,7 +12,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.slots import USED
-from streamsieve.selectors.state import arrays_of
+from streamsieve.state import arrays_of
 from tests.oracles import substitution as oracle
 from tests.selectors.test_models import refused_changes
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import NO_GROUP, NO_ID, array
 from ..jit import kernel
 from ..types import F64, I32, I64, unsigned
 from .dependence import CONSTANT, EQUAL, standardize_column
@@ -19,16 +20,17 @@ CONVERGED, MOST_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sw
 class GroupState(NamedTuple):
     """The kept columns, those of the open group last, and how all pairs of them correlate."""
 
-    order: I32  # slots in order of arrival, then the free ones
-    ids: I64  # per slot
-    group: I64  # per slot
-    between: F64  # per slot: the fraction of scatter that is between classes
-    columns: F64  # slots x rows: centred, of length 1
-    correlations: F64  # slots x slots
-    classes: F64  # slots x regressions: correlations with the classes, one against all others
-    weights: F64  # slots x regressions: of the last regressions
-    counts: I64  # kept; seen, not relevant, redundant so far; kept of groups that are closed
-    current: I64  # the group that is open
+    order: I32 = array("slots", low=0, below="slots", numbered=True)  # slots in order of arrival, then the free ones
+    ids: I64 = array("slots", low=0, below=NO_ID)
+    group: I64 = array("slots", low=0)
+    between: F64 = array("slots")  # the fraction of scatter that is between classes
+    columns: F64 = array("slots", "rows")  # centred, of length 1
+    correlations: F64 = array("slots", "slots")
+    # correlations with the classes, one against all others
+    classes: F64 = array("slots", "regressions")
+    weights: F64 = array("slots", "regressions")  # of the last regressions
+    counts: I64 = array(5, low=0)  # kept; seen, not relevant, redundant so far; kept of groups that are closed
+    current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)  # the group that is open
 
 
 class NewColumns(NamedTuple):

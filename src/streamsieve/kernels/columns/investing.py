@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import NO_ID, array
 from ..jit import kernel
 from ..types import F64, I32, I64
 from .dependence import CONSTANT
@@ -19,13 +20,13 @@ SEEN, KEPT = 0, 1  # entries of ``counts``
 class InvestingState(NamedTuple):
     """What the model has of the columns in it."""
 
-    ids: I64  # per slot
-    scores: F64  # per slot: -log p when it came in
-    basis: F64  # slots x rows: orthonormal, and orthogonal to the constant
-    residual: F64  # per row: of the target
-    wealth: F64  # what is left to spend
-    error: F64  # the sum of squares of the residual
-    counts: I64  # features seen, the constant among them; kept
+    ids: I64 = array("slots", low=0, below=NO_ID)
+    scores: F64 = array("slots")  # -log p when it came in
+    basis: F64 = array("slots", "rows")  # orthonormal, and orthogonal to the constant
+    residual: F64 = array("rows")  # of the target
+    wealth: F64 = array(1)  # what is left to spend
+    error: F64 = array(1)  # the sum of squares of the residual
+    counts: I64 = array(2, low=0)  # features seen, the constant among them; kept
 
 
 @kernel

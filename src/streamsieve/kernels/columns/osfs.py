@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import NO_ID, array
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool, unsigned
 from .copies import NO_COPY, are_equal, fingerprint
@@ -21,14 +22,16 @@ MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds depen
 class IndependenceState(NamedTuple):
     """The target and the kept columns, and how all pairs of them correlate."""
 
-    order: I32  # the target's slot, those of kept columns in order of arrival, then the free ones
-    ids: I64  # per slot
-    columns: F64  # slots x rows: centred, of length 1, times the weights of rows
-    correlations: F64  # slots x slots
-    codes: I32  # slots x rows, of discrete variables; no rows where all tests are by correlation
-    n_levels: I64  # per slot; 0 for a variable that is not discrete
-    counts: I64  # kept; not relevant, redundant, replaced so far
-    prints: F64  # per slot: what copies have in common; 0 where copies do not matter
+    # the target's slot, those of kept columns in order of arrival, then the free ones
+    order: I32 = array("slots", low=0, below="slots", numbered=True)
+    ids: I64 = array("slots", low=0, below=NO_ID)
+    columns: F64 = array("slots", "rows")  # centred, of length 1, times the weights of rows
+    correlations: F64 = array("slots", "slots")
+    # slots x rows, of discrete variables; no rows where all tests are by correlation
+    codes: I32 = array("slots", "code_rows", low=0)
+    n_levels: I64 = array("slots", low=0, below="max_levels")  # per slot; 0 for a variable that is not discrete
+    counts: I64 = array(4, low=0)  # kept; not relevant, redundant, replaced so far
+    prints: F64 = array("slots", finite=False)  # what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):

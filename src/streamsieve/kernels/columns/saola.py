@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import NO_GROUP, NO_ID, array
 from ..jit import kernel
 from ..types import F64, I8, I32, I64, Bool
 from .copies import NO_COPY, are_equal, fingerprint
@@ -29,20 +30,22 @@ KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts`
 class SaolaState(NamedTuple):
     """The kept columns, a slot each. What a measure does not need has no columns."""
 
-    order: I32  # slots in order of arrival, then the free ones
-    ids: I64  # per slot
-    group: I64  # per slot
-    measure: I8  # per slot: what its relevance is measured by
-    relevance: F64  # slots x 2: by both measures, where they were taken
-    has_missing: Bool  # per slot: whether values are missing
-    columns: F64  # slots x rows: times the weights of rows; centred, of length 1 where nothing is missing
-    codes: I32  # slots x rows
-    n_levels: I64  # per slot
-    level_counts: F64  # slots x levels: the weight of rows with each code
-    counts: I64  # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
-    current: I64  # the group that is open, if there are groups
-    measured: I64  # relevant features so far, by measure
-    prints: F64  # per slot: what copies have in common; 0 where copies do not matter
+    order: I32 = array("slots", low=0, below="slots", numbered=True)  # slots in order of arrival, then the free ones
+    ids: I64 = array("slots", low=0, below=NO_ID)
+    group: I64 = array("slots", low=NO_GROUP)
+    measure: I8 = array("slots", low=0, below=2)  # what its relevance is measured by
+    relevance: F64 = array("slots", 2)  # by both measures, where they were taken
+    has_missing: Bool = array("slots")  # whether values are missing
+    # times the weights of rows; centred, of length 1 where nothing is missing
+    columns: F64 = array("slots", "column_rows", finite=False)
+    codes: I32 = array("slots", "code_rows", low=-1)
+    n_levels: I64 = array("slots", low=0)
+    level_counts: F64 = array("slots", "levels", low=0)  # the weight of rows with each code
+    # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
+    counts: I64 = array(5, low=0)
+    current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)  # the group that is open, if there are groups
+    measured: I64 = array(2, low=0)  # relevant features so far, by measure
+    prints: F64 = array("slots", finite=False)  # what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):

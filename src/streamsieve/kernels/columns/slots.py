@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import LARGEST_VALUE, NO_ID, array
 from ..jit import inlined_summing, kernel, summing
 from ..types import F64, I32, I64, unsigned
 
@@ -20,21 +21,22 @@ TOGETHER = 4  # columns that are multiplied at once
 DENSE = 0.5  # of the rows: from this fraction on a column is held in full
 FLAT = 1e-290  # a standard deviation whose inverse is hardly a number any more: what varies less does not vary
 SMALLEST, LARGEST = 1e-200, 1e200  # variances between which squares are exact enough
+FARTHEST = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
 ALIKE = 1.0 - 1e-6  # the correlation from which on two columns are the same
 
 
 class Slots(NamedTuple):
     """Columns, the first ``ends[USED]`` slots; their values lie in one array, in any order."""
 
-    ids: I64
-    starts: I64  # where its values begin
-    lengths: I64  # how many; as many as rows: all of them, and row numbers are not looked at
-    shifts: F64
-    centres: F64  # the mean of the column as it came
-    scales: F64  # its standard deviation
-    rows: I32
-    values: F64
-    ends: I64
+    ids: I64 = array("slots", low=0, below=NO_ID)
+    starts: I64 = array("slots", low=0)  # where its values begin
+    lengths: I64 = array("slots", low=0)  # how many; as many as rows: all of them, and row numbers are not looked at
+    shifts: F64 = array("slots", low=-FARTHEST, below=FARTHEST)
+    centres: F64 = array("slots", low=-LARGEST_VALUE, below=np.inf, finite=False)  # the mean of the column as it came
+    scales: F64 = array("slots", low=0, below=np.inf, finite=False)  # its standard deviation
+    rows: I32 = array("room", low=0)
+    values: F64 = array("room", low=-FARTHEST, below=FARTHEST)
+    ends: I64 = array(2, low=0)
 
 
 @summing

@@ -9,26 +9,30 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I64
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .first_order import ON_LOSS, sign_of, triggered
-from .members import MISTAKES, UPDATES
+from .members import COUNTS, MISTAKES, UPDATES
 from .storing import bounded, limited
+
+LARGEST_SUM = 1e200  # of precisions, x^2 / gamma each
 
 
 class GradientState(NamedTuple):
-    weight: F64  # per feature position x C
-    paid: F64  # per feature position: the penalty that was taken off its weights so far
-    owed: F64  # the penalty since the start
-    bias: F64  # C x 1
-    counts: I64  # unused, mistakes, updates
+    weight: F64 = array("features", "vectors")
+    paid: F64 = array("features", low=0)  # the penalty that was taken off its weights so far
+    owed: F64 = array(1, low=0)  # the penalty since the start
+    bias: F64 = array("vectors", 1)
+    counts: I64 = COUNTS  # unused, mistakes, updates
 
 
 class ArowState(NamedTuple):
-    cells: F64  # per feature position x 2 C: 1/S - 1, mu
-    bias: F64  # C x 2
-    counts: I64  # unused, mistakes, updates
+    # 1/S - 1, mu
+    cells: F64 = array("features", "cell_width", low=-LARGEST_SUM, below=LARGEST_SUM, finite=False)
+    bias: F64 = array("vectors", 2, low=-LARGEST_SUM, below=LARGEST_SUM, finite=False)
+    counts: I64 = COUNTS  # unused, mistakes, updates
 
 
 @kernel

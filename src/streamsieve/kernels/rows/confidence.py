@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..heap import push, refresh_root, sift_down
 from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, Floats, unsigned
 from .batch import Rows, longest_row
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, UPDATES
-from .storing import bounded, limited, noise_of, rounded, storable
+from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
+from .storing import BITS_OF_INFINITY, bounded, limited, noise_of, rounded, storable
 
 SMALLEST_SCALE = 1e-12
+SCALE = array(1, low=SMALLEST_SCALE, below=2.0, start=1)
 
 
 class ConfidenceState(NamedTuple):
@@ -25,16 +27,16 @@ class ConfidenceState(NamedTuple):
     never seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
     """
 
-    cells: I32  # per feature position
-    member: I64  # per slot: the position of the feature in ``cells``
-    member_id: I64  # per slot: its id
-    weight: F64  # per slot: mu_j
-    excess: F32  # per slot: (1/S_jj - 1) / scale
-    heap_key: F32  # a lower bound of the excess in ``heap_slot``
-    heap_slot: I32
-    bias: F64  # 1 x 2: weight and excess of the intercept
-    scale: F64  # what forgetting has left of old precision
-    counts: I64  # kept features, mistakes, updates
+    cells: I32 = array("features", below=BITS_OF_INFINITY)
+    member: I64 = MEMBER  # the position of the feature in ``cells``
+    member_id: I64 = MEMBER_ID  # its id
+    weight: F64 = array("budget")  # mu_j
+    excess: F32 = array("budget", low=0)  # (1/S_jj - 1) / scale
+    heap_key: F32 = array("budget", low=0)  # a lower bound of the excess in ``heap_slot``
+    heap_slot: I32 = SLOT_NUMBERS
+    bias: F64 = array(1, 2)  # weight and excess of the intercept
+    scale: F64 = SCALE  # what forgetting has left of old precision
+    counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
 @kernel

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64
 from .batch import is_mistake
 
 
 class Curve(NamedTuple):
-    grid: I64  # ascending numbers of features
-    bucket: I32  # per slot
-    mistakes: I64  # per number on the grid, where classes are learned
-    errors: F64  # per number on the grid, where numbers are: the sum of squares
-    sums: F64  # per bucket and class: scratch of the row at hand
+    grid: I64 = array("grid", low=1)  # ascending numbers of features
+    bucket: I32 = array("budget", low=0, below="grid")
+    mistakes: I64 = array("grid", low=0)  # where classes are learned
+    errors: F64 = array("grid", low=0, finite=False)  # where numbers are: the sum of squares
+    sums: F64 = array("grid", "vectors")  # scratch of the row at hand
 
 
 @kernel

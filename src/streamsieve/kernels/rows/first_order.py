@@ -9,11 +9,25 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Floats, Ints, unsigned
 from .batch import Rows, is_mistake, longest_row
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
+from .members import (
+    COUNTS,
+    KEPT,
+    MEMBER,
+    MEMBER_ID,
+    MISTAKES,
+    NO_SLOT,
+    SLOT_NUMBERS,
+    UPDATES,
+    insert,
+    rebuild_heap,
+    slot_for,
+    update_heap,
+)
 
 if TYPE_CHECKING:
     from .partial import PartialState
@@ -29,17 +43,17 @@ NO_REACH = -1.0  # of a feature that is kept already
 class FirstOrderState(NamedTuple):
     """The weights are ``scale * weight``, so that what multiplies all of them touches none."""
 
-    slots: I32  # per feature position: its slot + 1, 0 for an outsider
-    member: I64  # per slot: the position of the feature
-    member_id: I64
-    key: F64  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
-    heap: I32
-    heap_position: I32  # per slot: where it is in the heap
-    weight: F64  # slots x C
-    bias: F64  # C x 1: the intercept, of the same scale
-    scale: F64
-    squares: F64  # the sum of squares of ``weight`` and ``bias``
-    counts: I64  # kept features, mistakes, updates
+    slots: I32 = array("features", low=0)  # its slot + 1, 0 for an outsider
+    member: I64 = MEMBER  # the position of the feature
+    member_id: I64 = MEMBER_ID
+    key: F64 = array("budget")  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    heap: I32 = SLOT_NUMBERS
+    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
+    weight: F64 = array("budget", "vectors")
+    bias: F64 = array("vectors", 1)  # the intercept, of the same scale
+    scale: F64 = array(1, low=SMALLEST_SCALE**2, below=2.0, start=1)
+    squares: F64 = array(1, finite=False)  # the sum of squares of ``weight`` and ``bias``
+    counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
 @kernel

@@ -9,12 +9,19 @@ The functions take the arrays one by one: for a state as a whole Numba would cou
 
 from __future__ import annotations
 
+from ..arrays import NO_ID, array
 from ..heap import goes_first
 from ..jit import inlined, kernel
 from ..types import F64, I32, I64
 
 KEPT, MISTAKES, UPDATES = 0, 1, 2  # entries of ``counts``
 NO_SLOT = -1
+
+# Arrays that states declare alike.
+MEMBER = array("budget", low=0, below=NO_ID, positions=True)
+MEMBER_ID = array("budget", low=0, below=NO_ID)
+SLOT_NUMBERS = array("budget", low=0, below="budget")
+COUNTS = array(3, low=0)
 
 
 @inlined

@@ -9,41 +9,44 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 from .batch import Rows, is_mistake, longest_row
 from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
-from .members import KEPT, MISTAKES, UPDATES
+from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
 from .scaling import NORMS, ROWS
 from .storing import bounded
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
+LARGEST_VALUE = 1e39  # above all of float32
 NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, standardised, divided by its spread
 
 
 class PartialState(NamedTuple):
     """A FirstOrderState and, per feature, what asking and running standardisation need; zero is the start of all."""
 
-    slots: I32
-    member: I64
-    member_id: I64
-    key: F64
-    heap: I32
-    heap_position: I32
-    weight: F64
-    bias: F64
-    scale: F64
-    squares: F64
-    counts: I64
-    shift: I64  # per feature: which feature is there in the shuffled order, less the position
-    turn: I64  # per feature: when it was last asked for
-    seen: F64  # per feature: how often
-    mean: F64  # per feature
-    deviation: F64  # per feature: sum of squared deviations from the mean
-    value: F64  # per feature: scratch of the row at hand
-    asked: I64  # the features asked for, ascending
-    question: I64  # whether they were drawn, how many there are, number of the row, whether it is still to come
-    totals: F64  # sum of norms of what was seen, rows
+    slots: I32 = array("features", low=0)
+    member: I64 = MEMBER
+    member_id: I64 = MEMBER_ID
+    key: F64 = array("budget")
+    heap: I32 = SLOT_NUMBERS
+    heap_position: I32 = SLOT_NUMBERS
+    weight: F64 = array("budget", "vectors")
+    bias: F64 = array("vectors", 1)
+    scale: F64 = array(1, low=SMALLEST_SCALE**2, below=2.0, start=1)
+    squares: F64 = array(1, finite=False)
+    counts: I64 = COUNTS
+    shift: I64 = array("features")  # which feature is there in the shuffled order, less the position
+    turn: I64 = array("features", low=0)  # when it was last asked for
+    seen: F64 = array("features", low=0)  # how often
+    mean: F64 = array("features", low=-LARGEST_VALUE, below=LARGEST_VALUE)
+    deviation: F64 = array("features", low=0)  # sum of squared deviations from the mean
+    value: F64 = array("features", low=-LARGEST_VALUE, below=LARGEST_VALUE)  # scratch of the row at hand
+    asked: I64 = array("budget", low=0)  # the features asked for, ascending
+    # whether they were drawn, how many there are, number of the row, whether it is still to come
+    question: I64 = array(4, low=0)
+    totals: F64 = array(2, low=0)  # sum of norms of what was seen, rows
 
 
 @kernel
@@ -167,12 +170,12 @@ def scaled(state: PartialState, position: int, scaling: int) -> float:
 
 
 class RandomState(NamedTuple):
-    slots: I32  # per feature position: its slot + 1, 0 for an outsider
-    member: I64
-    member_id: I64
-    weight: F64  # slots x C
-    bias: F64  # C x 1
-    counts: I64  # kept features, mistakes, updates
+    slots: I32 = array("features", low=0)  # its slot + 1, 0 for an outsider
+    member: I64 = MEMBER
+    member_id: I64 = MEMBER_ID
+    weight: F64 = array("budget", "vectors")
+    bias: F64 = array("vectors", 1)
+    counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
 @kernel

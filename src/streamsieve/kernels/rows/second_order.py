@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import inlined, kernel
 from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
@@ -34,9 +35,22 @@ from .class_steps import (
     spread_of,
     sum_of_key,
 )
-from .confidence import SMALLEST_SCALE
+from .confidence import SCALE, SMALLEST_SCALE
 from .curve import Curve, count_mistakes
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
+from .members import (
+    COUNTS,
+    KEPT,
+    MEMBER,
+    MEMBER_ID,
+    MISTAKES,
+    NO_SLOT,
+    SLOT_NUMBERS,
+    UPDATES,
+    insert,
+    rebuild_heap,
+    slot_for,
+    update_heap,
+)
 from .scaling import kept_length
 from .storing import bounded, limited, noise_of, rounded, storable
 
@@ -50,19 +64,20 @@ class SecondOrderState(NamedTuple):
     In fixed memory, where features that are not kept share cells, none names a slot.
     """
 
-    cells: F32  # per feature position, or per cell: 1 + C or 1 + 2 C
-    member: I64  # per slot: the position of the feature
-    member_id: I64
-    key: F64  # a lower bound of ``fresh``, by which the heap is ordered
-    heap: I32  # slots in heap order
-    heap_position: I32  # per slot: where it is in the heap
-    fresh: F64  # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
-    weight: F64  # slots x C: mu
-    excess: F32  # slots x C: (1/S - 1) / scale
-    bias: F64  # C x 2: weight and excess of the intercept
-    scale: F64  # what forgetting has left of old precision
-    kept_squares: F64  # the squared length of the kept part of the rows so far, summed
-    counts: I64  # kept features, mistakes, updates
+    cells: F32 = array("features", "cell_width", finite=False)
+    member: I64 = MEMBER  # the position of the feature
+    member_id: I64 = MEMBER_ID
+    key: F64 = array("budget", finite=False)  # a lower bound of ``fresh``, by which the heap is ordered
+    heap: I32 = SLOT_NUMBERS  # slots in heap order
+    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
+    # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
+    fresh: F64 = array("budget", finite=False)
+    weight: F64 = array("budget", "vectors")  # mu
+    excess: F32 = array("budget", "vectors", low=0)  # (1/S - 1) / scale
+    bias: F64 = array("vectors", 2)  # weight and excess of the intercept
+    scale: F64 = SCALE  # what forgetting has left of old precision
+    kept_squares: F64 = array(1, low=0)  # the squared length of the kept part of the rows so far, summed
+    counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
 @kernel

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I64
 from .batch import is_mistake
@@ -14,9 +15,9 @@ from .batch import is_mistake
 class Separation(NamedTuple):
     """What is counted of scores before their rows are learned."""
 
-    hits: I64  # per class: rows that are of the class their scores say, less the mean scores
-    sums: F64  # per vector of weights: all scores
-    rows: I64  # per class: rows that have scores
+    hits: I64 = array("classes", low=0)  # rows that are of the class their scores say, less the mean scores
+    sums: F64 = array("vectors", finite=False)  # all scores
+    rows: I64 = array("classes", low=0)  # rows that have scores
 
 
 @kernel

@@ -6,13 +6,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
-from .confidence import SMALLEST_SCALE
+from .confidence import SCALE, SMALLEST_SCALE
 from .curve import Curve, count_mistakes, count_squares
-from .members import KEPT, MISTAKES, NO_SLOT, UPDATES, insert, rebuild_heap, slot_for, update_heap
+from .members import (
+    COUNTS,
+    KEPT,
+    MEMBER,
+    MEMBER_ID,
+    MISTAKES,
+    NO_SLOT,
+    SLOT_NUMBERS,
+    UPDATES,
+    insert,
+    rebuild_heap,
+    slot_for,
+    update_heap,
+)
 from .scaling import kept_length
 from .signal_steps import EXCESS, WEIGHT, key_of, learn_cells, learn_kept, learn_shadows
 from .sketch import cell_of, give_back
@@ -34,20 +48,21 @@ class SignalState(NamedTuple):
     none names a slot.
     """
 
-    cells: F32  # per feature position, or per cell: excess, weight
-    member: I64  # per slot: the position of the feature
-    member_id: I64
-    key: F64  # a lower bound of ``fresh``, by which the heap is ordered
-    heap: I32  # slots in heap order
-    heap_position: I32  # per slot: where it is in the heap
-    fresh: F64  # per slot: mu^2 / S / scale, what it is kept by
-    weight: F64  # mu
-    excess: F32
-    bias: F64  # 1 x 2: weight and excess of the intercept
-    scale: F64  # what forgetting has left of old precision
-    kept_squares: F64  # the squared length of the kept part of the rows so far, summed
-    usual: F64  # where large errors are clipped: the usual size of errors, and the rows it was found from
-    counts: I64  # kept features, mistakes, updates
+    cells: F32 = array("features", 2, finite=False)  # excess, weight; in fixed memory a row per cell
+    member: I64 = MEMBER  # the position of the feature
+    member_id: I64 = MEMBER_ID
+    key: F64 = array("budget", finite=False)  # a lower bound of ``fresh``, by which the heap is ordered
+    heap: I32 = SLOT_NUMBERS  # slots in heap order
+    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
+    fresh: F64 = array("budget", finite=False)  # mu^2 / S / scale, what it is kept by
+    weight: F64 = array("budget")  # mu
+    excess: F32 = array("budget", low=0)
+    bias: F64 = array(1, 2)  # weight and excess of the intercept
+    scale: F64 = SCALE  # what forgetting has left of old precision
+    kept_squares: F64 = array(1, low=0)  # the squared length of the kept part of the rows so far, summed
+    # where large errors are clipped: the usual size of errors, and the rows it was found from
+    usual: F64 = array(2, low=0)
+    counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
 @kernel

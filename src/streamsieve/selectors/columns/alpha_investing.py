@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...kernels.columns.investing import KEPT, InvestingState, invest_in_columns
-from ...model import LARGEST_ID, Field, Schema
+from ...kernels.columns.investing import KEPT, SEEN, InvestingState, invest_in_columns
+from ...state import empty
 from ...targets import BOTH, Kind, Target
 from ..requirements import is_number, require
 from .base import ColumnLearner
@@ -52,22 +52,17 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         require(is_number(self.payout) and 0 < self.payout <= 1, "payout", self.payout, "above 0, and 1 at most")
 
     def _start(self, target: Target) -> InvestingState:
-        return InvestingState(
-            ids=np.zeros(FIRST_SLOTS, np.int64),
-            scores=np.zeros(FIRST_SLOTS),
-            basis=np.zeros((FIRST_SLOTS, target.weights.size)),
-            residual=target.numbers.copy(),
-            wealth=np.array([float(self.wealth)]),
-            error=np.array([float(target.numbers @ target.numbers)]),
-            counts=np.array([1, 0]),
-        )
+        state = empty(InvestingState, slots=FIRST_SLOTS, rows=target.n_rows)
+        state.residual[:], state.wealth[0] = target.numbers, self.wealth
+        state.error[0], state.counts[SEEN] = target.numbers @ target.numbers, 1
+        return state
 
     def _offer(self, state: InvestingState, block: ColumnBlock) -> InvestingState:
         columns = block.indptr, block.indices, centred(block), block.ids
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.ids.size:
-                state = self._grown(with_more_slots(state, "ids", "scores", "basis"))
+                state = self._grown(with_more_slots(state))
             done = invest_in_columns(state, float(self.payout), *columns, done)
         return state
 
@@ -78,17 +73,6 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
     def _advice_if_too_strict(self) -> str:
         finding = "no feature improves the fit more than chance would"
         return advice_on_strictness(finding, "wealth", float(self.wealth), LARGEST_WEALTH)
-
-    def _schema(self, target: Target) -> Schema:
-        return {
-            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
-            "scores": Field(np.float64, ("slots",)),
-            "basis": Field(np.float64, ("slots", "rows")),
-            "residual": Field(np.float64, ("rows",)),
-            "wealth": Field(np.float64, (1,)),
-            "error": Field(np.float64, (1,)),
-            "counts": Field(np.int64, (2,), 0),
-        }
 
     def _check_state(self, state: InvestingState, sizes: dict[str, int]) -> None:
         if state.counts[KEPT] > sizes["slots"]:

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import array
 from ...kernels.columns.asynchronous import mark_varying, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
-from ...model import Field, Schema
+from ...state import changed, copied
 from ..fitting import Fit
 from ..linear import standardized
 from ..requirements import is_integer, require
-from ..state import changed, copied
 from .asynchronous import Centre, Worker, shares
 from .linear import LinearColumnLearner
 from .slots import joined
@@ -37,9 +37,9 @@ class AsynchronousState(NamedTuple):
     """What the workers and the centre have."""
 
     workers: tuple[SteppingState, ...]
-    parts: F64  # per worker and row: the centre's
-    pushes: F64  # the last ones, a ring of at most as many as the staleness
-    turns: NDArray[np.int64]  # pushes so far
+    parts: F64 = array("workers", "rows")  # per worker and row: the centre's
+    pushes: F64 = array("pushes", "rows")  # the last ones, a ring of at most as many as the staleness
+    turns: NDArray[np.int64] = array(1, low=0, below=MOST_TURNS)  # pushes so far
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -137,18 +137,6 @@ class Asynchronous:
         columns = np.sort(np.array(chosen, np.int64))
         return Fit(columns, weights[columns], float(state.level[0]))
 
-    def schema(self) -> Schema:
-        fields = {
-            "parts": Field(np.float64, (len(self.rules), "rows")),
-            "pushes": Field(np.float64, ("pushes", "rows")),
-            "turns": Field(np.int64, (1,), 0, MOST_TURNS),
-        }
-        for number, rule in enumerate(self.rules):
-            for name, field in rule.schema().items():
-                shape = tuple(axis if isinstance(axis, int) else f"{axis} of {number}" for axis in field.shape)
-                fields[f"workers.{number}.{name}"] = field._replace(shape=shape)
-        return fields
-
     def check(self, state: AsynchronousState, features: int) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""
         for rule, worker in zip(self.rules, state.workers, strict=True):
@@ -156,6 +144,8 @@ class Asynchronous:
         if np.unique(state.ids).size != state.ids.size:
             raise ValueError("two workers have the same feature")
         lines = len(state.pushes)
+        if len(state.parts) != len(self.rules):
+            raise ValueError("it has more or fewer parts than workers")
         if not min(int(state.turns[0]), self.staleness) <= lines <= self.staleness:
             raise ValueError("it has more or fewer pushes than its workers have made")
 

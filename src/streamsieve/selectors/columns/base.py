@@ -12,28 +12,20 @@ from numpy.typing import NDArray
 from ... import naming
 from ...blocks import ColumnBlock
 from ...errors import DataError, UsageError, prefix
+from ...kernels.arrays import LARGEST_VALUE
 from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
-from ...model import (
-    NAMES,
-    Arrays,
-    Schema,
-    check_arrays,
-    check_ids,
-    check_scores,
-    texts_of_arrays,
-    texts_to_arrays,
-)
+from ...model import NAMES, check_ids, check_scores, texts_of_arrays, texts_to_arrays
 from ...selection import Selection
 from ...sources.base import Missing
+from ...state import Arrays, State, arrays_of, check_arrays, schema_of, with_arrays
 from ...targets import TASK_OF_KIND, TASKS, Target, read_target
 from ..base import Findings, Learner, Reads
 from ..diagnosis import Look, Remark, checksums_of
 from ..requirements import count_of, require_one_of
-from ..state import State, arrays_of, with_arrays
 from .noted import COARSE, COLLAPSED, Noted, as_header, noted_in, remarks_of
 from .parts import in_parts
-from .saving import LARGEST_VALUE, TARGET, TARGET_SCHEMA, target_of_model
+from .saving import TARGET, TARGET_SCHEMA, target_of_model
 
 STATE = "state."  # before the names of its arrays in a model
 
@@ -60,8 +52,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
     """Sees features one by one, for rows and a target that are known from the start.
 
     An author writes ``_start``, ``_offer``, ``_finish`` if something is left to do after the last feature, ``_kept``,
-    and what a state from a file must be (``_schema``, ``_check_state``). What is remembered is as large as the kept
-    columns, whatever the number that went by.
+    and what must hold between the arrays of a state from a file (``_check_state``). What is remembered is as large as
+    the kept columns, whatever the number that went by.
     """
 
     reads: ClassVar[Reads] = "columns"
@@ -105,9 +97,10 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         """Ids of the features that are kept or may yet be."""
         return self._kept(state)[0]
 
-    def _schema(self, target: Target) -> Schema:
-        """What the arrays of a state must be; sizes: rows."""
-        raise NotImplementedError
+    def _sizes(self, target: Target) -> dict[str, int]:
+        """Return the sizes of arrays that do not depend on what was learned."""
+        sizes = {"rows": target.n_rows, "classes": target.n_classes, "coded_rows": target.codes.size}
+        return {**sizes, "max_levels": target.n_rows + 2}
 
     def _check_state(self, state: C, sizes: dict[str, int]) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""
@@ -390,15 +383,16 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
             raise ValueError("its names do not fit their features")
         if named.size and not 0 <= named.min() <= named.max() < self.n_features_in_:
             raise ValueError("it has names of features that there are not")
-        schema = {**{STATE + name: wanted for name, wanted in self._schema(target).items()}, **TARGET_SCHEMA}
-        sizes = {"rows": target.n_rows, "classes": target.n_classes, "coded_rows": target.codes.size}
-        sizes = check_arrays(arrays, schema, sizes)
+        counts = arrays["counts"]
+        sizes = check_arrays({name: arrays.pop(name) for name in TARGET_SCHEMA}, TARGET_SCHEMA, self._sizes(target))
+        fresh = self._start(target)
+        sizes = check_arrays(arrays, schema_of(fresh, STATE), sizes)
         counted = np.bincount(target.codes, target.weights if target.codes.size else None, target.n_classes)
         if not np.allclose(counted, target.class_counts):
             raise ValueError("its classes are not as frequent as it says")
-        state = with_arrays(self._start(target), arrays, STATE)
+        state = with_arrays(fresh, arrays, STATE)
         self._memory = ColumnMemory(
-            target, state, arrays["counts"], count_of(header, "earlier") if "earlier" in header else 0
+            target, state, counts, count_of(header, "earlier") if "earlier" in header else 0
         )
         self._memory.noted = noted_in(header.get("noted", {}))
         self._check_state(state, sizes)

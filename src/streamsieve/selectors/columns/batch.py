@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import NO_ID, array
 from ...machine import refuse_beyond_memory
-from ...model import LARGEST_ID, Arrays, Field, Schema
+from ...state import Arrays, State, changed, empty, names_along
 from ...targets import Target
-from ..state import State, changed
 from .base import STATE, ColumnLearner
 
 
@@ -36,17 +36,22 @@ class GatheredColumns(State, Protocol):
 
 G = TypeVar("G", bound=GatheredColumns)
 
+# Arrays that the states declare alike.
+COLUMN_IDS = array("columns", low=0, below=NO_ID)
+ENDS = array("ends", low=0)
+ROW_NUMBERS = array("nonzeros", low=0, below="rows")
+USED = array(2, low=0)
+CHOSEN = array("chosen", low=0, below="columns")
+SCORES = array("chosen")
+
 
 class BatchLearner(ColumnLearner[G]):
     """Gathers columns and chooses from them when somebody asks for the selection.
 
-    An author writes ``_start``, ``_worth`` and ``_choose``, and names the arrays of the state with an entry for every
-    column, ``per_column``, or non-zero, ``per_nonzero``.
+    An author writes ``_worth`` and ``_choose``, and a state whose arrays are as long as the columns or the non-zeros.
     """
 
-    per_column: ClassVar[tuple[str, ...]]
-    per_nonzero: ClassVar[tuple[str, ...]]
-
+    state_type: ClassVar[type[Any]]
     exempt_from_checks: ClassVar[dict[str, str]] = {
         "check_memory_is_that_of_the_kept": "a batch method: all columns of any use are held until the last has come"
     }
@@ -59,14 +64,21 @@ class BatchLearner(ColumnLearner[G]):
         """The chosen columns, by number, and their scores."""
         raise NotImplementedError
 
+    def _start(self, target: Target) -> G:
+        state: G = empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)
+        return state
+
+    def _names(self, axis: str) -> list[str]:
+        return names_along(self.state_type, axis)
+
     def _offer(self, state: G, block: ColumnBlock) -> G:
         worth, arrays = self._worth(block)
         lengths = np.diff(block.indptr)
         mine = np.repeat(worth, lengths)
         held = state._asdict()
         n_columns, n_nonzeros = state.used.tolist()
-        more = {name: extended(held[name], n_columns, arrays[name][worth]) for name in self.per_column}
-        more |= {name: extended(held[name], n_nonzeros, arrays[name][mine]) for name in self.per_nonzero}
+        more = {name: extended(held[name], n_columns, arrays[name][worth]) for name in self._names("columns")}
+        more |= {name: extended(held[name], n_nonzeros, arrays[name][mine]) for name in self._names("nonzeros")}
         more["indptr"] = extended(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[worth]))
         used = np.array([n_columns + worth.sum(), n_nonzeros + mine.sum()])
         return changed(state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0))
@@ -84,9 +96,8 @@ class BatchLearner(ColumnLearner[G]):
         """The arrays of all columns without the room that they have for more."""
         held = state._asdict()
         n_columns, n_nonzeros = state.used.tolist()
-        arrays = {name: held[name][:n_columns] for name in self.per_column}
-        arrays |= {name: held[name][:n_nonzeros] for name in self.per_nonzero}
-        return {**arrays, "indptr": state.indptr[: n_columns + 1]}
+        sizes = {"columns": n_columns, "nonzeros": n_nonzeros, "ends": n_columns + 1}
+        return {name: held[name][:size] for axis, size in sizes.items() for name in self._names(axis)}
 
     def _kept(self, state: G) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return state.ids[state.chosen], state.scores
@@ -117,20 +128,7 @@ class BatchLearner(ColumnLearner[G]):
         used = arrays[STATE + "used"]
         if used.shape != (2,) or used.dtype != np.int64 or used.min() < 0:
             raise ValueError("it does not say how many columns it has")
-        n_columns, n_nonzeros = used.tolist()
-        for names, size in ((self.per_column, n_columns), (self.per_nonzero, n_nonzeros), (("indptr",), n_columns + 1)):
-            arrays |= {STATE + name: arrays[STATE + name][:size] for name in names}
         super()._restore(header, arrays)
-
-    def _schema(self, target: Target) -> Schema:
-        return {
-            "ids": Field(np.int64, ("columns",), 0, LARGEST_ID + 1),
-            "indptr": Field(np.int64, ("ends",), 0),
-            "indices": Field(np.int32, ("nonzeros",), 0, "rows"),
-            "used": Field(np.int64, (2,), 0),
-            "chosen": Field(np.int64, ("chosen",), 0, "columns"),
-            "scores": Field(np.float64, ("chosen",)),
-        }
 
     def _check_state(self, state: G, sizes: dict[str, int]) -> None:
         indptr = state.indptr

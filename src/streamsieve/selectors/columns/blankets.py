@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import LARGEST_VALUE, array
 from ...kernels.columns.blankets import (
     Columns,
     association_of_columns,
@@ -17,14 +18,13 @@ from ...kernels.columns.blankets import (
 )
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
-from ...model import Schema
+from ...kernels.types import F64, I32, I64
 from ...targets import BOTH, Kind, Target
 from ...values import ascends
-from .batch import BatchLearner
+from .batch import CHOSEN, COLUMN_IDS, ENDS, ROW_NUMBERS, SCORES, USED, BatchLearner
 from .centring import centred
 from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
 from .parts import in_parts
-from .saving import value_field
 from .statistics import advice_on_level
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
@@ -33,20 +33,19 @@ ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: 
 class GatheredState(NamedTuple):
     """The columns that are not constant, CSC, and what was chosen of them."""
 
-    ids: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float64]
-    used: NDArray[np.int64]  # columns, non-zeros
-    chosen: NDArray[np.int64]  # columns, by number
-    scores: NDArray[np.float64]
+    ids: I64 = COLUMN_IDS
+    indptr: I64 = ENDS
+    indices: I32 = ROW_NUMBERS
+    values: F64 = array("nonzeros", low=-LARGEST_VALUE, below=np.inf, finite=False)
+    used: I64 = USED
+    chosen: I64 = CHOSEN
+    scores: F64 = SCORES
 
 
 class BlanketLearner(BatchLearner[GatheredState]):
     """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
 
-    per_column: ClassVar[tuple[str, ...]] = ("ids",)
-    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "values")
+    state_type: ClassVar[type[Any]] = GatheredState
     targets: ClassVar[frozenset[Kind]] = BOTH
 
     measure: str
@@ -54,12 +53,7 @@ class BlanketLearner(BatchLearner[GatheredState]):
 
     def _start(self, target: Target) -> GatheredState:
         levels_of_target(target, self.measure)
-        none = np.zeros(0, np.int64)
-        used = np.zeros(2, np.int64)
-        return GatheredState(none, np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), used, none, np.zeros(0))
-
-    def _schema(self, target: Target) -> Schema:
-        return {**super()._schema(target), "values": value_field("nonzeros")}
+        return super()._start(target)
 
     def _norms(self, block: ColumnBlock, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""

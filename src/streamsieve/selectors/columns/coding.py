@@ -59,9 +59,3 @@ def are_discrete(block: ColumnBlock) -> NDArray[np.bool_]:
     discrete = np.zeros(block.n_columns, bool)
     in_parts(block, lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete))
     return discrete
-
-
-def with_levels(level_counts: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
-    """Counts by level, a line for every slot, with room for that many levels."""
-    missing = levels - level_counts.shape[1]
-    return level_counts if missing <= 0 else np.pad(level_counts, ((0, 0), (0, missing)))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.copies import NO_COPY
+from ...state import State
 from ..diagnosis import MOST_NAMED
-from ..state import State
 from .base import ColumnLearner
 from .noted import COPIES, Noted
 

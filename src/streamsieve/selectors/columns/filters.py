@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import array
 from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
-from ...model import Field, Schema
-from ...targets import Target
+from ...kernels.types import F64, I32, I64
 from ..requirements import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
-from .batch import BatchLearner
+from .batch import CHOSEN, COLUMN_IDS, ENDS, ROW_NUMBERS, SCORES, USED, BatchLearner
 from .coding import coded, require_bins
 from .parts import in_parts
 
@@ -26,22 +26,21 @@ CRITERIA = ("difference", "quotient")
 class CodedState(NamedTuple):
     """The relevant columns as codes, CSC, and what was chosen of them."""
 
-    ids: NDArray[np.int64]
-    relevance: NDArray[np.float64]
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    codes: NDArray[np.int32]
-    n_levels: NDArray[np.int64]
-    used: NDArray[np.int64]  # columns, non-zeros
-    chosen: NDArray[np.int64]  # columns, by number
-    scores: NDArray[np.float64]
+    ids: I64 = COLUMN_IDS
+    relevance: F64 = array("columns", low=0)
+    indptr: I64 = ENDS
+    indices: I32 = ROW_NUMBERS
+    codes: I32 = array("nonzeros", low=0)
+    n_levels: I64 = array("columns", low=0, below="max_levels")
+    used: I64 = USED
+    chosen: I64 = CHOSEN
+    scores: F64 = SCORES
 
 
 class BatchFilter(BatchLearner[CodedState]):
     """What the filters share: the relevant columns, as codes."""
 
-    per_column: ClassVar[tuple[str, ...]] = ("ids", "relevance", "n_levels")
-    per_nonzero: ClassVar[tuple[str, ...]] = ("indices", "codes")
+    state_type: ClassVar[type[Any]] = CodedState
 
     bins: int | str | None
 
@@ -51,20 +50,6 @@ class BatchFilter(BatchLearner[CodedState]):
         """How much each column says about the target; what says nothing is not remembered."""
         raise NotImplementedError
 
-    def _start(self, target: Target) -> CodedState:
-        none = np.zeros(0, np.int64)
-        return CodedState(
-            none,
-            np.zeros(0),
-            np.zeros(1, np.int64),
-            np.zeros(0, np.int32),
-            np.zeros(0, np.int32),
-            none,
-            np.zeros(2, np.int64),
-            none,
-            np.zeros(0),
-        )
-
     def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
         codes, n_levels = coded(block, self.memory.target, self.bins)
         relevance = self._relevance(block, codes, n_levels)
@@ -73,14 +58,6 @@ class BatchFilter(BatchLearner[CodedState]):
 
     def _advice_if_too_strict(self) -> str:
         return "try bins=5" if self.bins == "mdl" else super()._advice_if_too_strict()
-
-    def _schema(self, target: Target) -> Schema:
-        return {
-            **super()._schema(target),
-            "relevance": Field(np.float64, ("columns",), 0),
-            "n_levels": Field(np.int64, ("columns",), 0, target.n_rows + 2),
-            "codes": Field(np.int32, ("nonzeros",), 0),
-        }
 
     def _check_state(self, state: CodedState, sizes: dict[str, int]) -> None:
         super()._check_state(state, sizes)

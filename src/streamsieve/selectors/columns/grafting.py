@@ -8,22 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import array
 from ...kernels.columns.grafting import next_newcomer, weigh_products
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
-from ...model import LARGEST_NUMBER, Field, Schema
+from ...state import LARGEST_NUMBER, empty
 from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
 from ..requirements import is_number, require
 from .lasso import lasso, rise
 from .linear import LinearColumnLearner
 from .slots import (
-    SCHEMA,
     HeldColumns,
     check_slots_of_columns,
     keep,
     length_at,
-    no_slots,
-    with_more,
     with_room,
     with_twice_the_slots,
 )
@@ -48,14 +46,15 @@ class GraftingState(NamedTuple):
     """The held columns, their weights, and the quadratic model of the loss that finds them."""
 
     slots: Slots  # one more, at most, than columns that may be held
-    weights: F64  # per slot
-    level: F64  # the intercept
-    penalty: F64
-    falls: F64  # for penalty=None: the fraction of the slopes' standard deviation that it falls to; its least
-    gram: F64  # per slot and slot: products under the curvatures
-    middles: F64  # per slot: means under the curvatures
-    curvatures: F64  # per row
-    slopes: F64  # per row: the derivative of the loss by the score, less its mean
+    weights: F64 = array("slots")
+    level: F64 = array(1)  # the intercept
+    penalty: F64 = array(1, low=0)
+    # for penalty=None: the fraction of the slopes' standard deviation that it falls to; its least
+    falls: F64 = array(2, low=0)
+    gram: F64 = array("slots", "slots")  # products under the curvatures
+    middles: F64 = array("slots")  # means under the curvatures
+    curvatures: F64 = array("rows", low=0, start=1)
+    slopes: F64 = array("rows")  # the derivative of the loss by the score, less its mean
 
 
 class Grafts:
@@ -66,17 +65,7 @@ class Grafts:
 
     def start(self) -> GraftingState:
         rows = self.y.size
-        state = GraftingState(
-            slots=no_slots(),
-            weights=np.zeros(0),
-            level=np.zeros(1),
-            penalty=np.zeros(1),
-            falls=np.zeros(2),
-            gram=np.zeros((0, 0)),
-            middles=np.zeros(0),
-            curvatures=np.ones(rows),
-            slopes=np.zeros(rows),
-        )
+        state = empty(GraftingState, slots=0, room=0, rows=rows)
         self.model_anew(state, slopes_at(self.loss, np.zeros(rows), self.y))
         self.solve(state)
         state.falls[:] = START, START * state.slopes.std()
@@ -103,11 +92,7 @@ class Grafts:
     def with_room_for(self, state: GraftingState, length: int) -> GraftingState:
         """The same columns, with a slot and room for one more."""
         if state.slots.ends[USED] == state.slots.ids.size:
-            slots = with_twice_the_slots(state.slots, self.wanted + 1)
-            more = slots.ids.size - state.slots.ids.size
-            weights, middles = (with_more(array, slots.ids.size) for array in (state.weights, state.middles))
-            gram = np.pad(state.gram, (0, more))
-            state = state._replace(slots=slots, weights=weights, middles=middles, gram=gram)
+            state = with_twice_the_slots(state, self.wanted + 1)
         if state.slots.ends[TOP] + length > state.slots.values.size:
             state = state._replace(slots=with_room(state.slots, length))
         return state
@@ -194,31 +179,20 @@ class Grafts:
         count = chosen.size
         keep(state.slots, chosen)
         state.gram[:count, :count] = state.gram[np.ix_(chosen, chosen)]
-        for array in (state.weights, state.middles):
-            array[:count] = array[chosen]
-            array[count:] = 0.0
+        for entries in (state.weights, state.middles):
+            entries[:count] = entries[chosen]
+            entries[count:] = 0.0
 
     def finish(self, state: GraftingState) -> Fit:
         used = int(state.slots.ends[USED])
         return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
 
-    def schema(self) -> Schema:
-        return {
-            **SCHEMA,
-            "weights": Field(np.float64, ("slots",)),
-            "level": Field(np.float64, (1,)),
-            "penalty": Field(np.float64, (1,), 0),
-            "falls": Field(np.float64, (2,), 0),
-            "gram": Field(np.float64, ("slots", "slots")),
-            "middles": Field(np.float64, ("slots",)),
-            "curvatures": Field(np.float64, ("rows",), LEAST_CURVATURE * CURVATURE[self.loss]),
-            "slopes": Field(np.float64, ("rows",)),
-        }
-
     def check(self, state: GraftingState, features: int) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""
         if state.slots.ids.size > self.wanted + 1 or state.slots.ends[USED] > self.wanted:
             raise ValueError("it holds more features than it was asked for")
+        if not (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all():
+            raise ValueError("its loss is flatter than it can be")
         check_slots_of_columns(state.slots, self.y.size, features)
 
 

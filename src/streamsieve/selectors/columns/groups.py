@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix
-from ...model import Arrays, texts_of_arrays, texts_to_arrays
-from ...sources.groups import NO_GROUP, labels_of_groups
-from ..state import State, copied
+from ...kernels.arrays import NO_GROUP
+from ...model import texts_of_arrays, texts_to_arrays
+from ...sources.groups import labels_of_groups
+from ...state import Arrays, State, copied
 from .base import ColumnLearner, are_repeated
 
 NAMED_GROUPS, GROUP_NAMES = "named_groups", "group_names"  # arrays of a model

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import UsageError
 from ...kernels.columns.slots import USED, Slots
-from ...model import Schema
 from ...selection import Selection
 from ...sources.base import DataSource
+from ...state import State, changed
 from ...targets import Kind, Target
 from ..diagnosis import Look, Remark
 from ..fitting import Fit, refit, slopes_at
 from ..linear import LinearLearner, LinearModel, in_given_units, standardized
 from ..requirements import is_integer, require
-from ..state import State, changed
 from .base import ColumnLearner
 from .slots import HeldColumns, some_of, without_values
 
@@ -59,10 +58,6 @@ class Rule(Protocol[L]):
 
     def finish(self, state: L) -> Fit:
         """The slots of the columns that are selected, with their weights; the state stays as it is."""
-        ...
-
-    def schema(self) -> Schema:
-        """What the arrays of a state must be; sizes: rows, slots, room."""
         ...
 
     def check(self, state: L, features: int) -> None:
@@ -153,9 +148,6 @@ class LinearColumnLearner(ColumnLearner[L], LinearLearner, Generic[L]):
         units = slots.centres[:used], slots.scales[:used]
         loss = self.loss_of(target)
         return in_given_units(target, loss, slots.ids[:used], state.weights[:used], float(state.level[0]), *units)
-
-    def _schema(self, target: Target) -> Schema:
-        return self._rule_for(target).schema()
 
     def _check_state(self, state: L, sizes: dict[str, int]) -> None:
         self._rule_for(self.memory.target).check(state, self.n_features_in_)

@@ -20,8 +20,7 @@ from ...kernels.columns.group_selection import (
     scatter_of_classes,
     select_in_groups,
 )
-from ...model import LARGEST_ID, Field, Schema
-from ...sources.groups import NO_GROUP
+from ...state import empty
 from ...targets import Target
 from ..requirements import is_number, require, require_budget
 from .centring import centred
@@ -32,7 +31,6 @@ from .saving import check_slots
 NO_BUDGET = 2**31 - 1
 MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "between", "columns", "classes", "weights")
 
 
 class OGFSLearner(GroupLearner[GroupState]):
@@ -87,20 +85,10 @@ class OGFSLearner(GroupLearner[GroupState]):
         require(fits, "regularization", penalty, "None or a number between 0 and 1")
 
     def _start(self, target: Target) -> GroupState:
-        n_rows, n_classes = target.weights.size, target.class_counts.size
-        n_regressions = 1 if n_classes == 2 else n_classes
-        return GroupState(
-            order=np.arange(FIRST_SLOTS, dtype=np.int32),
-            ids=np.zeros(FIRST_SLOTS, np.int64),
-            group=np.zeros(FIRST_SLOTS, np.int64),
-            between=np.zeros(FIRST_SLOTS),
-            columns=np.zeros((FIRST_SLOTS, n_rows)),
-            correlations=np.zeros((FIRST_SLOTS, FIRST_SLOTS)),
-            classes=np.zeros((FIRST_SLOTS, n_regressions)),
-            weights=np.zeros((FIRST_SLOTS, n_regressions)),
-            counts=np.zeros(5, np.int64),
-            current=np.full(1, NO_GROUP),
-        )
+        return empty(GroupState, **self._sizes(target), slots=FIRST_SLOTS)
+
+    def _sizes(self, target: Target) -> dict[str, int]:
+        return {**super()._sizes(target), "regressions": 1 if target.n_classes == 2 else target.n_classes}
 
     def _rule(self) -> GroupRule:
         penalty = 0.0 if self.regularization is None else float(self.regularization)
@@ -116,8 +104,7 @@ class OGFSLearner(GroupLearner[GroupState]):
         done = 0
         while done < block.n_columns:
             if state.counts[KEPT] == state.order.size:
-                wider = np.pad(state.correlations, (0, state.order.size))
-                state = self._grown(with_more_slots(state, *PER_SLOT)._replace(correlations=wider))
+                state = self._grown(with_more_slots(state))
             done = select_in_groups(state, self._rule(), new, *known, target.weights, done)
         return state
 
@@ -139,21 +126,6 @@ class OGFSLearner(GroupLearner[GroupState]):
 
     def _details(self) -> dict[str, Any]:
         return {**super()._details(), "counts": self.counts_}
-
-    def _schema(self, target: Target) -> Schema:
-        n_regressions = 1 if target.n_classes == 2 else target.n_classes
-        return {
-            "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
-            "group": Field(np.int64, ("slots",), 0),
-            "between": Field(np.float64, ("slots",)),
-            "columns": Field(np.float64, ("slots", "rows")),
-            "correlations": Field(np.float64, ("slots", "slots")),
-            "classes": Field(np.float64, ("slots", n_regressions)),
-            "weights": Field(np.float64, ("slots", n_regressions)),
-            "counts": Field(np.int64, (5,), 0),
-            "current": Field(np.int64, (1,), NO_GROUP),
-        }
 
     def _check_state(self, state: GroupState, sizes: dict[str, int]) -> None:
         kept = int(state.counts[KEPT])

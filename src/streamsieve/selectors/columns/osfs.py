@@ -21,7 +21,7 @@ from ...kernels.columns.osfs import (
     relate_by_counts,
     update_blanket,
 )
-from ...model import LARGEST_ID, Field, Schema
+from ...state import empty
 from ...targets import BOTH, Kind, Target
 from ..requirements import require_one_of
 from .centring import centred
@@ -32,7 +32,6 @@ from .saving import check_codes, check_slots
 from .statistics import advice_on_level, least_correlation
 
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "columns", "codes", "n_levels", "prints")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -91,20 +90,15 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         require_one_of("duplicates", self.duplicates, DUPLICATES)
 
     def _start(self, target: Target) -> IndependenceState:
-        n_rows, n_classes = target.weights.size, levels_of_target(target, self.measure)
-        state = IndependenceState(
-            order=np.arange(FIRST_SLOTS, dtype=np.int32),
-            ids=np.zeros(FIRST_SLOTS, np.int64),
-            columns=np.zeros((FIRST_SLOTS, n_rows)),
-            correlations=np.zeros((FIRST_SLOTS, FIRST_SLOTS)),
-            codes=np.zeros((FIRST_SLOTS, n_rows if n_classes else 0), np.int32),
-            n_levels=np.zeros(FIRST_SLOTS, np.int64),
-            counts=np.zeros(4, np.int64),
-            prints=np.zeros(FIRST_SLOTS),
-        )
+        n_classes = levels_of_target(target, self.measure)
+        state = empty(IndependenceState, **self._sizes(target), slots=FIRST_SLOTS)
         if n_classes:
             state.codes[TARGET], state.n_levels[TARGET] = target.codes, n_classes
         return state
+
+    def _sizes(self, target: Target) -> dict[str, int]:
+        counted = levels_of_target(target, self.measure) > 0
+        return {**super()._sizes(target), "code_rows": target.n_rows * counted}
 
     def _tests(self, most_levels: int) -> Tests:
         """The tests, for columns of no more levels than that."""
@@ -138,8 +132,7 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] + 1 == state.order.size:
-                wider = np.pad(state.correlations, (0, state.order.size))
-                state = self._grown(with_more_slots(state, *PER_SLOT)._replace(correlations=wider))
+                state = self._grown(with_more_slots(state))
             done = update_blanket(state, *rule, new, target.weights, candidates, done)
         self._note_copies(block, copies)
         return state
@@ -162,19 +155,6 @@ class OSFSLearner(CopyDropper[IndependenceState]):
 
     def _details(self) -> dict[str, Any]:
         return {**super()._details(), "counts": self.counts_}
-
-    def _schema(self, target: Target) -> Schema:
-        counted = levels_of_target(target, self.measure) > 0
-        return {
-            "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
-            "columns": Field(np.float64, ("slots", "rows")),
-            "correlations": Field(np.float64, ("slots", "slots")),
-            "codes": Field(np.int32, ("slots", target.n_rows if counted else 0), 0),
-            "n_levels": Field(np.int64, ("slots",), 0, target.n_rows + 2),
-            "counts": Field(np.int64, (4,), 0),
-            "prints": Field(np.float64, ("slots",), finite=False),
-        }
 
     def _check_state(self, state: IndependenceState, sizes: dict[str, int]) -> None:
         kept = int(state.counts[KEPT])

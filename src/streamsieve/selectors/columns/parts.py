@@ -11,7 +11,7 @@ from ...blocks import ColumnBlock, next_cut
 from ...machine import refuse_beyond_memory
 from ...parallel import cut
 from ...parallel import in_parts as on_threads
-from ..state import State, changed
+from ...state import State, grown, names_along
 
 S = TypeVar("S", bound=State)
 
@@ -33,13 +33,9 @@ def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
     on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
 
 
-def with_more_slots(state: S, *per_slot: str) -> S:
-    """The same state with twice the slots in the arrays named; an ``order`` of slots goes on with the new ones."""
-    arrays = state._asdict()
-    needed = 4 * sum(arrays[name].nbytes for name in per_slot)  # twice the slots, and a copy at the end of the data
+def with_more_slots(state: S) -> S:
+    """Return the same state with twice the slots."""
+    per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
+    needed = 4 * sum(array.nbytes for array in per_slot)  # twice the slots, and a copy at the end of the data
     refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
-    grown = {name: np.concatenate([arrays[name], np.zeros_like(arrays[name])]) for name in per_slot}
-    if "order" in arrays:
-        slots = arrays["order"].size
-        grown["order"] = np.concatenate([arrays["order"], np.arange(slots, 2 * slots, dtype=np.int32)])
-    return changed(state, **grown)
+    return grown(state, "slots", 2 * per_slot[0].shape[0])

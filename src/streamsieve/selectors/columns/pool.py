@@ -22,21 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...kernels.arrays import array
 from ...kernels.columns.pool import Looks, admit_columns, fit_pool, look_at_columns
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...kernels.losses import SQUARED
-from ...model import Field, Schema
+from ...state import empty
 from ..fitting import Fit, curvature, project, slopes_at
 from .parts import in_parts, pieces
 from .slots import (
-    SCHEMA,
     HeldColumns,
     check_slots_of_columns,
     keep,
     length_at,
-    no_slots,
     some_of,
-    with_more,
     with_room,
     with_twice_the_slots,
 )
@@ -58,13 +56,14 @@ class PoolState(NamedTuple):
     """Columns in a pool, and what they are worth."""
 
     slots: Slots
-    gram: F64  # correlations of the columns that stayed at the last cut, the first ones
-    weights: F64  # per slot
-    marginals: F64  # per slot: |correlation| with the target
-    prior: F64  # variance of errors, of weights that are not 0, and how many are not; zeros before the first fit
-    residual: F64  # per row: what is not explained, of mean 0
-    level: F64  # the intercept
-    bars: F64  # what a newcomer must exceed: by the residual, by the target
+    gram: F64 = array("fitted", "fitted")  # correlations of the columns that stayed at the last cut, the first ones
+    weights: F64 = array("slots")
+    marginals: F64 = array("slots")  # |correlation| with the target
+    # variance of errors, of weights that are not 0, and how many are not; zeros before the first fit
+    prior: F64 = array(3, low=0)
+    residual: F64 = array("rows")  # what is not explained, of mean 0
+    level: F64 = array(1)  # the intercept
+    bars: F64 = array(2, start=OPEN)  # what a newcomer must exceed: by the residual, by the target
 
 
 class Pool:
@@ -82,16 +81,9 @@ class Pool:
         return np.asarray(first.mean() - first)
 
     def start(self) -> PoolState:
-        return PoolState(
-            slots=no_slots(),
-            gram=np.zeros((0, 0)),
-            weights=np.zeros(0),
-            marginals=np.zeros(0),
-            prior=np.zeros(3),
-            residual=self.target.copy(),
-            level=np.zeros(1),
-            bars=np.full(2, OPEN),
-        )
+        state = empty(PoolState, slots=0, room=0, fitted=0, rows=self.y.size)
+        state.residual[:] = self.target
+        return state
 
     def offer(self, state: PoolState, block: ColumnBlock) -> PoolState:
         """Let columns in; fit and cut the pool whenever it is full."""
@@ -111,9 +103,7 @@ class Pool:
             if state.slots.ends[USED] < state.slots.ids.size:
                 state = state._replace(slots=with_room(state.slots, length_at(block, at)))
             elif state.slots.ids.size < self.capacity:
-                slots = with_twice_the_slots(state.slots, self.capacity)
-                weights, marginals = (with_more(array, slots.ids.size) for array in (state.weights, state.marginals))
-                state = state._replace(slots=slots, weights=weights, marginals=marginals)
+                state = with_twice_the_slots(state, self.capacity)
             else:
                 state = self.cut(state)
                 self._look(state, block, looks, at)
@@ -153,9 +143,9 @@ class Pool:
     def keep(self, state: PoolState, gram: F64, chosen: NDArray[np.int64]) -> PoolState:
         """Drop all columns but some."""
         keep(state.slots, chosen)
-        for array in (state.weights, state.marginals):
-            array[: chosen.size] = array[chosen]
-            array[chosen.size :] = 0.0
+        for entries in (state.weights, state.marginals):
+            entries[: chosen.size] = entries[chosen]
+            entries[chosen.size :] = 0.0
         return state._replace(gram=gram[np.ix_(chosen, chosen)])
 
     def fit(self, state: PoolState) -> F64:
@@ -188,18 +178,6 @@ class Pool:
         chosen = different(self.correlations(state), state.slots)
         fit = project(HeldColumns(some_of(state.slots, chosen), self.y.size), self.loss, self.y, self.wanted)
         return fit._replace(columns=chosen[fit.columns])
-
-    def schema(self) -> Schema:
-        return {
-            **SCHEMA,
-            "gram": Field(np.float64, ("fitted", "fitted")),
-            "weights": Field(np.float64, ("slots",)),
-            "marginals": Field(np.float64, ("slots",)),
-            "prior": Field(np.float64, (3,), 0),
-            "residual": Field(np.float64, ("rows",)),
-            "level": Field(np.float64, (1,)),
-            "bars": Field(np.float64, (2,)),
-        }
 
     def check(self, state: PoolState, features: int) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""

@@ -28,14 +28,13 @@ from ...kernels.columns.saola import (
     compare_with_kept,
     measure_present,
 )
-from ...model import LARGEST_ID, Field, Schema
-from ...sources.groups import NO_GROUP
+from ...state import empty, grown
 from ...targets import BOTH, Kind, Target
 from ..base import Findings
 from ..requirements import is_number, require, require_budget, require_one_of
 from .base import Tally
 from .centring import centred
-from .coding import are_discrete, coded, require_bins, with_levels
+from .coding import are_discrete, coded, require_bins
 from .copies import DUPLICATES, CopyDropper
 from .groups import GroupLearner, groups_of
 from .parts import in_parts, pieces, with_more_slots
@@ -48,8 +47,6 @@ VARIANTS = ("default", "paper", "lofs")
 MISSING = ("error", "skip")
 NO_BUDGET = 2**31 - 1
 FIRST_SLOTS = 16
-PER_SLOT = ("ids", "group", "measure", "relevance", "has_missing", "n_levels", "prints")
-LINE_PER_SLOT = ("columns", "codes", "level_counts")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
@@ -156,23 +153,11 @@ class SAOLALearner(CopyDropper[SaolaState]):
     def _start(self, target: Target) -> SaolaState:
         if self.measure == "su" and not target.codes.size:
             raise DataError("measure='su' needs classes, and this target is a regression's; use 'fisher_z'")
-        n_rows = target.weights.size
-        return SaolaState(
-            order=np.arange(FIRST_SLOTS, dtype=np.int32),
-            ids=np.zeros(FIRST_SLOTS, np.int64),
-            group=np.zeros(FIRST_SLOTS, np.int64),
-            measure=np.zeros(FIRST_SLOTS, np.int8),
-            relevance=np.zeros((FIRST_SLOTS, 2)),
-            has_missing=np.zeros(FIRST_SLOTS, bool),
-            columns=np.zeros((FIRST_SLOTS, 0 if self.measure == "su" else n_rows)),
-            codes=np.zeros((FIRST_SLOTS, 0 if self.measure == "fisher_z" else n_rows), np.int32),
-            n_levels=np.zeros(FIRST_SLOTS, np.int64),
-            level_counts=np.zeros((FIRST_SLOTS, 1)),
-            counts=np.zeros(5, np.int64),
-            current=np.full(1, NO_GROUP),
-            measured=np.zeros(2, np.int64),
-            prints=np.zeros(FIRST_SLOTS),
-        )
+        return empty(SaolaState, **self._sizes(target), slots=FIRST_SLOTS, levels=1)
+
+    def _sizes(self, target: Target) -> dict[str, int]:
+        rows = {"column_rows": self.measure != "su", "code_rows": self.measure != "fisher_z"}
+        return {**super()._sizes(target), **{name: target.n_rows * needed for name, needed in rows.items()}}
 
     def _rule(self) -> Rule:
         lofs = self.variant == "lofs"
@@ -195,8 +180,9 @@ class SAOLALearner(CopyDropper[SaolaState]):
             state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
             state.counts[IRRELEVANT] += piece.n_columns - candidates.size
             if new.codes.size and candidates.size:
-                levels = with_levels(state.level_counts, int(new.n_levels[candidates].max()))
-                state = self._grown(state._replace(level_counts=levels))
+                levels = int(new.n_levels[candidates].max())
+                if levels > state.level_counts.shape[1]:
+                    state = self._grown(grown(state, "levels", levels))
             state = self._compare(state, piece, new, candidates)
             self._note_copies(piece, new.copies)
         return state
@@ -264,7 +250,7 @@ class SAOLALearner(CopyDropper[SaolaState]):
         done = 0
         while done < candidates.size:
             if state.counts[KEPT] == state.order.size:
-                state = self._grown(with_more_slots(state, *PER_SLOT, *LINE_PER_SLOT))
+                state = self._grown(with_more_slots(state))
             done = compare_with_kept(state, self._rule(), budget, new, self.memory.target.weights, candidates, done)
         return state
 
@@ -322,26 +308,6 @@ class SAOLALearner(CopyDropper[SaolaState]):
 
     def _details(self) -> dict[str, Any]:
         return {**super()._details(), "counts": self.counts_}
-
-    def _schema(self, target: Target) -> Schema:
-        n_rows = target.n_rows
-        by_code = n_rows if self.measure != "fisher_z" else 0
-        return {
-            "order": Field(np.int32, ("slots",), 0, "slots"),
-            "ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
-            "group": Field(np.int64, ("slots",), NO_GROUP),
-            "measure": Field(np.int8, ("slots",), 0, 2),
-            "relevance": Field(np.float64, ("slots", 2)),
-            "has_missing": Field(np.bool_, ("slots",)),
-            "columns": Field(np.float64, ("slots", 0 if self.measure == "su" else n_rows), finite=False),
-            "codes": Field(np.int32, ("slots", by_code), -1),
-            "n_levels": Field(np.int64, ("slots",), 0),
-            "level_counts": Field(np.float64, ("slots", "levels"), 0),
-            "counts": Field(np.int64, (5,), 0),
-            "current": Field(np.int64, (1,), NO_GROUP),
-            "measured": Field(np.int64, (2,), 0),
-            "prints": Field(np.float64, ("slots",), finite=False),
-        }
 
     def _check_state(self, state: SaolaState, sizes: dict[str, int]) -> None:
         kept = int(state.counts[KEPT])

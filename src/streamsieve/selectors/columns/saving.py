@@ -7,26 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Arrays, Field, Schema, check_classes
+from ...kernels.arrays import ArraySpec
+from ...model import check_classes
+from ...state import Arrays, Schema
 from ...targets import Target
 from ..requirements import is_number
 
-LARGEST_VALUE = 1e300  # in size: differences of such values are still numbers
 ROUNDING = 1e-6  # of the length of a target
 TARGET = "target."  # before the names of its arrays in a model
 
 TARGET_SCHEMA: Schema = {
-    TARGET + "numbers": Field(np.float64, ("rows",)),
-    TARGET + "codes": Field(np.int32, ("coded_rows",), 0, "classes"),
-    TARGET + "class_counts": Field(np.float64, ("classes",), 0),
-    TARGET + "weights": Field(np.float64, ("rows",), 0),
-    "counts": Field(np.int64, (3,), 0),
+    TARGET + "numbers": ArraySpec(("rows",), dtype=np.float64),
+    TARGET + "codes": ArraySpec(("coded_rows",), 0, "classes", dtype=np.int32),
+    TARGET + "class_counts": ArraySpec(("classes",), 0, dtype=np.float64),
+    TARGET + "weights": ArraySpec(("rows",), 0, dtype=np.float64),
+    "counts": ArraySpec((3,), 0, dtype=np.int64),
 }
-
-
-def value_field(axis: str) -> Field:
-    """Values of columns, as they came."""
-    return Field(np.float64, (axis,), -LARGEST_VALUE, np.inf, finite=False)
 
 
 def target_of_model(header: dict[str, Any], arrays: Arrays) -> Target:

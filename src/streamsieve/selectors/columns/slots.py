@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,47 +11,29 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...kernels.columns.slots import TOP, USED, Slots, combine, held_length, pack, products, written_out
 from ...machine import refuse_beyond_memory
-from ...model import LARGEST_ID, Field, Schema
-from .saving import value_field
+from ...state import State, changed, declared, grown, names_along
 
-PER_SLOT = ("ids", "starts", "lengths", "shifts", "centres", "scales")
+PER_SLOT = names_along(Slots, "slots")
 FIRST_SLOTS = 64
-FARTHEST = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
 SMALLEST_SCALE = 1e-90  # the least difference of two values in float32, squared
 SPARE = 0.25  # room beyond what is held, so that not every column has to move all others
 
-Number = TypeVar("Number", np.int64, np.float64)
 
-SCHEMA: Schema = {
-    "slots.ids": Field(np.int64, ("slots",), 0, LARGEST_ID + 1),
-    "slots.starts": Field(np.int64, ("slots",), 0),
-    "slots.lengths": Field(np.int64, ("slots",), 0),
-    "slots.shifts": Field(np.float64, ("slots",), -FARTHEST, FARTHEST),
-    "slots.centres": value_field("slots"),
-    "slots.scales": Field(np.float64, ("slots",), 0, np.inf, finite=False),
-    "slots.rows": Field(np.int32, ("room",), 0),
-    "slots.values": Field(np.float64, ("room",), -FARTHEST, FARTHEST),
-    "slots.ends": Field(np.int64, (2,), 0),
-}
+class HoldsColumns(State, Protocol):
+    """A state with columns in slots, and more for every slot."""
+
+    @property
+    def slots(self) -> Slots: ...
 
 
-def no_slots() -> Slots:
-    """Slots to begin with: none, and no room for values."""
-    ids, starts, lengths = (np.zeros(0, np.int64) for _ in range(3))
-    shifts, centres, scales, values = (np.zeros(0) for _ in range(4))
-    return Slots(ids, starts, lengths, shifts, centres, scales, np.zeros(0, np.int32), values, np.zeros(2, np.int64))
+L = TypeVar("L", bound=HoldsColumns)
 
 
-def with_more(array: NDArray[Number], count: int) -> NDArray[Number]:
-    """An array with an entry per slot, for more slots."""
-    return np.concatenate([array, np.zeros(count - array.size, array.dtype)])
-
-
-def with_twice_the_slots(slots: Slots, most: int) -> Slots:
-    """The same columns, with twice the slots, ``most`` at most; the slots that are given stay whole."""
-    count = min(most, max(FIRST_SLOTS, 2 * slots.ids.size))
-    grown = {name: with_more(getattr(slots, name), count) for name in PER_SLOT}
-    return slots._replace(**grown, ends=slots.ends.copy())
+def with_twice_the_slots(state: L, most: int) -> L:
+    """Return a state with the same columns in twice the slots, ``most`` at most; what is given stays whole."""
+    count = min(most, max(FIRST_SLOTS, 2 * state.slots.ids.size))
+    state = grown(state, "slots", count)
+    return changed(state, slots=state.slots._replace(ends=state.slots.ends.copy()))
 
 
 def with_room(slots: Slots, length: int) -> Slots:
@@ -117,9 +99,8 @@ def picked(parts: Sequence[Slots], ids: NDArray[np.int64]) -> Slots:
     spans = [(part, slice(part.starts[slot], part.starts[slot] + part.lengths[slot])) for part, slot in chosen]
     rows = np.concatenate([np.zeros(0, np.int32), *(part.rows[span] for part, span in spans)])
     values = np.concatenate([np.zeros(0), *(part.values[span] for part, span in spans)])
-    empty = no_slots()
     per_slot = {
-        name: np.array([getattr(part, name)[slot] for part, slot in chosen], getattr(empty, name).dtype)
+        name: np.array([getattr(part, name)[slot] for part, slot in chosen], declared(Slots)[name].dtype)
         for name in PER_SLOT
     }
     per_slot["starts"] = np.cumsum(per_slot["lengths"]) - per_slot["lengths"]

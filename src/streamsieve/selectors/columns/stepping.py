@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix
+from ...kernels.arrays import array
 from ...kernels.columns.slots import USED, Slots
 from ...kernels.columns.substitution import Steps, substitute_columns
 from ...kernels.losses import CURVATURE
-from ...model import Field, Schema
+from ...state import copied, empty
 from ..fitting import Fit
-from ..state import copied
-from .slots import SCHEMA, check_slots_of_columns, length_at, no_slots, with_more, with_room, with_twice_the_slots
+from .slots import check_slots_of_columns, length_at, with_room, with_twice_the_slots
 
 F64 = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ class SteppingState(NamedTuple):
     """The kept columns, and their weights."""
 
     slots: Slots  # one more than columns that are kept
-    weights: F64
-    level: F64
+    weights: F64 = array("slots")
+    level: F64 = array(1)
 
 
 class Stepping:
@@ -38,7 +38,7 @@ class Stepping:
         self.steps = Steps(loss, HALF / CURVATURE[loss] if step is None else float(step), float(m), wanted)
 
     def start(self) -> SteppingState:
-        return SteppingState(no_slots(), np.zeros(0), np.zeros(1))
+        return empty(SteppingState, slots=0, room=0)
 
     def offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
         """The state after some more columns; what is given stays whole, where the weights diverge."""
@@ -63,16 +63,12 @@ class Stepping:
     def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> SteppingState:
         """The same columns, with a free slot, or with room for the values of one more."""
         if state.slots.ends[USED] == state.slots.ids.size:
-            slots = with_twice_the_slots(state.slots, self.wanted + 1)
-            return state._replace(slots=slots, weights=with_more(state.weights, slots.ids.size))
+            return with_twice_the_slots(state, self.wanted + 1)
         return state._replace(slots=with_room(state.slots, length_at(block, column)))
 
     def finish(self, state: SteppingState) -> Fit:
         used = int(state.slots.ends[USED])
         return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
-
-    def schema(self) -> Schema:
-        return {**SCHEMA, "weights": Field(np.float64, ("slots",)), "level": Field(np.float64, (1,))}
 
     def check(self, state: SteppingState, features: int) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another."""

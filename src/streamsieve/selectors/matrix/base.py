@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, UsageError, prefix
-from ...model import Arrays, Field, Schema, check_arrays
+from ...kernels.arrays import ArraySpec
+from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
 from ...targets import Target, read_target
 from ..base import Findings, Learner, Reads
 from ..columns.noted import COARSE, Noted, remarks_of
 from ..diagnosis import Look, Remark
 from ..requirements import is_integer
-from ..state import State, arrays_of, with_arrays
 from .data import Matrix
 
-COUNTS: Schema = {"counts": Field(np.int64, (2,), 0)}
+COUNTS: Schema = {"counts": ArraySpec((2,), 0, dtype=np.int64)}
 
 S = TypeVar("S", bound=State)
 
@@ -36,11 +36,12 @@ class MatrixMemory(Generic[S]):
 class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
     """Learns from all rows and all features together.
 
-    An author writes ``_learn``, ``_selected``, and what a state from a file must be (``_empty``, ``_schema``,
-    ``_check_state``).
+    An author writes ``_learn``, ``_selected``, and what must hold between the arrays of a state from a file
+    (``_check_state``).
     """
 
     reads: ClassVar[Reads] = "matrix"
+    state_type: ClassVar[type[Any]]
     fitted: ClassVar[tuple[str, ...]] = ()  # attributes that ``_learn`` sets, which JSON can hold
 
     _target: Target | None = None
@@ -49,14 +50,6 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
 
     def _learn(self, matrix: Matrix, target: Target) -> tuple[S, int]:
         """What a matrix teaches, a NamedTuple of arrays; and how many of its values are not 0."""
-        raise NotImplementedError
-
-    def _empty(self) -> S:
-        """A state of which nothing but the names of its arrays matters."""
-        raise NotImplementedError
-
-    def _schema(self) -> Schema:
-        """What the arrays of a state must be; sizes: features."""
         raise NotImplementedError
 
     def _check_state(self, state: S) -> None:
@@ -145,8 +138,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[S]], Generic[S]):
         return {**arrays_of(self.memory.state), "counts": self.memory.counts}
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        check_arrays(arrays, {**self._schema(), **COUNTS}, {"features": self.n_features_in_})
-        state = with_arrays(self._empty(), arrays)
+        fresh: S = empty(self.state_type, features=0, selected=0, heavy=0, classes=0)
+        check_arrays(arrays, {**schema_of(fresh), **COUNTS}, {"features": self.n_features_in_})
+        state = with_arrays(fresh, arrays)
         self._check_state(state)
         for name in self.fitted:
             self.__dict__[name] = header["fitted"][name]

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Field, Schema
+from ...kernels.arrays import array
+from ...kernels.types import F64, I64
 from ...parallel import Threads
 from ...targets import TASK_OF_KIND, Kind, Target
 from ..base import Findings
@@ -21,11 +22,11 @@ from .standardized import StandardizedColumns
 class ProjectedState(NamedTuple):
     """The selected features and their model, for values as they come."""
 
-    ids: NDArray[np.int64]  # ascending
-    scores: NDArray[np.float64]  # the weights for standardised values, without their signs
-    weights: NDArray[np.float64]
-    level: NDArray[np.float64]  # the intercept
-    classes: NDArray[Any]  # two; none of numbers
+    ids: I64 = array("selected", low=0, below="features")  # ascending
+    scores: F64 = array("selected", low=0)  # the weights for standardised values, without their signs
+    weights: F64 = array("selected")
+    level: F64 = array(1)  # the intercept
+    classes: NDArray[Any] = array("classes")  # two; none of numbers
 
 
 class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
@@ -47,6 +48,7 @@ class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
     """
 
     method: ClassVar[str] = "projected-gradient"
+    state_type: ClassVar[type[Any]] = ProjectedState
     check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"})
     exempt_from_checks: ClassVar[dict[str, str]] = {"check_many_classes": "a linear model tells two classes apart"}
 
@@ -92,19 +94,6 @@ class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
         return Findings(details={"task": TASK_OF_KIND[self.learned_kind()], **self.linear_model().details()})
 
     # ---- saving
-
-    def _empty(self) -> ProjectedState:
-        none = np.empty(0)
-        return ProjectedState(np.empty(0, np.int64), none, none, none, none)
-
-    def _schema(self) -> Schema:
-        return {
-            "ids": Field(np.int64, ("selected",), 0, "features"),
-            "scores": Field(np.float64, ("selected",), 0),
-            "weights": Field(np.float64, ("selected",)),
-            "level": Field(np.float64, (1,)),
-            "classes": Field(None, ("classes",)),
-        }
 
     def _check_state(self, state: ProjectedState) -> None:
         check_order(state.ids)

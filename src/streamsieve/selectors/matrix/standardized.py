@@ -11,7 +11,8 @@ from ...kernels.matrix.pairs import LARGEST
 from ...kernels.matrix.standardizing import hold_columns, measure_columns
 from ...machine import refuse_beyond_memory
 from ...parallel import Threads, cut
-from ..columns.slots import PER_SLOT, HeldColumns, keep, no_slots, with_more
+from ...state import empty
+from ..columns.slots import HeldColumns, keep
 from .data import Matrix
 
 F64 = NDArray[np.float64]
@@ -48,9 +49,7 @@ class StandardizedColumns:
             raise self.matrix.not_usable(start + column, int(block.indices[at]), float(block.values[at]))
         means, scales = np.empty(block.n_columns), np.empty(block.n_columns)
         room = measure_columns(block.indptr, block.values, self.n_rows, means, scales)
-        none, count = no_slots(), int(np.count_nonzero(scales))
-        empty = {name: with_more(getattr(none, name), count) for name in PER_SLOT}
-        slots = none._replace(**empty, rows=np.zeros(room, np.int32), values=np.zeros(room))
+        slots = empty(Slots, slots=int(np.count_nonzero(scales)), room=room)
         hold_columns(slots, block.indptr, block.indices, block.values, block.ids, self.n_rows, means, scales)
         return slots, block.n_nonzero
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Field, Schema
+from ...kernels.arrays import array
+from ...kernels.types import F64, I64
 from ...selection import Selection
 from ...targets import Target
 from .base import MatrixLearner, check_order
@@ -18,8 +19,8 @@ from .forecast import announce
 class FeatureWeights(NamedTuple):
     """The weights that are not 0."""
 
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    ids: I64 = array("heavy", low=0, below="features")
+    weights: F64 = array("heavy")
 
 
 class WeighingLearner(MatrixLearner[FeatureWeights]):
@@ -29,6 +30,7 @@ class WeighingLearner(MatrixLearner[FeatureWeights]):
     of them. Only weights that are not 0 are remembered.
     """
 
+    state_type: ClassVar[type[Any]] = FeatureWeights
     cost: ClassVar[Cost] = Cost()
     n_features_to_select: int | None
     scale: str
@@ -74,15 +76,6 @@ class WeighingLearner(MatrixLearner[FeatureWeights]):
         return selection.scores[:, None]
 
     # ---- saving
-
-    def _empty(self) -> FeatureWeights:
-        return FeatureWeights(np.empty(0, np.int64), np.empty(0))
-
-    def _schema(self) -> Schema:
-        return {
-            "ids": Field(np.int64, ("heavy",), 0, "features"),
-            "weights": Field(np.float64, ("heavy",)),
-        }
 
     def _check_state(self, state: FeatureWeights) -> None:
         check_order(state.ids)

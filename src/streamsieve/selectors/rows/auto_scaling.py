@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
+from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
-from ...model import Arrays, Field
+from ...state import Arrays, arrays_of, copied, empty, schema_of, with_arrays
 from .addresses import Addresses, table_addresses
 from .inputs import LARGEST_SUM
 from .sample import numbered
@@ -48,11 +49,11 @@ CHOSEN = "columns."  # before the names of its arrays in a model
 class Choice(NamedTuple):
     """On which scale the columns are."""
 
-    dense: I64  # ids, ascending
-    own: I64  # ids, ascending
-    sizes: F64  # per own id: what its values are divided by
-    typical: F64  # what those of other sparse columns are divided by
-    table: I64  # 1 if at least half of the values are in dense columns, or 0
+    dense: I64 = array("dense", low=0, below="width")  # ids, ascending
+    own: I64 = array("own", low=0, below="width")  # ids, ascending
+    sizes: F64 = array("own", low=0)  # per own id: what its values are divided by
+    typical: F64 = array(1, low=0, start=1)  # what those of other sparse columns are divided by
+    table: I64 = array(1, low=0, below=2)  # 1 if at least half of the values are in dense columns, or 0
 
     @property
     def is_table(self) -> bool:
@@ -71,7 +72,7 @@ class Choice(NamedTuple):
 
 
 def no_choice() -> Choice:
-    return Choice(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(1), np.zeros(1, np.int64))
+    return empty(Choice, dense=0, own=0)
 
 
 def choose(block: RowBlock) -> Choice:
@@ -109,14 +110,20 @@ def middle(values: F32) -> float:
     return (float(parts[low]) + float(parts[high])) / 2.0
 
 
+class ColumnMoments(NamedTuple):
+    """What is known of dense columns."""
+
+    means: F64 = array("dense", low=-LARGEST_SUM, below=LARGEST_SUM)
+    deviations: F64 = array("dense", low=0)
+    seen: F64 = array(1, low=0)  # rows
+
+
 @dataclass(slots=True, eq=False)
 class AutoScaling:
     """The choice in force and the moments of dense columns."""
 
     choice: Choice
-    means: F64
-    deviations: F64
-    seen: F64 = field(default_factory=lambda: np.zeros(1))  # rows
+    moments: ColumnMoments
     lookup: Addresses = field(init=False)
     room: tuple[NDArray[Any], F32] = field(default_factory=lambda: (np.empty(0, np.int32), np.empty(0, np.float32)))
 
@@ -125,7 +132,7 @@ class AutoScaling:
 
     @classmethod
     def start(cls, choice: Choice) -> Self:
-        return cls(choice, np.zeros(choice.dense.size), np.zeros(choice.dense.size))
+        return cls(choice, empty(ColumnMoments, dense=choice.dense.size))
 
     def stop(self, block: RowBlock, start: int) -> int:
         """Up to where rows are scaled in one go."""
@@ -155,17 +162,13 @@ class AutoScaling:
             indices, values = self._room(needed, kind)
         else:  # predictions may be made by several threads at once
             indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
-        means, deviations, seen = self.means, self.deviations, self.seen
-        if not learn:  # a model may be mapped read-only, which the kernel, as it may learn, does not take
-            means, deviations, seen = means.copy(), deviations.copy(), seen.copy()
+        moments = self.moments if learn else copied(self.moments)  # a model may be mapped read-only
         changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
             dense,
-            means,
-            deviations,
-            seen,
+            *moments,
             self.lookup.table,
             self.lookup.ids,
             self.choice.sizes,
@@ -198,32 +201,18 @@ class AutoScaling:
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
-        arrays: Arrays = {CHOSEN + name: array for name, array in self.choice._asdict().items()}
-        arrays |= {CHOSEN + "means": self.means, CHOSEN + "deviations": self.deviations, CHOSEN + "seen": self.seen}
-        return arrays
+        return {**arrays_of(self.choice, CHOSEN), **arrays_of(self.moments, CHOSEN)}
 
-    @staticmethod
-    def schema() -> dict[str, Field]:
-        """What the arrays in a model must be."""
-        return {
-            CHOSEN + "dense": Field(np.int64, ("dense",), 0, "width"),
-            CHOSEN + "own": Field(np.int64, ("own",), 0, "width"),
-            CHOSEN + "sizes": Field(np.float64, ("own",), 0),
-            CHOSEN + "typical": Field(np.float64, (1,), 0),
-            CHOSEN + "table": Field(np.int64, (1,), 0, 2),
-            CHOSEN + "means": Field(np.float64, ("dense",), -LARGEST_SUM, LARGEST_SUM),
-            CHOSEN + "deviations": Field(np.float64, ("dense",), 0),
-            CHOSEN + "seen": Field(np.float64, (1,), 0),
-        }
+    def schema(self) -> dict[str, ArraySpec]:
+        """Return what the arrays in a model must be."""
+        return {**schema_of(self.choice, CHOSEN), **schema_of(self.moments, CHOSEN)}
 
-    @classmethod
-    def restored(cls, arrays: Arrays) -> Self:
-        """What a model has; its arrays fit the schema."""
-        choice = Choice(*(arrays[CHOSEN + name] for name in Choice._fields))
+    def restored(self, arrays: Arrays) -> AutoScaling:
+        """Return what a model has; its arrays fit the schema."""
+        choice = with_arrays(self.choice, arrays, CHOSEN)
         for ids in (choice.dense, choice.own):
             if (np.diff(ids) <= 0).any():
                 raise ValueError("the ids of its scaled columns do not ascend")
         if not (choice.sizes > 0).all() or not choice.typical[0] > 0:
             raise ValueError("the size of a column is 0")
-        means, deviations, seen = (arrays[CHOSEN + name] for name in ("means", "deviations", "seen"))
-        return cls(choice, means, deviations, seen)
+        return AutoScaling(choice, with_arrays(self.moments, arrays, CHOSEN))

@@ -11,11 +11,11 @@ from ...blocks import RowBlock
 from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
-from ...model import Arrays, Schema, check_ids, check_scores
+from ...model import check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
+from ...state import Arrays, negate
 from ...targets import Encoded
 from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
-from ..state import negate
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
 from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
 from .inputs import AUTO, NORMALIZATIONS, Lengths, refuse_other_kind, standardized
@@ -32,9 +32,8 @@ class RowLearner(RowResults[S]):
     """Learns from rows as they come, in one pass, and predicts with the features it keeps.
 
     What is learned is a matter of ``RowClassifier`` and ``RowRegressor``. An author writes ``_start``, ``_update``,
-    ``_negate``, ``_kept`` and, for states from files, ``_schema`` and ``_check_state``, and names the arrays of the
-    state with one entry per feature (``per_feature``: zero must mean "never touched") or with feature positions
-    (``feature_positions``). All else is done here.
+    ``_negate``, ``_kept`` and, for states from files, ``_check_state``. In the arrays of a state that are as long as
+    there are "features", zero must mean "never touched". All else is done here.
     """
 
     def check_parameters(self) -> None:
@@ -60,7 +59,7 @@ class RowLearner(RowResults[S]):
     # ---- what an author writes
 
     def _start(self, budget: int, n_vectors: int) -> S:
-        """A fresh state, a NamedTuple of arrays, with so many vectors of weights; those of ``per_feature`` empty."""
+        """A fresh state, a NamedTuple of arrays, with so many vectors of weights, and no feature."""
         raise NotImplementedError
 
     def _update(self, state: S, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
@@ -86,10 +85,6 @@ class RowLearner(RowResults[S]):
         """Swap the two classes in what was learned: change the sign of every weight."""
         negate(state.weight)
         negate(state.bias[:, 0])
-
-    def _schema(self) -> Schema:
-        """What the arrays of a state must be; sizes: features, budget, vectors (of weights), classes, width."""
-        raise NotImplementedError
 
     def _check_state(self, state: S, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         """Refuse, with a ValueError, a state whose arrays do not fit one another; ``ids`` as for ``_update``."""
@@ -163,11 +158,9 @@ class RowLearner(RowResults[S]):
             *small, main = rung_grids(grid_of(True if self.curve is False else self.curve, budget))
             curve = start_curve(main, target.n_vectors)
             if small:
-                rungs = Rungs.start(small, lambda budget: self._start(budget, target.n_vectors), self)
+                rungs = Rungs.start(small, lambda budget: self._start(budget, target.n_vectors))
         memory = RowMemory(
             state=self._start(budget, target.n_vectors),
-            per_feature=self.per_feature,
-            feature_positions=self.feature_positions,
             positions_are_ids=self.positions_are_ids,
             standardizes=self._standardizes,
             target=target,
@@ -329,7 +322,7 @@ class RowLearner(RowResults[S]):
             raise ValueError(f"a budget of {budget:,} with n_features_to_select={self.n_features_to_select}")
         self._memory = self._fresh(target, width, 1 if self.keeps_all_weights else budget)
         self._memory.budget = budget
-        self._memory.restore(header, arrays, self._schema(), self._check_state)
+        self._memory.restore(header, arrays, self._check_state)
         rungs = self._memory.rungs
         for state in (self._memory.state, *(() if rungs is None else (rung.state for rung in rungs.rungs))):
             with np.errstate(all="ignore"):

@@ -15,10 +15,9 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import ON_LOSS, ON_MISTAKE
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import RandomState, random_update
-from ...model import LARGEST_ID, Field, Schema
+from ...state import empty, negate
 from ..base import ClassWeight, Seed
 from ..requirements import require_one_of
-from ..state import negate
 from .base import RowLearner
 from .classifier import RowClassifier
 from .estimates import Estimates, Positions
@@ -28,8 +27,6 @@ from .limits import GAMMAS, PENALTIES, STEPS, require_between
 from .memory import S
 from .merging import MergingLearner
 from .regressor import RowRegressor
-
-LARGEST_SUM = 1e200  # of precisions, x^2 / gamma each
 
 
 class AllFeatures(RowLearner[S]):
@@ -45,8 +42,6 @@ class AllFeatures(RowLearner[S]):
 class GradientLearner(AllFeatures[GradientState], RowClassifier[GradientState]):
     """What OGD and FOBOS share."""
 
-    per_feature: ClassVar[tuple[str, ...]] = ("weight", "paid")
-
     eta: float
     regularization: float = 0.0
 
@@ -56,13 +51,7 @@ class GradientLearner(AllFeatures[GradientState], RowClassifier[GradientState]):
         require_between("regularization", self.regularization, PENALTIES)
 
     def _start(self, budget: int, n_vectors: int) -> GradientState:
-        return GradientState(
-            weight=np.zeros((0, n_vectors)),
-            paid=np.zeros(0),
-            owed=np.zeros(1),
-            bias=np.zeros((n_vectors, 1)),
-            counts=np.zeros(3, np.int64),
-        )
+        return empty(GradientState, features=0, vectors=n_vectors)
 
     def _update(self, state: GradientState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         gradient_update(state, rows, float(self.eta), float(self.regularization))
@@ -72,15 +61,6 @@ class GradientLearner(AllFeatures[GradientState], RowClassifier[GradientState]):
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
         positions = np.flatnonzero(weights.any(axis=1))
         return self._ids(positions), weights[positions], np.abs(weights[positions]).max(axis=1, initial=0.0)
-
-    def _schema(self) -> Schema:
-        return {
-            "weight": Field(np.float64, ("features", "vectors")),
-            "paid": Field(np.float64, ("features",), 0),
-            "owed": Field(np.float64, (1,), 0),
-            "bias": Field(np.float64, ("vectors", 1)),
-            "counts": Field(np.int64, (3,), 0),
-        }
 
 
 class OGDLearner(GradientLearner):
@@ -159,8 +139,6 @@ class FOBOSLearner(GradientLearner):
 class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
     """What AROW for classes and for numbers share."""
 
-    per_feature: ClassVar[tuple[str, ...]] = ("cells",)
-
     gamma: float
 
     def check_parameters(self) -> None:
@@ -168,7 +146,7 @@ class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
         require_between("gamma", self.gamma, GAMMAS)
 
     def _start(self, budget: int, n_vectors: int) -> ArowState:
-        return ArowState(np.zeros((0, 2 * n_vectors)), np.zeros((n_vectors, 2)), np.zeros(3, np.int64))
+        return empty(ArowState, features=0, vectors=n_vectors, cell_width=2 * n_vectors)
 
     def _update(self, state: ArowState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         arow_update(state, rows, float(self.gamma))
@@ -184,14 +162,6 @@ class Arow(AllFeatures[ArowState], MergingLearner[ArowState]):
 
     def _cells(self, estimates: Estimates) -> NDArray[np.float64]:
         return np.hstack(estimates)
-
-    def _schema(self) -> Schema:
-        bounds = -LARGEST_SUM, LARGEST_SUM, False
-        return {
-            "cells": Field(np.float64, ("features", 2 * self.memory.state.bias.shape[0]), *bounds),
-            "bias": Field(np.float64, ("vectors", 2), *bounds),
-            "counts": Field(np.int64, (3,), 0),
-        }
 
     def _check_state(self, state: ArowState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         excess, weights = np.split(state.cells, 2, axis=1)
@@ -289,8 +259,6 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
     """
 
     method: ClassVar[str] = "random-selection"
-    per_feature: ClassVar[tuple[str, ...]] = ("slots",)
-    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"random_state": 3, "attributes": "random"},)
     exempt_from_checks: ClassVar[dict[str, str]] = {
         "check_budget_is_never_exceeded": "a draw may miss every feature that has a weight: it keeps fewer",
@@ -333,14 +301,7 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
         return True
 
     def _start(self, budget: int, n_vectors: int) -> RandomState:
-        return RandomState(
-            slots=np.zeros(0, np.int32),
-            member=np.zeros(budget, np.int64),
-            member_id=np.zeros(budget, np.int64),
-            weight=np.zeros((budget, n_vectors)),
-            bias=np.zeros((n_vectors, 1)),
-            counts=np.zeros(3, np.int64),
-        )
+        return empty(RandomState, features=0, budget=budget, vectors=n_vectors)
 
     def _update(self, state: RandomState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
         trigger = self.triggers[self.trigger]
@@ -350,16 +311,6 @@ class RandomSelectionLearner(RandomAttributes[RandomState]):
     def _kept(self, state: RandomState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         weights = state.weight[: state.counts[KEPT]]
         return state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0)
-
-    def _schema(self) -> Schema:
-        return {
-            "slots": Field(np.int32, ("features",), 0),
-            "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-            "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-            "weight": Field(np.float64, ("budget", "vectors")),
-            "bias": Field(np.float64, ("vectors", 1)),
-            "counts": Field(np.int64, (3,), 0),
-        }
 
     def _check_state(self, state: RandomState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = kept_count(state.counts, sizes["budget"])

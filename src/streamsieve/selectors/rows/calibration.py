@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.arrays import ArraySpec
 from ...kernels.rows.calibration import (
     ENTRIES,
     LARGEST_SLOPE,
@@ -20,11 +21,10 @@ from ...kernels.rows.calibration import (
     SMALLEST_SQUARE,
     WEIGHT,
 )
-from ...model import Field
 
 F64 = NDArray[np.float64]
 
-CALIBRATION = Field(np.float64, (ENTRIES,), finite=False)  # squares may be large: see ``check_calibration``
+CALIBRATION = ArraySpec((ENTRIES,), finite=False, dtype=np.float64)  # squares may be large: see ``check_calibration``
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
 MOST_ROWS = 2.0**53  # that can be counted
 HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced

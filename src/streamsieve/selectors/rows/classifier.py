@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError
 from ...kernels.rows.members import MISTAKES
-from ...model import Arrays
+from ...state import Arrays
 from ...targets import Encoded, Labels
 from ..base import ClassWeight
 from ..diagnosis import Remark

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve, count_rows
-from ...model import Arrays, Field
+from ...state import State, empty
 from ..requirements import is_integer
-from ..state import State
 
 S = TypeVar("S", bound=State)
 
@@ -41,13 +40,9 @@ def grid_of(curve: bool | Sequence[int], budget: int) -> NDArray[np.int64]:
 
 
 def start_curve(grid: NDArray[np.int64], n_vectors: int) -> Curve:
-    return Curve(
-        grid=grid,
-        bucket=np.full(int(grid[-1]), grid.size - 1, np.int32),
-        mistakes=np.zeros(grid.size, np.int64),
-        errors=np.zeros(grid.size),
-        sums=np.zeros((grid.size, n_vectors)),
-    )
+    curve = empty(Curve, grid=grid.size, budget=int(grid[-1]), vectors=n_vectors)
+    curve.grid[:], curve.bucket[:] = grid, grid.size - 1
+    return curve
 
 
 def learn_counting(update: Update[S], state: S, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
@@ -100,22 +95,3 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
     if not width:
         raise UsageError(f"n_features_to_select={wanted} is a fraction of a width that is not known yet; give a number")
     return max(1, round(wanted * width))
-
-
-# ---- to and from a model
-
-
-def curve_schema(budget: int | str, numbers: int | str) -> dict[str, Field]:
-    """What the arrays of a curve must be."""
-    return {
-        CURVE + "grid": Field(np.int64, (numbers,), 1),
-        CURVE + "bucket": Field(np.int32, (budget,), 0, numbers),
-        CURVE + "mistakes": Field(np.int64, (numbers,), 0),
-        CURVE + "errors": Field(np.float64, (numbers,), 0, finite=False),
-        CURVE + "sums": Field(np.float64, (numbers, "vectors")),
-    }
-
-
-def restored_curve(arrays: Arrays, prefix: str = "") -> Curve:
-    """The curve of arrays that fit the schema, whose names have a prefix."""
-    return Curve(*(arrays[prefix + CURVE + name] for name in Curve._fields))

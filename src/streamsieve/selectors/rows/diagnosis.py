@@ -143,7 +143,7 @@ def rounded_columns(learner: RowResults[Any]) -> Remark | None:
     if memory.exact or not learner.centres:
         return None
     if scaling is not None:
-        ids, means, deviations, seen = scaling.choice.dense, scaling.means, scaling.deviations, scaling.seen[0]
+        ids, (means, deviations, (seen,)) = scaling.choice.dense, scaling.moments
     else:
         positions = np.arange(moments.first.size if moments.dense[0] == 1 else 0)
         ids = positions if memory.addresses.direct else memory.addresses.ids[positions]

@@ -15,13 +15,12 @@ from ...kernels.rows.first_order import (
     ON_LOSS,
     ON_MARGIN,
     ON_MISTAKE,
-    SMALLEST_SCALE,
     FirstOrderState,
     first_order_update,
 )
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import PartialState, thin_rows
-from ...model import LARGEST_ID, Field, Schema
+from ...state import empty
 from ..base import ClassWeight, Seed
 from ..requirements import require, require_one_of
 from .classifier import RowClassifier
@@ -58,8 +57,6 @@ class RandomAttributes(RowClassifier[S]):
 class FirstOrderLearner(RandomAttributes[FirstOrderState]):
     """What PET and FOFS share: weights for kept features alone, in a heap by their size."""
 
-    per_feature: ClassVar[tuple[str, ...]] = ("slots",)
-    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
     triggers: ClassVar[dict[str, int]]
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
         {"fit_intercept": False, "curve": True, "class_weight": "balanced"},
@@ -75,7 +72,7 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
         require_one_of("trigger", self.trigger, self.triggers)
 
     def _start(self, budget: int, n_vectors: int) -> FirstOrderState:
-        return start_first_order(budget, n_vectors)
+        return empty(FirstOrderState, features=0, budget=budget, vectors=n_vectors)
 
     def _shrinkage(self) -> tuple[float, float]:
         """What all weights are multiplied by before every row, and the radius they are kept in."""
@@ -97,26 +94,8 @@ class FirstOrderLearner(RandomAttributes[FirstOrderState]):
         bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
         return bias
 
-    def _schema(self) -> Schema:
-        return FIRST_ORDER
-
     def _check_state(self, state: FirstOrderState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         check_first_order(state, sizes["budget"], ids)
-
-
-FIRST_ORDER: Schema = {
-    "slots": Field(np.int32, ("features",), 0),
-    "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-    "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-    "key": Field(np.float64, ("budget",)),
-    "heap": Field(np.int32, ("budget",), 0, "budget"),
-    "heap_position": Field(np.int32, ("budget",), 0, "budget"),
-    "weight": Field(np.float64, ("budget", "vectors")),
-    "bias": Field(np.float64, ("vectors", 1)),
-    "scale": Field(np.float64, (1,), SMALLEST_SCALE**2, 2.0),
-    "squares": Field(np.float64, (1,), finite=False),
-    "counts": Field(np.int64, (3,), 0),
-}
 
 
 def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: NDArray[np.int64]) -> None:
@@ -128,22 +107,6 @@ def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: N
     check_members(state.slots, 1, state.member[:kept], member_id, ids)
     check_heap(state.key[heap], heap, member_id)
     check_positions(heap, state.heap_position)
-
-
-def start_first_order(budget: int, n_vectors: int) -> FirstOrderState:
-    return FirstOrderState(
-        slots=np.zeros(0, np.int32),
-        member=np.zeros(budget, np.int64),
-        member_id=np.zeros(budget, np.int64),
-        key=np.zeros(budget),
-        heap=np.zeros(budget, np.int32),
-        heap_position=np.zeros(budget, np.int32),
-        weight=np.zeros((budget, n_vectors)),
-        bias=np.zeros((n_vectors, 1)),
-        scale=np.ones(1),
-        squares=np.zeros(1),
-        counts=np.zeros(3, np.int64),
-    )
 
 
 class PETLearner(FirstOrderLearner):

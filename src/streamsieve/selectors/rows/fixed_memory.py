@@ -17,10 +17,10 @@ from ...errors import UsageError
 from ...kernels.rows.members import KEPT
 from ...kernels.table import fill_table
 from ...machine import available_memory, more_memory, size_text
-from ...model import NAMES, Arrays, Model, texts_of_arrays, texts_to_arrays
+from ...model import NAMES, Model, texts_of_arrays, texts_to_arrays
 from ...selection import Selection
+from ...state import Arrays, changed
 from ..requirements import require
-from ..state import changed
 from .addresses import direct_addresses
 from .base import RowLearner
 from .curves import STATE
@@ -75,7 +75,6 @@ class FixedMemoryLearner(RowLearner[S]):
             width_of_cells = memory.state._asdict()["cells"].shape[1]
             memory.state = changed(memory.state, cells=np.zeros((self.max_cells, width_of_cells), np.float32))
             memory.addresses = direct_addresses(self.max_cells)
-            memory.per_feature = memory.feature_positions = ()
             # at most an eighth full: most features are not kept, and then the first look says so
             memory.kept_table = np.zeros(1 << (8 * memory.budget - 1).bit_length(), np.int32)
         return memory

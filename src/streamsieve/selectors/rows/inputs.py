@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import RowBlock, dense_block
 from ...errors import UsageError
+from ...kernels.arrays import array
 from ...kernels.rows.scaling import measure_rows, scale_by_spread, standardize
-from ...kernels.types import F64
+from ...kernels.types import F64, I64
 
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
@@ -28,15 +28,11 @@ class Moments(NamedTuple):
     ``first`` and ``second`` are sum and sum of squares of sparse features, mean and squared deviations of dense ones.
     """
 
-    first: NDArray[np.float64]  # per feature position
-    second: NDArray[np.float64]  # per feature position
-    seen: NDArray[np.float64]  # rows
-    dense: NDArray[np.int64]  # 1 dense, 0 sparse, -1 not known yet
-    totals: NDArray[np.float64]  # of row norms, rows, squared norms, rows that have values
-
-
-def start_moments() -> Moments:
-    return Moments(np.zeros(0), np.zeros(0), np.zeros(1), np.array([-1]), np.zeros(4))
+    first: F64 = array("features", low=-LARGEST_SUM, below=LARGEST_SUM)
+    second: F64 = array("features", low=0)
+    seen: F64 = array(1, low=0)  # rows
+    dense: I64 = array(1, low=-1, below=2, start=-1)  # 1 dense, 0 sparse, -1 not known yet
+    totals: F64 = array(4, low=0)  # of row norms, rows, squared norms, rows that have values
 
 
 class Lengths(NamedTuple):

@@ -10,11 +10,25 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import DataError
+from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
 from ...kernels.table import all_below
-from ...model import Arrays, Field, Schema, check_arrays
+from ...state import (
+    Arrays,
+    Schema,
+    State,
+    arrays_of,
+    changed,
+    check_arrays,
+    empty,
+    names_along,
+    names_of_positions,
+    resized,
+    schema_of,
+    sizes_of,
+    with_arrays,
+)
 from ..requirements import count_of
-from ..state import State, changed
 from .addresses import (
     Addresses,
     add,
@@ -25,8 +39,8 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
-from .curves import CURVE, STATE, curve_schema, restored_curve
-from .inputs import LARGEST_SUM, Moments, start_moments
+from .curves import CURVE, STATE
+from .inputs import Moments
 from .integrity import check_totals
 from .rungs import Check, Rungs
 from .targets import RowTarget
@@ -36,7 +50,10 @@ STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
 MOST_TIMES = 1 << 20  # that a row counts
 MOMENTS = "moments."  # before the names of their arrays in a model
-MOMENT_NAMES = ("first", "second")  # of the moments, per feature
+COMMON: Schema = {
+    "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
+    "counts": ArraySpec((2,), 0, dtype=np.int64),
+}
 
 
 class RowState(State, Protocol):
@@ -56,13 +73,10 @@ S = TypeVar("S", bound=RowState)
 class RowMemory(Generic[S]):
     """State, moments, target, addresses and counters of a learner.
 
-    ``per_feature`` names the arrays of the state that have one entry per feature, where zero means "never touched";
-    ``feature_positions`` those that hold positions in them. If rows are standardised, so do the moments.
+    In arrays with an entry per feature zero means "never touched"; the moments are such where rows are standardised.
     """
 
     state: S
-    per_feature: tuple[str, ...]
-    feature_positions: tuple[str, ...]
     positions_are_ids: bool  # no table may stand between them
     standardizes: bool
     target: RowTarget
@@ -75,7 +89,7 @@ class RowMemory(Generic[S]):
     rungs: Rungs[S] | None = None
     scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
     warm_up: WarmUp | None = None  # as long as it lasts
-    moments: Moments = field(default_factory=start_moments)
+    moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
     addresses: Addresses = field(default_factory=direct_addresses)
     kept_table: NDArray[np.int32] | None = None  # where features share cells: how kept ones are found by id
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
@@ -114,7 +128,7 @@ class RowMemory(Generic[S]):
 
         Arrays as wide as a billion ids are costly to get from the system a second time.
         """
-        for holder, name, array in old._per_feature_arrays():
+        for holder, name, array in old.per_feature_arrays():
             array[touched if touched.size < array.shape[0] else slice(None)] = 0
             self._put(holder, name, array)
         self.addresses, self.width = old.addresses, old.width
@@ -130,7 +144,7 @@ class RowMemory(Generic[S]):
 
     def room(self) -> int:
         """How many features there is room for."""
-        return min((array.shape[0] for _, _, array in self._per_feature_arrays()), default=0)
+        return min((array.shape[0] for _, _, array in self.per_feature_arrays()), default=0)
 
     def grow(self, room: int) -> None:
         """Make the arrays longer. Where a copy would hold too much memory twice, one is stretched in place instead.
@@ -141,7 +155,7 @@ class RowMemory(Generic[S]):
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
         refuse_beyond_memory(room * self._bytes_per_feature() - self._held(), room)
-        for holder, name in [(holder, name) for holder, name, _ in self._per_feature_arrays()]:
+        for holder, name in [(holder, name) for holder, name, _ in self.per_feature_arrays()]:
             self._lengthen(holder, name, room)
 
     def _lengthen(self, holder: str, name: str, room: int) -> None:
@@ -166,12 +180,12 @@ class RowMemory(Generic[S]):
         """Room for a width and for some more to come: what is not touched takes no memory."""
         return width if width <= self.declared_width else width + (width >> 1)
 
-    def _per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
+    def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Holder, name and array of everything with an entry per feature."""
-        arrays = [(STATE, name, getattr(self.state, name)) for name in self.per_feature]
+        holders: list[tuple[str, Any]] = [] if self.kept_table is not None else [(STATE, self.state)]
         if self.standardizes:
-            arrays += [(MOMENTS, name, getattr(self.moments, name)) for name in MOMENT_NAMES]
-        return arrays
+            holders.append((MOMENTS, self.moments))
+        return [(key, name, getattr(at, name)) for key, at in holders for name in names_along(type(at), "features")]
 
     def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
         if holder == STATE:
@@ -180,16 +194,16 @@ class RowMemory(Generic[S]):
             self.moments = self.moments._replace(**{name: array})
 
     def _bytes_per_feature(self) -> int:
-        return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self._per_feature_arrays())
+        return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self.per_feature_arrays())
 
     def _held(self) -> int:
-        return sum(array.nbytes for _, _, array in self._per_feature_arrays())
+        return sum(array.nbytes for _, _, array in self.per_feature_arrays())
 
     def _written(self) -> int:
         """Bytes of the features that were ever touched: an array has pages for those, or more."""
         if not self.addresses.direct:
             return self.addresses.used * self._bytes_per_feature()
-        return sum(int(np.count_nonzero(array)) * array.itemsize for _, _, array in self._per_feature_arrays())
+        return sum(int(np.count_nonzero(array)) * array.itemsize for _, _, array in self.per_feature_arrays())
 
     def _direct_fits(self, width: int, touched: int) -> bool:
         declared = width <= self.declared_width
@@ -199,7 +213,7 @@ class RowMemory(Generic[S]):
 
     def _move_to_table(self) -> None:
         """From ids as positions to positions through a table; only touched features move."""
-        arrays = [array for _, _, array in self._per_feature_arrays()]
+        arrays = [array for _, _, array in self.per_feature_arrays()]
         used = [array if array.ndim == 1 else array.any(axis=1) for array in arrays]
         touched = np.flatnonzero(np.logical_or.reduce(used))
         refuse_beyond_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
@@ -213,12 +227,12 @@ class RowMemory(Generic[S]):
 
     def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        for holder, name, array in self._per_feature_arrays():
+        for holder, name, array in self.per_feature_arrays():
             moved = np.zeros((room, *array.shape[1:]), array.dtype)
             moved[new] = array[old]
             self._put(holder, name, moved)
         state = self.state._asdict()
-        for name in self.feature_positions:
+        for name in names_of_positions(type(self.state)):
             ids = state[name]
             if not self.addresses.direct:
                 ids = self.addresses.ids[ids]
@@ -249,14 +263,10 @@ class RowMemory(Generic[S]):
 
     def arrays(self) -> Arrays:
         used = self.addresses.used
-        holders: list[tuple[str, dict[str, Any]]] = [
-            (STATE, self.state._asdict()),
-            (MOMENTS, self.moments._asdict()),
-        ]
+        arrays = {**arrays_of(self.state, STATE), **arrays_of(self.moments, MOMENTS)}
         if self.curve is not None:
-            holders.append((CURVE, self.curve._asdict()))
-        arrays = {prefix + name: array for prefix, holder in holders for name, array in holder.items()}
-        for holder, name, array in self._per_feature_arrays():
+            arrays |= arrays_of(self.curve, CURVE)
+        for holder, name, array in self.per_feature_arrays():
             arrays[holder + name] = array[:used]
         return {
             **arrays,
@@ -268,31 +278,31 @@ class RowMemory(Generic[S]):
             "counts": self.counts,
         }
 
-    def restore(self, header: dict[str, Any], arrays: Arrays, schema: Schema, check: Check[S]) -> None:
-        """Take up what ``header`` and ``arrays`` gave; it must fit a schema for the state, and pass a check."""
+    def restore(self, header: dict[str, Any], arrays: Arrays, check: Check[S]) -> None:
+        """Take up what ``header`` and ``arrays`` gave; the state must pass a check."""
         arrays = {name: array for name, array in arrays.items() if name != "classes"}  # labels of any kind
         ids, used = arrays["ids"], count_of(header, "used")
-        sizes = {
-            "features": used,
-            "budget": count_of(header, "budget"),
-            "width": self.width,
-            **self.target.sizes(),
-        }
-        expected = {STATE + name: wanted for name, wanted in schema.items()} | self._common_schema(ids.size > 0)
+        sizes = {**sizes_of(self.state), "budget": self.budget, "width": self.width, **self.target.sizes()}
+        sizes |= {"features": used, "moments": used if self.standardizes else 0, "table": used if ids.size else 0}
+        moments = schema_of(self.moments, MOMENTS)
+        expected = {name: resized(spec, {"features": "moments"}) for name, spec in moments.items()}
+        expected |= {**COMMON, **schema_of(self.state, STATE)}
+        if self.curve is not None:
+            expected |= schema_of(self.curve, CURVE)
         expected |= self.target.schema() | WarmUp.schema(header, self.target.answer, self.target.answer_field())
         if self.scaling is not None:
             expected |= self.scaling.schema()
         if self.rungs is not None:
-            expected |= self.rungs.schema(schema)
+            expected |= self.rungs.schema()
         sizes = check_arrays(arrays, expected, sizes)
-        self.state = changed(self.state, **{name: arrays[STATE + name] for name in self.state._asdict()})
-        self.moments = Moments(*(arrays[MOMENTS + name] for name in Moments._fields))
+        self.state = with_arrays(self.state, arrays, STATE)
+        self.moments = with_arrays(self.moments, arrays, MOMENTS)
         check_totals(self.moments.totals)
         if self.standardizes and self.moments.dense[0] == 1 and used != self.width:  # dense rows have all features
             raise ValueError(f"dense rows of {self.width:,} features, and arrays of {used:,}")
         self.target.restore(arrays)
         if self.scaling is not None:
-            self.scaling = AutoScaling.restored(arrays)
+            self.scaling = self.scaling.restored(arrays)
         if header["warm_up"] is None:
             self.warm_up = None
         elif self.warm_up is None:
@@ -300,7 +310,7 @@ class RowMemory(Generic[S]):
         else:
             self.warm_up.restore(header, arrays, self.target.answer, self.width, self.moments.dense[0] == 1)
         if self.curve is not None:
-            started, self.curve = self.curve, restored_curve(arrays)
+            started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
             if not grid.size or (np.diff(grid) <= 0).any() or grid[-1] != self.budget:
                 raise ValueError("the grid of its curve does not end at the budget")
@@ -323,18 +333,3 @@ class RowMemory(Generic[S]):
         self.set_random_states(header["random"])
         if ids.size:
             self.grow(self.addresses.ids.size)
-
-    def _common_schema(self, by_table: bool) -> dict[str, Field]:
-        per_feature = ("features",) if self.standardizes else (0,)
-        schema = {
-            "ids": Field(np.int64, ("features",) if by_table else (0,), 0, "width"),
-            "counts": Field(np.int64, (2,), 0),
-            MOMENTS + "first": Field(np.float64, per_feature, -LARGEST_SUM, LARGEST_SUM),
-            MOMENTS + "second": Field(np.float64, per_feature, 0),
-            MOMENTS + "seen": Field(np.float64, (1,), 0),
-            MOMENTS + "dense": Field(np.int64, (1,), -1, 2),
-            MOMENTS + "totals": Field(np.float64, (4,), 0),
-        }
-        if self.curve is not None:
-            schema |= curve_schema("budget", "grid")
-        return schema

@@ -41,11 +41,11 @@ from ...kernels.rows.scaling import SQUARES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...selection import Selection
+from ...state import changed
 from ..parameters import to_builtin
 from ..requirements import is_integer, require
-from ..state import changed
 from .addresses import direct_addresses, find, table_addresses
-from .auto_scaling import AutoScaling
+from .auto_scaling import AutoScaling, ColumnMoments
 from .base import RowLearner
 from .estimates import Estimates, Known, Positions, Rule, added, joined
 from .inputs import Moments
@@ -242,10 +242,7 @@ def touched_ids(learner: MergingLearner[Any]) -> I64:
     memory = learner.memory
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
-    state = memory.state._asdict()
-    arrays = [state[name] for name in learner.per_feature]
-    if memory.standardizes:
-        arrays += [memory.moments.first, memory.moments.second]
+    arrays = [array for _, _, array in memory.per_feature_arrays()]
     columns = [column for array in arrays for column in np.atleast_2d(array.T)]
     found = [np.empty(0, np.int64)]
     for at in range(0, memory.room(), CHUNK):
@@ -347,9 +344,7 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     choice = scalings[0].choice
     if memories[0].warm_up is not None:  # it has no rows
         base = AutoScaling.start(choice)
-    every = [base, *scalings]
-    seen = [one.seen for one in every]
-    means, deviations = joined(
-        [float(one[0]) for one in seen], [np.stack([one.means, one.deviations]) for one in every]
-    )
-    return AutoScaling(choice, means, deviations, added(seen))
+    moments = [one.moments for one in (base, *scalings)]
+    rows = [float(one.seen[0]) for one in moments]
+    means, deviations = joined(rows, [np.stack([one.means, one.deviations]) for one in moments])
+    return AutoScaling(choice, ColumnMoments(means, deviations, added([one.seen for one in moments])))

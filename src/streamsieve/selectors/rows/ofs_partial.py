@@ -25,18 +25,17 @@ from ...kernels.rows.partial import (
 )
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import keep_selected
-from ...model import Field, Schema
+from ...state import empty
 from ..base import ClassWeight, Seed
 from ..prediction import Squares
 from ..requirements import require, require_one_of
 from .addresses import table_addresses
 from .classifier import RowClassifier
-from .first_order import FIRST_ORDER, check_first_order, start_first_order
+from .first_order import check_first_order
 from .inputs import AUTO, Lengths
 from .limits import FRACTIONS, RADII, STEPS, require_between
 from .results import Scorer
 
-LARGEST_VALUE = 1e39  # above all of float32
 TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
 
 
@@ -68,8 +67,6 @@ class OFSPartialLearner(RowClassifier[PartialState]):
     """
 
     method: ClassVar[str] = "ofs-partial"
-    per_feature: ClassVar[tuple[str, ...]] = ("slots", "shift", "turn", "seen", "mean", "deviation", "value")
-    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
     two_classes_only: ClassVar[bool] = True
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"normalize": "standard+l2", "random_state": 3},)
     exempt_from_checks: ClassVar[dict[str, str]] = dict.fromkeys(
@@ -149,18 +146,7 @@ class OFSPartialLearner(RowClassifier[PartialState]):
         return self.partial_fit_block(row)
 
     def _start(self, budget: int, n_vectors: int) -> PartialState:
-        return PartialState(
-            **start_first_order(budget, 1)._asdict(),
-            shift=np.zeros(0, np.int64),
-            turn=np.zeros(0, np.int64),
-            seen=np.zeros(0),
-            mean=np.zeros(0),
-            deviation=np.zeros(0),
-            value=np.zeros(0),
-            asked=np.zeros(budget, np.int64),
-            question=np.zeros(4, np.int64),
-            totals=np.zeros(2),
-        )
+        return empty(PartialState, features=0, budget=budget, vectors=1)
 
     def _inputs(self, block: RowBlock) -> RowBlock:
         self.memory.moments.dense[0] = block.dense
@@ -234,21 +220,6 @@ class OFSPartialLearner(RowClassifier[PartialState]):
     def uses_lengths(self) -> bool:
         """No: rows are measured by the kept attributes alone."""
         return False
-
-    def _schema(self) -> Schema:
-        per_feature = Field(np.float64, ("features",), -LARGEST_VALUE, LARGEST_VALUE)
-        return {
-            **FIRST_ORDER,
-            "shift": Field(np.int64, ("features",)),
-            "turn": Field(np.int64, ("features",), 0),
-            "seen": Field(np.float64, ("features",), 0),
-            "mean": per_feature,
-            "deviation": Field(np.float64, ("features",), 0),
-            "value": per_feature,
-            "asked": Field(np.int64, ("budget",), 0),
-            "question": Field(np.int64, (4,), 0),
-            "totals": Field(np.float64, (2,), 0),
-        }
 
     def _check_state(self, state: PartialState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         check_first_order(state, sizes["budget"], ids)

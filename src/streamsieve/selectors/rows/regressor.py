@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError, prefix
 from ...kernels.rows.errors import DEVIATIONS
-from ...model import Arrays
+from ...state import Arrays
 from ...targets import ONLY_NUMBERS, Kind
 from ..diagnosis import Remark
 from ..prediction import Prediction, Predictor, Squares

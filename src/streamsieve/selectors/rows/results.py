@@ -42,8 +42,6 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
     reads_what_it_asks: ClassVar[bool] = False  # and nothing else of a row: the rest may be missing
     keeps_all_weights: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
     positions_are_ids: ClassVar[bool] = False  # always: its kernel reaches features that no row has had yet
-    per_feature: ClassVar[tuple[str, ...]] = ()
-    feature_positions: ClassVar[tuple[str, ...]] = ()
 
     n_features_to_select: int | float | str
     normalize: bool | str
@@ -281,7 +279,7 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         values = block.values[block.indptr[0] : block.indptr[-1]][known].astype(np.float64)
         varying, scaling, moments = np.empty(0, np.int64), self.memory.scaling, self.memory.moments
         if scaling is not None:
-            varying = scaling.choice.dense[scaling.deviations > 0.0]
+            varying = scaling.choice.dense[scaling.moments.deviations > 0.0]
         elif self._standardizes and moments.dense[0] == 1:
             varying = np.flatnonzero(moments.second > 0.0)
         absent = np.count_nonzero(~np.isin(varying, there))

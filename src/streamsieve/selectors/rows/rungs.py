@@ -17,20 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from ...kernels.arrays import ArraySpec
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.parts import keep_allowed, keep_known
 from ...kernels.types import F64, I64, U8, Bool
-from ...model import Arrays, Field, Schema
-from ..state import changed
+from ...state import Arrays, arrays_of, changed, names_along, names_of_positions, resized, schema_of, with_arrays
 from .addresses import Addresses, add, find, table_addresses
 from .calibration import CALIBRATION, check_calibration, start_calibration, swapped
-from .curves import CURVE, STATE, Update, curve_schema, learn_counting, rank_slots, restored_curve, start_curve
+from .curves import CURVE, STATE, Update, learn_counting, rank_slots, start_curve
 
 if TYPE_CHECKING:
     from .memory import RowState
@@ -46,16 +46,6 @@ MARKS = 1 << 15
 
 Kept = Callable[[S], tuple[I64, F64, F64]]
 Check = Callable[[S, dict[str, int], I64], None]
-
-
-class Names(Protocol):
-    """Who names the arrays of a state, as a ``RowLearner`` does."""
-
-    @property
-    def per_feature(self) -> tuple[str, ...]: ...
-
-    @property
-    def feature_positions(self) -> tuple[str, ...]: ...
 
 
 def candidates(budget: int) -> int:
@@ -94,21 +84,20 @@ class Rung(Generic[S]):
 
 @dataclass(slots=True, eq=False)
 class Rungs(Generic[S]):
-    """The rungs of a learner, from the smallest to the largest; ``names`` is who names the arrays of their states."""
+    """The rungs of a learner, from the smallest to the largest."""
 
     rungs: list[Rung[S]]
-    names: Names
     addresses: Addresses = field(default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM))
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
 
     @classmethod
-    def start(cls, grids: Sequence[I64], start: Callable[[int], S], names: Names) -> Self:
+    def start(cls, grids: Sequence[I64], start: Callable[[int], S]) -> Self:
         """Fresh rungs that answer for these numbers of features; ``start`` makes the state of a budget."""
         rungs = []
         for grid in grids:
             state = start(int(grid[-1]))
             rungs.append(Rung(state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_)))
-        return cls(rungs, names)
+        return cls(rungs)
 
     def answering(self, k: int) -> Rung[S] | None:
         """Who answers for k features; None is the main learner."""
@@ -186,7 +175,8 @@ class Rungs(Generic[S]):
             stays = rung.allowed & (was >= 0)
             self._move(rung, was[stays], stays, ids.size)
             state = rung.state._asdict()
-            members = {name: find(self.addresses, old.ids[state[name]]) for name in self.names.feature_positions}
+            names = names_of_positions(type(rung.state))
+            members = {name: find(self.addresses, old.ids[state[name]]) for name in names}
             rung.state = changed(rung.state, **{name: at.clip(0).astype(np.int64) for name, at in members.items()})
 
     def _look_up(self, ids: I64) -> None:
@@ -195,7 +185,7 @@ class Rungs(Generic[S]):
     def _move(self, rung: Rung[S], old: Any, new: Any, room: int) -> None:
         """Take what a rung has of features at positions ``old`` to positions ``new`` of arrays of size ``room``."""
         state = rung.state._asdict()
-        for name in self.names.per_feature:
+        for name in names_along(type(rung.state), "features"):
             moved = np.zeros((room, *state[name].shape[1:]), state[name].dtype)
             moved[new] = state[name][old]
             rung.state = changed(rung.state, **{name: moved})
@@ -213,22 +203,20 @@ class Rungs(Generic[S]):
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
         for rung in self.rungs:
             own = {"allowed": rung.allowed[:used], "calibration": rung.calibration}
-            own |= {STATE + name: array for name, array in rung.state._asdict().items()}
-            own |= {STATE + name: own[STATE + name][:used] for name in self.names.per_feature}
-            own |= {CURVE + name: array for name, array in rung.curve._asdict().items()}
+            own |= {**arrays_of(rung.state, STATE), **arrays_of(rung.curve, CURVE)}
+            own |= {STATE + name: own[STATE + name][:used] for name in names_along(type(rung.state), "features")}
             arrays |= {rung.prefix + name: array for name, array in own.items()}
         return arrays
 
-    def schema(self, state: Schema) -> dict[str, Field]:
-        """What the arrays in a model must be; ``state`` is the schema of a state."""
+    def schema(self) -> dict[str, ArraySpec]:
+        """What the arrays in a model must be."""
         features = "rung_features"
-        schema = {PREFIX + "ids": Field(np.int64, (features,), 0, "width")}
+        schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
         for rung in self.rungs:
-            sizes: dict[Any, Any] = {"features": features, "budget": rung.budget}
-            own = {STATE + name: resized(wanted, sizes) for name, wanted in state.items()}
-            own |= curve_schema(rung.budget, rung.curve.grid.size)
-            own |= {"allowed": Field(np.bool_, (features,)), "calibration": CALIBRATION}
-            schema |= {rung.prefix + name: wanted for name, wanted in own.items()}
+            sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
+            own = {**schema_of(rung.state, STATE), **schema_of(rung.curve, CURVE), "calibration": CALIBRATION}
+            own["allowed"] = ArraySpec((features,), dtype=np.bool_)
+            schema |= {rung.prefix + name: resized(spec, sizes) for name, spec in own.items()}
         return schema
 
     def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
@@ -238,20 +226,13 @@ class Rungs(Generic[S]):
             raise ValueError("a feature appears twice in its rungs")
         self._look_up(ids)
         for rung in self.rungs:
-            state = {name: arrays[rung.prefix + STATE + name] for name in rung.state._asdict()}
-            curve = restored_curve(arrays, rung.prefix)
+            curve = with_arrays(rung.curve, arrays, rung.prefix + CURVE)
             if not np.array_equal(curve.grid, rung.curve.grid):
                 raise ValueError("its rungs answer for other numbers than those of its grid")
             rung.allowed, rung.calibration = arrays[rung.prefix + "allowed"], arrays[rung.prefix + "calibration"]
-            rung.state, rung.curve = changed(rung.state, **state), curve
+            rung.state, rung.curve = with_arrays(rung.state, arrays, rung.prefix + STATE), curve
             check_calibration(rung.calibration, rung.state.bias.shape[0])
             check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
-
-
-def resized(wanted: Field, sizes: dict[Any, Any]) -> Field:
-    """A field with other sizes for some names."""
-    shape = tuple(sizes.get(axis, axis) for axis in wanted.shape)
-    return wanted._replace(shape=shape, below=sizes.get(wanted.below, wanted.below))
 
 
 def allowed_part(rows: Rows, allowed: Bool) -> Rows:

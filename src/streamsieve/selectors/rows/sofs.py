@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.rows.batch import MAX_SCORE, UNIFORM, Rows
-from ...kernels.rows.confidence import SMALLEST_SCALE, ConfidenceState, confidence_update
+from ...kernels.rows.confidence import ConfidenceState, confidence_update
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
-from ...kernels.rows.storing import BITS_OF_INFINITY, LARGEST
-from ...model import LARGEST_ID, Field, Schema
+from ...kernels.rows.storing import LARGEST
 from ...selection import Selection
+from ...state import empty, negate
 from ..base import ClassWeight
 from ..diagnosis import Look, Remark
 from ..requirements import require, require_one_of
-from ..state import negate
 from . import integrity
 from .classifier import RowClassifier
 from .diagnosis import beyond_float32
@@ -41,9 +40,6 @@ SofsState = ConfidenceState | SignalState | SecondOrderState
 
 class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
     """What SOFS for classes and for numbers share: the states, what features are kept by, and how models are merged."""
-
-    per_feature: ClassVar[tuple[str, ...]] = ("cells",)
-    feature_positions: ClassVar[tuple[str, ...]] = ("member",)
 
     gamma: float | str
     criterion: str
@@ -79,41 +75,13 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
         """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
         return 2 if self.criterion == "snr" else 1
 
-    def _cell_width(self, n_vectors: int) -> int:
-        return self._per_class * n_vectors + (0 if n_vectors == 1 else 1)
-
     def _start(self, budget: int, n_vectors: int) -> SofsState:
-        common: dict[str, NDArray[Any]] = {
-            "member": np.zeros(budget, np.int64),
-            "member_id": np.zeros(budget, np.int64),
-            "bias": np.zeros((n_vectors, 2)),
-            "scale": np.ones(1),
-            "counts": np.zeros(3, np.int64),
-        }
-        if n_vectors == 1 and self.criterion == "confidence":
-            return ConfidenceState(
-                cells=np.zeros(0, np.int32),
-                weight=np.zeros(budget),
-                excess=np.zeros(budget, np.float32),
-                heap_key=np.zeros(budget, np.float32),
-                heap_slot=np.zeros(budget, np.int32),
-                **common,
-            )
-        common["kept_squares"] = np.zeros(1)
+        kind: Any = SecondOrderState
         if n_vectors == 1:
-            common["usual"] = np.zeros(2)
-        kind = SignalState if n_vectors == 1 else SecondOrderState
-        shape = budget if n_vectors == 1 else (budget, n_vectors)
-        return kind(
-            cells=np.zeros((0, self._cell_width(n_vectors)), np.float32),
-            key=np.zeros(budget),
-            fresh=np.zeros(budget),
-            heap=np.zeros(budget, np.int32),
-            heap_position=np.zeros(budget, np.int32),
-            weight=np.zeros(shape),
-            excess=np.zeros(shape, np.float32),
-            **common,
-        )
+            kind = ConfidenceState if self.criterion == "confidence" else SignalState
+        width = self._per_class * n_vectors + 1  # where there are many classes
+        state: SofsState = empty(kind, features=0, budget=budget, vectors=n_vectors, cell_width=width)
+        return state
 
     def _gammas(self, rows: Rows) -> NDArray[np.float64]:
         """The gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
@@ -206,37 +174,6 @@ class SecondOrder(FixedMemoryLearner[SofsState], MergingLearner[SofsState]):
             state.usual[:] = merged_usual([one.usual for one in states if isinstance(one, SignalState)])
 
     # ---- states from files
-
-    def _schema(self) -> Schema:
-        n_vectors = self.memory.state.bias.shape[0]
-        one = n_vectors == 1
-        per_slot: tuple[str, ...] = ("budget",) if one else ("budget", "vectors")
-        common = {
-            "member": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-            "member_id": Field(np.int64, ("budget",), 0, LARGEST_ID + 1),
-            "weight": Field(np.float64, per_slot),
-            "excess": Field(np.float32, per_slot, 0),
-            "bias": Field(np.float64, ("vectors", 2)),
-            "scale": Field(np.float64, (1,), SMALLEST_SCALE, 2.0),
-            "counts": Field(np.int64, (3,), 0),
-        }
-        if one and self.criterion == "confidence":
-            return {
-                "cells": Field(np.int32, ("features",), below=BITS_OF_INFINITY),  # slots below 0, finite precisions
-                "heap_key": Field(np.float32, ("budget",), 0),
-                "heap_slot": Field(np.int32, ("budget",), 0, "budget"),
-                **common,
-            }
-        return {
-            "cells": Field(np.float32, ("features", self._cell_width(n_vectors)), finite=False),
-            "key": Field(np.float64, ("budget",), finite=False),
-            "fresh": Field(np.float64, ("budget",), finite=False),
-            "heap": Field(np.int32, ("budget",), 0, "budget"),
-            "heap_position": Field(np.int32, ("budget",), 0, "budget"),
-            "kept_squares": Field(np.float64, (1,), 0),
-            **({"usual": Field(np.float64, (2,), 0)} if one else {}),
-            **common,
-        }
 
     def _check_state(self, state: SofsState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
         kept = integrity.kept_count(state.counts, sizes["budget"])

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, UsageError, prefix, row_prefix
+from ...kernels.arrays import ArraySpec
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, count_errors
 from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
-from ...model import Arrays, Field, check_classes
+from ...model import check_classes
+from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
 from ...targets import NONE_YET, Encoded, Labels, classes_from_text
 from .calibration import CALIBRATION, check_calibration, merged_calibration, start_calibration, swapped
 from .estimates import added, joined
@@ -78,9 +80,9 @@ class RowTarget(Protocol):
 
     def sizes(self) -> dict[str, int]: ...
 
-    def schema(self) -> dict[str, Field]: ...
+    def schema(self) -> dict[str, ArraySpec]: ...
 
-    def answer_field(self) -> Field: ...
+    def answer_field(self) -> ArraySpec: ...
 
     def restore(self, arrays: Arrays) -> None:
         """Take up arrays that fit the schema."""
@@ -97,8 +99,7 @@ class Classes:
     separation: Separation = field(init=False)
 
     def __post_init__(self) -> None:
-        hits, rows = np.zeros((2, self.labels.n_classes), np.int64)
-        self.separation = Separation(hits, np.zeros(self.n_vectors), rows)
+        self.separation = empty(Separation, classes=self.labels.n_classes, vectors=self.n_vectors)
 
     @property
     def n_vectors(self) -> int:
@@ -171,7 +172,7 @@ class Classes:
             "label_counts": self.labels.counts,
             "label_order": self.labels.order,
             "calibration": self.calibration,
-            **{SEPARATION + name: array for name, array in self.separation._asdict().items()},
+            **arrays_of(self.separation, SEPARATION),
         }
 
     @classmethod
@@ -193,21 +194,19 @@ class Classes:
     def sizes(self) -> dict[str, int]:
         return {"classes": self.labels.n_classes, "vectors": self.n_vectors}
 
-    def schema(self) -> dict[str, Field]:
+    def schema(self) -> dict[str, ArraySpec]:
         return {
-            "label_counts": Field(np.int64, ("classes",), 0),
-            "label_order": Field(np.int64, (2,), -1, 2**53),  # changes of class, the last class
+            "label_counts": ArraySpec(("classes",), 0, dtype=np.int64),
+            "label_order": ArraySpec((2,), -1, 2**53, dtype=np.int64),  # changes of class, the last class
             "calibration": CALIBRATION,
-            SEPARATION + "hits": Field(np.int64, ("classes",), 0),
-            SEPARATION + "sums": Field(np.float64, ("vectors",), finite=False),
-            SEPARATION + "rows": Field(np.int64, ("classes",), 0),
+            **schema_of(self.separation, SEPARATION),
         }
 
-    def answer_field(self) -> Field:
-        return Field(np.int64, ("warm_rows",), 0, "classes")
+    def answer_field(self) -> ArraySpec:
+        return ArraySpec(("warm_rows",), 0, "classes", dtype=np.int64)
 
     def restore(self, arrays: Arrays) -> None:
-        self.separation = Separation(*(arrays[SEPARATION + name] for name in Separation._fields))
+        self.separation = with_arrays(self.separation, arrays, SEPARATION)
         self.calibration = arrays["calibration"]
         check_calibration(self.calibration, self.n_vectors)
 
@@ -312,14 +311,14 @@ class Numbers:
     def sizes(self) -> dict[str, int]:
         return {"vectors": 1}
 
-    def schema(self) -> dict[str, Field]:
+    def schema(self) -> dict[str, ArraySpec]:
         return {
-            "target_first": Field(np.float64, self.first.shape),
-            "target_totals": Field(np.float64, self.totals.shape, finite=False),
+            "target_first": ArraySpec(self.first.shape, dtype=np.float64),
+            "target_totals": ArraySpec(self.totals.shape, finite=False, dtype=np.float64),
         }
 
-    def answer_field(self) -> Field:
-        return Field(np.float64, ("warm_rows",))
+    def answer_field(self) -> ArraySpec:
+        return ArraySpec(("warm_rows",), dtype=np.float64)
 
     def restore(self, arrays: Arrays) -> None:
         self.first, self.totals = arrays["target_first"], arrays["target_totals"]

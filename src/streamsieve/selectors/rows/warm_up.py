@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
+from ...kernels.arrays import ArraySpec
 from ...machine import refuse_beyond_memory
-from ...model import Arrays, Field
+from ...state import Arrays
 from .weights import LARGEST_WEIGHT
 
 LAST_NONZERO = 1 << 22
@@ -91,16 +92,18 @@ class WarmUp:
         }
 
     @staticmethod
-    def schema(header: dict[str, Any], answer: str, field: Field) -> dict[str, Field]:
+    def schema(header: dict[str, Any], answer: str, field: ArraySpec) -> dict[str, ArraySpec]:
         """What the arrays in a model must be; ``field`` is of the answers."""
         if header["warm_up"] is None or not header["warm_up"]["rows"]:
             return {}
         return {
-            WARM + "indptr": Field(np.int64, ("warm_bounds",), 0),
-            WARM + "indices": Field(np.int64, ("warm_values",), 0, "width"),
-            WARM + "values": Field(np.float64 if header["warm_up"]["exact"] else np.float32, ("warm_values",)),
+            WARM + "indptr": ArraySpec(("warm_bounds",), 0, dtype=np.int64),
+            WARM + "indices": ArraySpec(("warm_values",), 0, "width", dtype=np.int64),
+            WARM + "values": ArraySpec(
+                ("warm_values",), dtype=np.float64 if header["warm_up"]["exact"] else np.float32
+            ),
             WARM + answer: field,
-            WARM + "weights": Field(np.float64, ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf)),
+            WARM + "weights": ArraySpec(("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf), dtype=np.float64),
         }
 
     def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int, dense: bool) -> None:
