@@ -120,7 +120,7 @@ def test_classes_of_every_kind_of_source_are_found(rows, tmp_path: Path) -> None
 def test_two_classes_are_found_on_the_way(rows, tmp_path: Path) -> None:
     X, y = rows
     learner, training = trained(svmlight(tmp_path / "rows.svm", X, (y > 1).astype(int)))
-    assert not learner.known.labels.given
+    assert not learner.memory.target.labels.given
     assert not [remark for remark in training.remarks if remark.kind == "began again"]
 
 
@@ -161,7 +161,7 @@ def test_workers_find_all_classes(rows, workers: int) -> None:
     train_on(choice, other, source, classes=CLASSES)
     assert one.selection().indices.tolist() == other.selection().indices.tolist()
     assert one.mistakes == other.mistakes
-    assert one.known.labels.classes.tolist() == CLASSES
+    assert one.memory.target.labels.classes.tolist() == CLASSES
 
 
 def test_a_stream_names_the_cure(rows) -> None:

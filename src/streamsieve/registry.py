@@ -14,7 +14,7 @@ from .targets import Kind
 
 METHODS = {  # name -> module under selectors, and learner
     "sofs": "rows.sofs:SOFSLearner",
-    "sofs-regressor": "rows.sofs_regressor:SOFSRegressorLearner",
+    "sofs-regressor": "rows.sofs:SOFSRegressorLearner",
     "pet": "rows.first_order:PETLearner",
     "fofs": "rows.first_order:FOFSLearner",
     "ofs-partial": "rows.ofs_partial:OFSPartialLearner",

@@ -209,7 +209,7 @@ def test_shards_without_one_of_the_classes(tmp_path):
     with pytest.warns(UserWarning, match="class"):
         learner = in_shards([tmp_path / "a.svm", tmp_path / "b.svm"], 2)
     assert learner.classes_.tolist() == [-1, 1]
-    assert learner.known.labels.counts.tolist() == [2000, 2000]
+    assert learner.memory.target.labels.counts.tolist() == [2000, 2000]
 
 
 def test_shards_of_different_width(tmp_path):

@@ -230,7 +230,7 @@ def test_rows_that_were_explored_are_not_judged(informative: bool) -> None:
     y = y if informative else random.permutation(y)
     learner = learner_class("ofs-partial")(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
     learner.partial_fit_block(next(ArraySource(X, y).row_blocks()))
-    hits, sums, rows = learner.known.separation
+    hits, sums, rows = learner.memory.target.separation
     assert np.isfinite(sums).all()
     assert 800 < rows.sum() < 1200
     assert (hits <= rows).all()
@@ -246,7 +246,7 @@ def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
         learner = learner_class("sofs")(normalize=False).start(5, classes=classes)
         for block in ArraySource(X, y, block_rows=20).row_blocks():
             learner.partial_fit_block(block)
-        counted.append(learner.known.separation)
+        counted.append(learner.memory.target.separation)
     found, given = counted
     assert found.hits.tolist() == given.hits.tolist()
     assert found.sums.tolist() == given.sums.tolist()

@@ -52,7 +52,7 @@ def learned(selector: Any) -> dict[str, Any]:
     selection = selector.selection()
     memory = selector.memory
     rungs = [] if memory.rungs is None else memory.rungs.rungs
-    arrays = selector.known.arrays().items()
+    arrays = selector.memory.target.arrays().items()
     target = {name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS}  # nan != nan
     return {
         "indices": selection.indices.tolist(),
@@ -60,7 +60,7 @@ def learned(selector: Any) -> dict[str, Any]:
         "weights": weights_of(selector, memory.state),
         "rungs": [weights_of(selector, rung.state) for rung in rungs],
         "curve": selector.findings().curve,
-        "bias": selector._bias(selector.memory.state).tolist(),
+        "bias": selector.rule.bias(selector.memory.state).tolist(),
         "mistakes": selector.mistakes,
         "r2": selector.r2,
         "rows": selector.n_rows_,
@@ -70,7 +70,7 @@ def learned(selector: Any) -> dict[str, Any]:
 
 def weights_of(selector: Any, state: Any) -> list[Any]:
     """The weights of kept features in ascending order of their ids."""
-    ids, weights, _ = selector._kept(state)
+    ids, weights, _ = selector.kept_in(state)
     sorted_weights: list[Any] = weights[np.argsort(ids)].tolist()
     return sorted_weights
 

@@ -45,7 +45,7 @@ class SelectorStream:
         self.selector = checked(selector, frozenset(kinds))
         self.learns_classes = "classes" in self.selector.targets
         self.classes = None if classes is None else list(classes)
-        self.exact = self.selector.centres  # a mean is taken off before values are rounded
+        self.exact = self.selector.inputs.centres  # a mean is taken off before values are rounded
         self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
         self.estimator: Any = None  # as soon as there is something to learn
         self.labels: dict[Any, NDArray[Any]] = {}  # those met, each as an array of one

@@ -30,7 +30,7 @@ from ..model import Model
 from ..recording import Trace, trace_point
 from ..registry import METHODS, learner_class, merge_models
 from ..selectors.base import AnyLearner
-from ..selectors.rows.base import RowLearner
+from ..selectors.rows.learner import RowLearner
 from ..selectors.rows.sample import Sample
 from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of

@@ -18,10 +18,9 @@ from ..sources.base import Source
 from ..sources.named_rows import NamedRowSource, as_named_rows
 
 if TYPE_CHECKING:
-    from ..selectors.rows.fixed_memory import FixedMemoryLearner
     from .rows import RowEstimator
 
-    class EstimatorBelow(RowEstimator, FixedMemoryLearner[Any]):
+    class EstimatorBelow(RowEstimator):
         """What this is mixed into."""
 else:
     EstimatorBelow = object
@@ -95,7 +94,7 @@ class NamedRowsEstimator(EstimatorBelow):
     def _by_name(self, X: Any) -> Iterable[Any] | None:
         """``X`` as rows by name, if it is such."""
         rows = as_named_rows(X)
-        if rows is not None and not self.shares_cells:
+        if rows is not None and self.max_cells is None:
             raise UsageError(NEEDS_CELLS.format(type(self).__name__))
         return rows
 

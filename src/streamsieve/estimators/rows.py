@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import RowBlock
-from ..selectors.rows import baselines, first_order, ofs_partial, sofs, sofs_regressor
+from ..selectors.rows import baselines, first_order, ofs_partial, sofs
 from ..sources.base import BlockSource, DataSource, Source
 from ..sources.label_words import expect_classes
 from ..targets import ONLY_NUMBERS
@@ -23,16 +23,12 @@ from .small_chunks import small_block
 from .validation import as_learned, check_array, check_sample_weight, validate_data
 
 if TYPE_CHECKING:
-    from ..selectors.rows.base import RowLearner
-    from ..selectors.rows.classifier import RowClassifier
+    from ..selectors.rows.learner import RowLearner
 
     class AnyRowLearner(RowLearner[Any]):
         """What an estimator of rows is mixed into."""
-
-    class AnyRowClassifier(RowClassifier[Any]):
-        """What a classifier of rows is mixed into."""
 else:
-    AnyRowLearner = AnyRowClassifier = object
+    AnyRowLearner = object
 
 
 SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_", "encoding")
@@ -57,7 +53,7 @@ class RowEstimator(Estimator, AnyRowLearner):
         X, names = as_learned(self, X, reset=True)
         X, y = validate_data(self, X, y, names, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        source = row_source(X, y, self.feature_names, centres=self.centres, sample_weight=weights)
+        source = row_source(X, y, self.feature_names, centres=self.inputs.centres, sample_weight=weights)
         source.encoding = self.encoding
         return source
 
@@ -69,7 +65,7 @@ class RowEstimator(Estimator, AnyRowLearner):
         """Learn from some more rows; what cannot be learned changes nothing."""
         first = not self.started
         if not first and sample_weight is None and self.feature_names is None:
-            block = small_block(X, y, self.n_features_in_, self.centres)
+            block = small_block(X, y, self.n_features_in_, self.inputs.centres)
             if block is not None:
                 return self.partial_fit_block(block)
         before: dict[str, Any] = {name: value for name, value in vars(self).items() if name in SET_BY_VALIDATION}
@@ -79,7 +75,7 @@ class RowEstimator(Estimator, AnyRowLearner):
             weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
             if first:
                 self.start(X.shape[1], self._classes_in(y) if classes is None else classes, self.feature_names)
-            source = row_source(X, y, centres=self.centres, sample_weight=weights)
+            source = row_source(X, y, centres=self.inputs.centres, sample_weight=weights)
             labels = source.targets() if weights is None else source.targets()[weights != 0]
             self.memory.target.encode(labels, "", self.n_rows_)  # those of all blocks, before the first is learned
             for block in source.row_blocks(self.missing_rows):
@@ -110,7 +106,7 @@ class RowEstimator(Estimator, AnyRowLearner):
 
     def _accepted(self) -> dict[str, Any]:
         """What input is let in: sparse or dense; missing values only where what is not asked for is not read."""
-        finite = "allow-nan" if self.reads_what_it_asks else True
+        finite = "allow-nan" if self.asks else True
         return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -122,7 +118,7 @@ class RowEstimator(Estimator, AnyRowLearner):
         else:
             X = validate_data(self, X, names=names, **self._accepted(), reset=False)
         score = self.scorer()
-        blocks = row_source(X, centres=self.centres).row_blocks(self.missing_rows)
+        blocks = row_source(X, centres=self.inputs.centres).row_blocks(self.missing_rows)
         return np.concatenate([score(block) for block in blocks])
 
     @property
@@ -136,7 +132,7 @@ class RowEstimator(Estimator, AnyRowLearner):
         from scipy.sparse import csr_array
 
         check_is_fitted(self)
-        ids, weights, _ = self._weights()
+        ids, weights, _ = self.weights()
         n_vectors = weights.shape[1]
         bounds = np.arange(n_vectors + 1) * ids.size
         shape = (n_vectors, self.n_features_in_)
@@ -148,15 +144,15 @@ class RowEstimator(Estimator, AnyRowLearner):
     def intercept_(self) -> NDArray[np.float64]:
         """The score of a row without values, one number or one per class: the intercept's weight times its input."""
         check_is_fitted(self)
-        return self._intercept()
+        return self.intercept()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.reads_what_it_asks
+        tags.input_tags.allow_nan = self.asks
         return tags
 
 
-class ClassifierEstimator(ClassifierMixin, RowEstimator, AnyRowClassifier):
+class ClassifierEstimator(ClassifierMixin, RowEstimator):
     """A learner of rows as a scikit-learn classifier and selector."""
 
     def fit_source(
@@ -278,8 +274,8 @@ class RandomSelection(FirstOrderEstimator, baselines.RandomSelectionLearner):
     __doc__ = baselines.RandomSelectionLearner.__doc__
 
 
-class SOFSRegressor(NamedRowsEstimator, RegressorEstimator, sofs_regressor.SOFSRegressorLearner):
-    __doc__ = sofs_regressor.SOFSRegressorLearner.__doc__
+class SOFSRegressor(NamedRowsEstimator, RegressorEstimator, sofs.SOFSRegressorLearner):
+    __doc__ = sofs.SOFSRegressorLearner.__doc__
 
 
 class AROWRegressor(RegressorEstimator, baselines.AROWRegressorLearner):

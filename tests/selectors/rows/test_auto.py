@@ -62,7 +62,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     selector = ss.SOFS(1, normalize=False, class_weight=None).partial_fit(X[:1], y[:1], classes=[0, 1])
     # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D = 0.45 + 1.5
     mu, precision = 2 / (1.95 + 4), 1 + 4 / 1.5
-    ids, weights, scores = selector._kept(selector.memory.state)
+    ids, weights, scores = selector.kept_in(selector.memory.state)
     assert ids.tolist() == [1]
     np.testing.assert_allclose(weights, [[mu]], rtol=1e-6)
     np.testing.assert_allclose(scores, [mu * sqrt(precision)], rtol=1e-6)
@@ -75,7 +75,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     m, D = -bias * c, c**2 / bias_precision + 1.05
     bias -= (1 - m) * c / bias_precision / D
     new = -(1 - m) / (D + 1)  # of feature 2, whose key is above that of feature 1
-    ids, weights, scores = selector._kept(selector.memory.state)
+    ids, weights, scores = selector.kept_in(selector.memory.state)
     assert ids.tolist() == [2]
     np.testing.assert_allclose(weights, [[new]], rtol=1e-6)
     np.testing.assert_allclose(scores, [-new * sqrt(1 + 1 / 1.05)], rtol=1e-6)
@@ -130,7 +130,7 @@ def assert_learned_by_the_choice_of_the_oracle(rows: NDArray[Any], y: NDArray[An
         ss.SOFS(8, normalize=kind).partial_fit(X, y, classes=[0, 1]) for kind, X in (("auto", rows), (False, prepared))
     )
     assert abs(by_choice.mistakes_ - by_hand.mistakes_) <= 2  # a score near 0 can go either way
-    found, expected = (selector._kept(selector.memory.state) for selector in (by_choice, by_hand))
+    found, expected = (selector.kept_in(selector.memory.state) for selector in (by_choice, by_hand))
     assert sorted(found[0].tolist()) == sorted(expected[0].tolist())
     for part in (1, 2):
         ours, theirs = (kept[part][np.argsort(kept[0])] for kept in (found, expected))

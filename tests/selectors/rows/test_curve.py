@@ -14,6 +14,7 @@ from streamsieve.blocks import RowBlock
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import rungs as rungs_module
 from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
+from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. took")
@@ -37,13 +38,13 @@ def rung_of(selector: Any, budget: int) -> Any:
 
 
 def learned(selector: Any, state: Any) -> dict[str, Any]:
-    ids, weights, scores = selector._kept(state)
+    ids, weights, scores = selector.kept_in(state)
     order = np.argsort(ids)
     return {
         "ids": ids[order].tolist(),
         "weights": weights[order].tolist(),
         "scores": scores[order].tolist(),
-        "bias": selector._bias(state).tolist(),
+        "bias": selector.rule.bias(state).tolist(),
         "counts": state.counts.tolist(),
     }
 
@@ -105,7 +106,7 @@ def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(criterion: str
         own = ss.SOFS(budget, criterion=criterion).fit(X, y)
         rung = rung_of(one, budget)
         assert learned(one, rung.state) == learned(own, own.memory.state)
-        assert rung.calibration.tolist() == own.known.calibration.tolist()
+        assert rung.calibration.tolist() == own.memory.target.calibration.tolist()
         assert rung.curve.mistakes[-1] == own.mistakes_
 
 
@@ -174,13 +175,13 @@ def test_candidates_agree_with_the_oracle(criterion: str, n_classes: int, forget
     for budget in budgets:
         assert expected[budget]["closest_call"] > 1e-7
         rung = rung_of(selector, budget)
-        ids, weights, scores = selector._kept(rung.state)
+        ids, weights, scores = selector.kept_in(rung.state)
         assert rung.curve.mistakes[-1] == expected[budget]["mistakes"]
         assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
         wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
         np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4)
-        np.testing.assert_allclose(selector._bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(selector.rule.bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5)
 
 
 def test_rungs_remember_their_candidates_alone() -> None:
@@ -246,13 +247,15 @@ def test_classes_met_in_the_other_order_change_signs_alone(criterion: str) -> No
 
 @CRITERIA
 @CLASSES
-def test_auto_predicts_with_the_rung_that_answers(criterion: str, n_classes: int) -> None:
+def test_auto_predicts_with_the_rung_that_answers(
+    monkeypatch: pytest.MonkeyPatch, criterion: str, n_classes: int
+) -> None:
     X, y = stream(3000, 300, n_classes)
     selector = ss.SOFS("auto", criterion=criterion, curve=[1, 5, 7, 200]).fit(X, y)
     for k, budget in ((5, 5), (7, 10)):
-        selector.__dict__["_enough"] = lambda k=k: [1, 5, 7, 200].index(k)
+        monkeypatch.setattr(Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k))
         rung = rung_of(selector, budget)
-        ids, weights, scores = selector._kept(rung.state)
+        ids, weights, scores = selector.kept_in(rung.state)
         best = np.lexsort((ids, -scores))[:k]
         assert selector.n_features_selected_ == k
         assert selector.selection().indices.tolist() == sorted(ids[best].tolist())
@@ -322,7 +325,7 @@ def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_class
     wrong = [one._known_curve().mistakes for one in (merged, base, *parts)]
     assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
     for rung in merged.memory.rungs.rungs:
-        ids, _, scores = merged._kept(rung.state)
+        ids, _, scores = merged.kept_in(rung.state)
         assert ids.size == rung.budget
         assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
     merged.partial_fit(X[4600:], y[4600:])

@@ -115,13 +115,13 @@ def drawn_params(data: Any) -> dict[str, Any]:
 
 def assert_agrees(selector: Any, expected: dict[str, Any]) -> None:
     state = selector.memory.state
-    ids, weights, scores = selector._kept(state)
+    ids, weights, scores = selector.kept_in(state)
     assert set(ids.tolist()) == set(expected["weights"])
     assert selector.updates_ == expected["updates"]
     for j, vector, score in zip(ids.tolist(), weights, scores.tolist(), strict=True):
         np.testing.assert_allclose(vector, expected["weights"][j], **CLOSE)
         np.testing.assert_allclose(score, expected["scores"][j], **CLOSE)
-    np.testing.assert_allclose(selector._bias(state), expected["bias"], **CLOSE)
+    np.testing.assert_allclose(selector.rule.bias(state), expected["bias"], **CLOSE)
     n_vectors = weights.shape[1]
     excess, shadows = state.cells[:, -2 * n_vectors :: 2], state.cells[:, 1 - 2 * n_vectors :: 2]
     np.testing.assert_allclose(np.hstack([shadows, excess * state.scale[0]]), expected["cells"], **CLOSE)

@@ -19,8 +19,7 @@ from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
 from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearner
-from streamsieve.selectors.rows.sofs import SOFSLearner
-from streamsieve.selectors.rows.sofs_regressor import SOFSRegressorLearner
+from streamsieve.selectors.rows.sofs import SOFSLearner, SOFSRegressorLearner
 from tests.effort import examples
 from tests.oracles import merging as oracle
 from tests.paths import TEST, TRAIN
@@ -101,7 +100,7 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     learner = merged(base.model(), parts, divisor)
     assert_close(contents(learner), expected, 1e-5)
     if sofs:
-        ids, _, scores = learner._kept(learner.memory.state)
+        ids, _, scores = learner.kept_in(learner.memory.state)
         found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         assert len(found) == min(budget, len(expected["precision"].keys() - {oracle.INTERCEPT}))
         assert found == pytest.approx(expected["scores"], rel=1e-4, abs=1e-5)
@@ -219,7 +218,7 @@ def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: 
     if not n_classes:
         totals = memory.target.totals
         mean, deviations = oracle.spread([y - 5.0 for _, y in rows])  # 5 is the centre
-        errors = [one.known.totals[ERRORS] for one in (base, *parts)]
+        errors = [one.memory.target.totals[ERRORS] for one in (base, *parts)]
         expected = {WEIGHT: len(rows), MEAN: mean, DEVIATIONS: deviations}
         expected[ERRORS] = errors[0] + sum(own - errors[0] for own in errors[1:])
         assert dict(enumerate(totals)) == pytest.approx(expected, rel=1e-9)
@@ -234,9 +233,9 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     curves = [one._known_curve() for one in (learner, base, *parts)]
     wrong = [curve.mistakes if n_classes else curve.errors for curve in curves]
     np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
-    assert wrong[0][-1] == pytest.approx(learner.mistakes_ if n_classes else learner.known.totals[ERRORS])
+    assert wrong[0][-1] == pytest.approx(learner.mistakes_ if n_classes else learner.memory.target.totals[ERRORS])
     largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
-    ids, _, scores = learner._kept(largest.state)
+    ids, _, scores = learner.kept_in(largest.state)
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
     auto = started(cls, n_classes, n_features_to_select="auto")
     learner = merged(auto, [gone_on(auto, random_rows(80, seed, n_classes)) for seed in range(3)])
@@ -293,7 +292,7 @@ def test_numbers_that_weigh_little_keep_their_mean() -> None:
     light = [block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3)) for seed in (1, 2)]
     parts = [gone_on(start, []).partial_fit_block(block) for block in light]
     expected = np.mean([y - 5.0 for seed in (1, 2) for _, y in random_rows(20, seed, NUMBERS)])
-    assert merged(start, parts).known.totals[MEAN] == pytest.approx(expected)
+    assert merged(start, parts).memory.target.totals[MEAN] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("cls", "params", "n_classes"), [case for case in CASES if "forget" not in case[1]])

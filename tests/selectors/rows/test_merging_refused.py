@@ -10,8 +10,7 @@ import streamsieve as ss
 from streamsieve.model import Model
 from streamsieve.registry import METHODS, learner_class, merge_models
 from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearner
-from streamsieve.selectors.rows.sofs import SOFSLearner
-from streamsieve.selectors.rows.sofs_regressor import SOFSRegressorLearner
+from streamsieve.selectors.rows.sofs import SOFSLearner, SOFSRegressorLearner
 from tests.selectors.rows.merging_cases import N_FEATURES, NUMBERS, first_rows, gone_on, merged, random_rows, started
 
 MERGED = ("sofs", "sofs-regressor", "arow", "arow-regressor")
@@ -103,4 +102,6 @@ def test_parts_with_another_centre_are_refused(cls: Any) -> None:
     with pytest.raises(ss.UsageError, match="did not start with the same choice"):
         merged(base.model(), [gone_on(base.model(), random_rows(9, 2, NUMBERS)), other])
     alike = [*first_rows(NUMBERS), *random_rows(20, 3, NUMBERS)]
-    assert merged(fresh, [gone_on(fresh, alike) for _ in range(2)]).known.centre == 5.0  # though nobody had told them
+    assert (
+        merged(fresh, [gone_on(fresh, alike) for _ in range(2)]).memory.target.centre == 5.0
+    )  # though nobody had told them

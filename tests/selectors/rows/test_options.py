@@ -90,7 +90,7 @@ def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
     assert chosen < 30
     assert len(selector.selection()) == chosen == selector.transform(X).shape[1]
     assert {0, 1} <= set(selector.selection().indices.tolist())
-    ids, *_ = selector._weights()
+    ids, *_ = selector.weights()
     assert ids.tolist() == selector.selection().indices.tolist()
     assert selector.score(X, y) > 0.85
 
@@ -310,5 +310,5 @@ def test_baselines_predict_with_all_features_and_name_the_best() -> None:
     for face in (ss.OGD, ss.FOBOS, ss.AROW):
         selector = face(50, normalize="l2").fit(X, y)
         assert len(selector.selection()) == 50
-        assert selector._weights()[0].size > 1000
+        assert selector.weights()[0].size > 1000
         assert selector.score(X, y) > 0.95

@@ -108,7 +108,7 @@ def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
-    ids, weights, scores = selector._kept(selector.memory.state)
+    ids, weights, scores = selector.kept_in(selector.memory.state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
     wanted = {j: w for j, w in expected["weights"].items() if any(w) or j in by_id}
     assert sorted(by_id) == sorted(wanted)
@@ -116,7 +116,7 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
     for j, score in zip(ids.tolist(), scores.tolist(), strict=True):
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=rtol, atol=atol)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=rtol, atol=atol)
-    np.testing.assert_allclose(selector._bias(selector.memory.state), expected["bias"], rtol=rtol, atol=atol)
+    np.testing.assert_allclose(selector.rule.bias(selector.memory.state), expected["bias"], rtol=rtol, atol=atol)
 
 
 def expected_of(
@@ -220,7 +220,7 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
             part = slice(first, first + 50)
             selector.partial_fit_block(block_of(rows[part], weights[part]))
         if forget and criterion == "confidence" and n_classes > 2:
-            expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
+            expected["scores"] = dict(zip(*selector.kept_in(selector.memory.state)[::2], strict=True))  # may be stale
         assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
     assert compared == 2
 
@@ -280,7 +280,7 @@ def compare(
     block = block_of(rows, given_weights)
     selector.partial_fit_block(block)
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
-        expected["scores"] = dict(zip(*selector._kept(selector.memory.state)[::2], strict=True))  # may be stale
+        expected["scores"] = dict(zip(*selector.kept_in(selector.memory.state)[::2], strict=True))  # may be stale
     assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)  # values and precisions are float32
     if method == "sofs" and any(weights):
         wanted = [sofs.predict(expected, x) for x in to_predict]
@@ -359,7 +359,8 @@ def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     few = ss.PET(2, attributes="random", normalize=False, fit_intercept=False, random_state=0).start(10, [0, 1])
     seen = np.zeros(10)
     for _ in range(1000):
-        block = few._inputs(RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10))
-        assert block.n_nonzero == 2
-        seen[block.indices] += 1
+        block = RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10)
+        rows = few.inputs.rows(block, few.memory, few.rule, np.zeros(1, np.int64), np.ones(1))
+        assert rows.indices.size == 2
+        seen[rows.indices] += 1
     assert (np.abs(seen - 200) < 5 * np.sqrt(1000 * 0.2 * 0.8)).all()

@@ -391,9 +391,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         if not np.allclose(counted, target.class_counts):
             raise ValueError("its classes are not as frequent as it says")
         state = with_arrays(fresh, arrays, STATE)
-        self._memory = ColumnMemory(
-            target, state, counts, count_of(header, "earlier") if "earlier" in header else 0
-        )
+        self._memory = ColumnMemory(target, state, counts, count_of(header, "earlier") if "earlier" in header else 0)
         self._memory.noted = noted_in(header.get("noted", {}))
         self._check_state(state, sizes)
         check_ids(self._remembered(state), self.n_features_in_)

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ...targets import show
 from ..diagnosis import Look, Remark, Scales
+from .targets import Classes
 
 if TYPE_CHECKING:
-    from .classifier import RowClassifier
-    from .regressor import RowRegressor
     from .results import RowResults
 
 FEW_STEPS = 2.0**-20  # of their mean is the deviation of values that take some ten steps of float32 only
@@ -28,7 +27,10 @@ LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     """What to say of a learner that has learned all rows."""
-    remarks = []
+    target = learner.memory.target
+    remarks = [
+        no_better_than_majority(learner, target) if isinstance(target, Classes) else no_better_than_mean(learner)
+    ]
     if learner.n_features_to_select == "auto":
         grid = learner.curve_["n_features"]
         remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.n_features_in_))
@@ -38,23 +40,23 @@ def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
     return [remark for remark in remarks if remark is not None]
 
 
-def no_better_than_majority(learner: RowClassifier[Any]) -> Remark | None:
+def no_better_than_majority(learner: RowResults[Any], target: Classes) -> Remark | None:
     """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
-    labels = learner.known.labels
+    labels = target.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
     of_majority = total - int(labels.counts[largest])
     margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
-    separate = separates(learner.known.separation.hits, learner.known.separation.rows)
+    separate = separates(target.separation.hits, target.separation.rows)
     if learner.mistakes_ < of_majority - margin or separate is None or (separate and weighs_classes(learner)):
         return None
     message = (
         f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned, not clearly fewer "
         f"than by predicting {show(labels.classes[largest])} for all of them ({of_majority:,})"
     )
-    return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner))
+    return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner, labels.counts))
 
 
-def no_better_than_mean(learner: RowRegressor[Any]) -> Remark | None:
+def no_better_than_mean(learner: RowResults[Any]) -> Remark | None:
     """What to say where the mean of the target, for all rows, is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
@@ -86,18 +88,18 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
 
 
-def weighs_classes(learner: RowClassifier[Any]) -> bool:
+def weighs_classes(learner: RowResults[Any]) -> bool:
     """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
     return learner.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowClassifier[Any]) -> str:
+def advice_against_chance(learner: RowResults[Any], counts: NDArray[np.int64]) -> str:
     """The one thing to try: the most frequent cause that the parameters leave open."""
-    counts, kept, width = learner.known.labels.counts, learner.memory.budget, learner.n_features_in_
+    kept, width = learner.memory.budget, learner.n_features_in_
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
         return "try class_weight='balanced'"
     shares_cells = learner.memory.kept_table is not None  # where "auto" is "l2"
-    if learner.normalize != "auto" and not learner.reads_what_it_asks and not shares_cells:
+    if learner.normalize != "auto" and not learner.asks and not shares_cells:
         return "try normalize='auto'"
     if learner.parameters().get("gamma", "auto") != "auto":
         return "try gamma='auto'"
@@ -140,7 +142,7 @@ def rounded_columns(learner: RowResults[Any]) -> Remark | None:
     """What to say where centred values were rounded to float32 before, and hardly anything is left of how they vary."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments
-    if memory.exact or not learner.centres:
+    if memory.exact or not learner.inputs.centres:
         return None
     if scaling is not None:
         ids, (means, deviations, (seen,)) = scaling.choice.dense, scaling.moments

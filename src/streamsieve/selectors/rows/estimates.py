@@ -14,7 +14,7 @@ from ...kernels.rows.storing import LARGEST
 from ...kernels.types import F64, I64
 
 if TYPE_CHECKING:
-    from .merging import MergingLearner
+    from .learner import RowLearner
 
 
 class Estimates(NamedTuple):
@@ -28,14 +28,14 @@ Positions = NDArray[Any] | slice
 Known = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
 
 
-class Rule(NamedTuple):
+class MergeRule(NamedTuple):
     """How estimates add up."""
 
     left: tuple[float, ...]  # per part: what its rows have left of the base's precision above the start
     damping: float  # of what the parts have added
 
     @classmethod
-    def of(cls, learners: Sequence[MergingLearner[Any]], divisor: float | None) -> Self:
+    def of(cls, learners: Sequence[RowLearner[Any]], divisor: float | None) -> Self:
         base, *parts = learners
         half_life = math.inf if base.forget is None else base.forget
         left = tuple(2.0 ** (-(part.n_rows_ - base.n_rows_) / half_life) for part in parts)

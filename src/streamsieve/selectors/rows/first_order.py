@@ -3,113 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...blocks import RowBlock
-from ...kernels.rows.batch import Rows
-from ...kernels.rows.curve import Curve
-from ...kernels.rows.first_order import (
-    ON_LOSS,
-    ON_MARGIN,
-    ON_MISTAKE,
-    FirstOrderState,
-    first_order_update,
-)
-from ...kernels.rows.members import KEPT
-from ...kernels.rows.partial import PartialState, thin_rows
-from ...state import empty
+from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE
 from ..base import ClassWeight, Seed
 from ..requirements import require, require_one_of
-from .classifier import RowClassifier
-from .integrity import check_heap, check_members, check_positions, kept_count
+from .learner import RowLearner
 from .limits import PENALTIES, RADII, STEPS, require_between
-from .memory import S
+from .rules.base import RowRule
+from .rules.first_order import FirstOrderRule
+from .sofs import decay_of
 
-ATTRIBUTES = ("all", "random")
-
-
-class RandomAttributes(RowClassifier[S]):
-    """``attributes="random"``: of each row only as many attributes as the budget allows are seen, drawn afresh."""
-
-    attributes: str = "all"
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_one_of("attributes", self.attributes, ATTRIBUTES)
-
-    def _inputs(self, block: RowBlock) -> RowBlock:
-        if self.attributes == "random":
-            keep = np.empty(block.n_nonzero, np.bool_)
-            memory = self.memory
-            thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
-            indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
-            block = block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
-        return super()._inputs(block)
-
-    @property
-    def needs_width(self) -> bool:
-        return self.attributes == "random"
+PET_TRIGGERS = {"mistake": ON_MISTAKE, "margin": ON_LOSS}
+FOFS_TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"fit_intercept": False, "curve": True, "class_weight": "balanced"},
+    {"normalize": "standard", "forget": 20.0},
+)
 
 
-class FirstOrderLearner(RandomAttributes[FirstOrderState]):
-    """What PET and FOFS share: weights for kept features alone, in a heap by their size."""
-
-    triggers: ClassVar[dict[str, int]]
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"fit_intercept": False, "curve": True, "class_weight": "balanced"},
-        {"normalize": "standard", "forget": 20.0},
-    )
-
-    eta: float
-    trigger: str
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
-        require_one_of("trigger", self.trigger, self.triggers)
-
-    def _start(self, budget: int, n_vectors: int) -> FirstOrderState:
-        return empty(FirstOrderState, features=0, budget=budget, vectors=n_vectors)
-
-    def _shrinkage(self) -> tuple[float, float]:
-        """What all weights are multiplied by before every row, and the radius they are kept in."""
-        return 1.0, np.inf
-
-    def _update(self, state: FirstOrderState, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
-        shrink, radius = self._shrinkage()
-        if self.forget is not None:
-            shrink *= 2.0 ** (-1.0 / self.forget)
-        trigger = self.triggers[self.trigger]
-        first_order_update(state, ids, rows, curve, float(self.eta), shrink, radius, trigger)
-
-    def _kept(self, state: FirstOrderState) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        kept, scale = state.counts[KEPT], state.scale[0]
-        weights = scale * state.weight[:kept]
-        return state.member_id[:kept], weights, np.abs(weights).max(axis=1)
-
-    def _bias(self, state: FirstOrderState) -> NDArray[np.float64]:
-        bias: NDArray[np.float64] = state.scale[0] * state.bias[:, 0]
-        return bias
-
-    def _check_state(self, state: FirstOrderState, sizes: dict[str, int], ids: NDArray[np.int64]) -> None:
-        check_first_order(state, sizes["budget"], ids)
-
-
-def check_first_order(state: FirstOrderState | PartialState, budget: int, ids: NDArray[np.int64]) -> None:
-    """Refuse, with a ValueError, a state whose arrays do not fit one another."""
-    kept = kept_count(state.counts, budget)
-    if not np.isfinite(state.squares).all():
-        raise ValueError("the length of its weights is not a number")
-    heap, member_id = state.heap[:kept], state.member_id[:kept]
-    check_members(state.slots, 1, state.member[:kept], member_id, ids)
-    check_heap(state.key[heap], heap, member_id)
-    check_positions(heap, state.heap_position)
-
-
-class PETLearner(FirstOrderLearner):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PETLearner(RowLearner[Any]):
     """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
@@ -136,37 +53,31 @@ class PETLearner(FirstOrderLearner):
     """
 
     method: ClassVar[str] = "pet"
-    triggers: ClassVar[dict[str, int]] = {"mistake": ON_MISTAKE, "margin": ON_LOSS}
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = VARIANTS
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = 100,
-        *,
-        eta: float = 1.0,
-        trigger: str = "margin",
-        attributes: str = "all",
-        normalize: bool | str = "auto",
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = "auto",
-        forget: float | None = None,
-        curve: bool | Sequence[int] = False,
-        n_epochs: int = 1,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.eta = eta
-        self.trigger = trigger
-        self.attributes = attributes
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.forget = forget
-        self.curve = curve
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    n_features_to_select: int | float | str = field(default=100, kw_only=False)
+    eta: float = 1.0
+    trigger: str = "margin"
+    attributes: str = "all"
+    normalize: bool | str = "auto"
+    fit_intercept: bool = True
+    class_weight: ClassWeight = "auto"
+    forget: float | None = None
+    curve: bool | Sequence[int] = False
+    n_epochs: int = 1
+    random_state: Seed = None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        require_between("eta", self.eta, STEPS)
+        require_one_of("trigger", self.trigger, PET_TRIGGERS)
+
+    def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        return FirstOrderRule(float(self.eta), decay_of(self.forget), np.inf, PET_TRIGGERS[self.trigger])
 
 
-class FOFSLearner(FirstOrderLearner):
+@dataclass(eq=False, repr=False, kw_only=True)
+class FOFSLearner(RowLearner[Any]):
     """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
@@ -196,46 +107,33 @@ class FOFSLearner(FirstOrderLearner):
     """
 
     method: ClassVar[str] = "fofs"
-    triggers: ClassVar[dict[str, int]] = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
+    check_variants: ClassVar[tuple[dict[str, Any], ...]] = VARIANTS
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = 100,
-        *,
-        eta: float = 0.5,
-        regularization: float = 1e-3,
-        radius: float | None = None,
-        trigger: str = "margin",
-        attributes: str = "all",
-        normalize: bool | str = "auto",
-        fit_intercept: bool = True,
-        class_weight: ClassWeight = "auto",
-        forget: float | None = None,
-        curve: bool | Sequence[int] = False,
-        n_epochs: int = 1,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.eta = eta
-        self.regularization = regularization
-        self.radius = radius
-        self.trigger = trigger
-        self.attributes = attributes
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.forget = forget
-        self.curve = curve
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    n_features_to_select: int | float | str = field(default=100, kw_only=False)
+    eta: float = 0.5
+    regularization: float = 1e-3
+    radius: float | None = None
+    trigger: str = "margin"
+    attributes: str = "all"
+    normalize: bool | str = "auto"
+    fit_intercept: bool = True
+    class_weight: ClassWeight = "auto"
+    forget: float | None = None
+    curve: bool | Sequence[int] = False
+    n_epochs: int = 1
+    random_state: Seed = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        require_between("eta", self.eta, STEPS)
+        require_one_of("trigger", self.trigger, FOFS_TRIGGERS)
         require_between("regularization", self.regularization, PENALTIES)
         require(self.regularization * self.eta < 1, "regularization", self.regularization, "below 1 / eta")
         if self.radius is not None:
             require_between("radius", self.radius, RADII, "None or ")
 
-    def _shrinkage(self) -> tuple[float, float]:
+    def rule_for(self, n_vectors: int) -> RowRule[Any]:
         free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
-        return 1.0 - self.regularization * self.eta, float(free if self.radius is None else self.radius)
+        shrink = (1.0 - self.regularization * self.eta) * decay_of(self.forget)
+        radius = float(free if self.radius is None else self.radius)
+        return FirstOrderRule(float(self.eta), shrink, radius, FOFS_TRIGGERS[self.trigger])

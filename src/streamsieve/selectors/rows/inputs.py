@@ -1,16 +1,24 @@
-"""What happens to a row before it is learned: running standardisation, length, the intercept's input."""
+"""What happens to rows before they are learned or predicted: positions, scales, lengths, the intercept's input."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...blocks import RowBlock, dense_block
 from ...errors import UsageError
 from ...kernels.arrays import array
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.partial import thin_rows
 from ...kernels.rows.scaling import measure_rows, scale_by_spread, standardize
 from ...kernels.types import F64, I64
+
+if TYPE_CHECKING:
+    from .memory import RowMemory
+    from .rules.base import RowRule
 
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
@@ -35,25 +43,109 @@ class Moments(NamedTuple):
     totals: F64 = array(4, low=0)  # of row norms, rows, squared norms, rows that have values
 
 
-class Lengths(NamedTuple):
-    """What kernels must know of the length of rows: fields of ``Rows``."""
+@dataclass(frozen=True)
+class RowInputs:
+    """How rows come to be learned, by what a user asked for; the only maker of ``Rows``."""
 
-    factors: F64
-    constants: F64
-    mean_squares: F64
-    counted: F64
+    normalize: bool | str
+    share: float  # the intercept's input, in typical lengths of rows
+    shares_cells: bool = False  # the spread of every feature would need memory of its own
+    keeps_lengths: bool = False  # of rows of tables, where nothing else is asked for: a number depends on them
+    thins: bool = False  # of each row only as many attributes as the budget allows are seen, drawn afresh
+    asks: bool = False  # what is learned reads some values alone, and looks at no others
 
-    @classmethod
-    def of(cls, block: RowBlock, totals: F64, unit_length: bool, share: float, longest: float, decay: float) -> Lengths:
-        """Of rows about to be learned; see ``measure_rows``."""
-        lengths = cls(*np.empty((len(cls._fields), block.n_rows)))
-        measure_rows(block.indptr, block.values, unit_length, share, longest, decay, totals, *lengths)
-        return lengths
+    @property
+    def standardizes(self) -> bool:
+        return isinstance(self.normalize, str) and self.normalize.startswith("standard")
 
-    @classmethod
-    def unread(cls, n_rows: int) -> Lengths:
-        """Of rows that must not be looked at."""
-        return cls(np.ones(n_rows), *(np.zeros(n_rows) for _ in cls._fields[1:]))
+    @property
+    def chooses_scales(self) -> bool:
+        """Return whether the scale of every column is chosen from the first rows."""
+        return self.normalize == AUTO and not self.shares_cells
+
+    @property
+    def centres(self) -> bool:
+        """Return whether a mean is taken off the values of columns, which then must not have been rounded before."""
+        return self.standardizes or self.chooses_scales
+
+    def unit_length(self, memory: RowMemory[Any]) -> bool:
+        """Return whether rows are divided by their length."""
+        is_table = self.keeps_lengths and memory.scaling is not None and memory.scaling.choice.is_table
+        return self.normalize in UNIT_LENGTH and not is_table
+
+    # ---- learning
+
+    def refuse(self, block: RowBlock, memory: RowMemory[Any]) -> None:
+        """Refuse rows of another kind than those before them."""
+        if self.standardizes and not self.asks:
+            refuse_other_kind(block, memory.moments)
+
+    def rows(
+        self, block: RowBlock, memory: RowMemory[Any], rule: RowRule[Any], answers: NDArray[Any], weights: F64
+    ) -> Rows:
+        """Return rows ready to learn; the memory makes room for their features, and moments go on."""
+        block = self._scaled_to_learn(self._thinned(block, memory) if self.thins else block, memory)
+        lengths = np.empty((4, block.n_rows))
+        if self.asks:
+            lengths[0], lengths[1:] = 1.0, 0.0
+        else:
+            how = self.unit_length(memory), self.share, rule.max_length, rule.length_decay
+            measure_rows(block.indptr, block.values, *how, memory.moments.totals, *lengths)
+        codes, numbers = memory.target.for_kernels(answers)
+        return Rows(
+            indptr=block.indptr,
+            indices=block.indices,
+            values=block.values,
+            codes=codes,
+            numbers=numbers,
+            weights=weights,
+            factors=lengths[0],
+            constants=lengths[1],
+            mean_squares=lengths[2],
+            counted=lengths[3],
+            scores=np.empty((block.n_rows, memory.state.bias.shape[0])),
+        )
+
+    def _thinned(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+        keep = np.empty(block.n_nonzero, np.bool_)
+        thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
+        indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
+        return block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
+
+    def _scaled_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+        """Return rows with positions for ids, as they are learned but for their length."""
+        if self.asks:
+            memory.moments.dense[0] = block.dense
+            return memory.placed(block)
+        if memory.scaling is not None:
+            return memory.placed(memory.scaling.scaled(block, learn=True))
+        block = memory.placed(block)
+        return standardized(block, memory.moments, learn=True) if self.standardizes else block
+
+    # ---- predicting
+
+    def scaled(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+        """Return rows to predict as they would be learned, but for their length."""
+        if self.standardizes:  # there are no moments for features that were never seen
+            block = standardized(memory.known_part(block), memory.moments, learn=False)
+        return block if memory.scaling is None else memory.scaling.scaled(block, learn=False)
+
+    def expected_squares(self, block: RowBlock, memory: RowMemory[Any], present: I64) -> F64:
+        """Return the squared lengths to expect of complete rows, of which the features ``present`` are given.
+
+        A column that is standardised adds 1 on average; of others nothing is known.
+        """
+        given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
+        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[given]
+        values = block.values[block.indptr[0] : block.indptr[-1]][given].astype(np.float64)
+        varying, scaling, moments = np.empty(0, np.int64), memory.scaling, memory.moments
+        if scaling is not None:
+            varying = scaling.choice.dense[scaling.moments.deviations > 0.0]
+        elif self.standardizes and moments.dense[0] == 1:
+            varying = np.flatnonzero(moments.second > 0.0)
+        absent = np.count_nonzero(~np.isin(varying, present))
+        squares: F64 = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
+        return squares + absent
 
 
 def refuse_other_kind(block: RowBlock, moments: Moments) -> None:

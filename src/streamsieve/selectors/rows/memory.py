@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from ...kernels.table import all_below
 from ...state import (
     Arrays,
     Schema,
-    State,
     arrays_of,
     changed,
     check_arrays,
@@ -42,6 +41,7 @@ from .auto_scaling import AutoScaling
 from .curves import CURVE, STATE
 from .inputs import Moments
 from .integrity import check_totals
+from .rules.base import S
 from .rungs import Check, Rungs
 from .targets import RowTarget
 from .warm_up import WarmUp
@@ -54,19 +54,6 @@ COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
     "counts": ArraySpec((2,), 0, dtype=np.int64),
 }
-
-
-class RowState(State, Protocol):
-    """The state of an algorithm: arrays, the intercept and some counters among them."""
-
-    @property
-    def bias(self) -> NDArray[np.float64]: ...
-
-    @property
-    def counts(self) -> NDArray[np.int64]: ...
-
-
-S = TypeVar("S", bound=RowState)
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +84,10 @@ class RowMemory(Generic[S]):
     times: int = 1  # that every row counts
     warned: bool = False  # of rows sorted by class
     exact: bool = True  # no row came rounded to float32
+
+    def table_of(self, state: Any) -> NDArray[np.int32] | None:
+        """Return how kept features are found by id; the small learners of a curve see few features and need none."""
+        return self.kept_table if state is self.state else None
 
     # ---- room for every feature met
 

@@ -30,149 +30,102 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
+from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import MISTAKES
 from ...kernels.rows.scaling import SQUARES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
-from ...selection import Selection
 from ...state import changed
 from ..parameters import to_builtin
-from ..requirements import is_integer, require
 from .addresses import direct_addresses, find, table_addresses
 from .auto_scaling import AutoScaling, ColumnMoments
-from .base import RowLearner
-from .estimates import Estimates, Known, Positions, Rule, added, joined
+from .calibration import merged_calibration
+from .curves import rank_slots, start_curve
+from .estimates import Estimates, Known, MergeRule, Positions, added, joined
 from .inputs import Moments
-from .memory import MOST_TIMES, RowMemory, S
-from .merging_rungs import merged_curves
+from .memory import RowMemory
+from .rules.base import MergingRule, S
+from .rungs import Rung, Rungs
 from .targets import RowTarget
+
+if TYPE_CHECKING:
+    from .learner import RowLearner
+    from .results import RowResults
 
 CHUNK = 1 << 16  # features merged, or looked at, in one go
 MOST_EMPTY = 8  # entries of arrays as wide as the ids for one that is used, to merge all of them
 
 
-class MergingLearner(RowLearner[S]):
-    """A learner of rows that has a precision for every weight.
+def merge_models(cls: type[RowLearner[S]], base: Model, parts: Sequence[Model], divisor: float | None) -> Model:
+    """Return one model of what several learned; see ``Learner.merge``."""
+    learners = continued(cls, base, parts)
+    if len(parts) == learners[1].memory.times == 1 and divisor is None:
+        return learners[1].model()  # it keeps what it keeps: a learner compares the features of a row, not all
+    first = learners[0]
+    memories = [learner.memory for learner in learners]
+    refuse_other_choices(memories, first.warm_rows)
+    rule, how = merging_rule(first), MergeRule.of(learners, divisor)
+    ids, direct = ids_of_all(learners)
+    memory = first.fresh_memory(merged_target(memories), first.memory.declared_width, first.memory.budget)
 
-    An author writes ``_stored`` and ``_cells``; where the budget limits what is predicted with also ``_keys`` and
-    ``_fill_slots``, and where precision decays ``_scale``.
-    """
+    def known(some: I64) -> list[Estimates]:
+        return [estimates_of(learner, some) for learner in learners]
 
-    merges: ClassVar[bool] = True
+    memory.state = merged_state(rule, memory.state, [one.state for one in memories], known, ids, how)
+    memory.moments = merged_moments(memories, ids, how)
+    memory.scaling, memory.warm_up = merged_scaling(memories), None
+    memory.addresses = direct_addresses(ids.size) if direct else table_addresses(ids)
+    memory.counts = added([one.counts for one in memories])
+    memory.width = max(one.width for one in memories)
+    memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
+    memory.warned = any(one.warned for one in memories)
+    memory.exact = all(one.exact for one in memories)
+    if memory.curve is not None:
+        memory.curve, memory.rungs = merged_curves(rule, memory, memories, how)
+    first._memory, first.n_features_in_ = memory, memory.width
+    first._set_names(names_of(learners) or None)
+    return cls.from_model(first.model()).model()
 
-    # ---- what an author writes
 
-    def _stored(self, state: S, positions: Positions) -> Estimates:
-        """What the state has of the features at some positions; precisions over the scale."""
-        raise NotImplementedError
+def merging_rule(learner: RowResults[Any]) -> MergingRule[Any]:
+    """Return the rule of a learner whose models can be merged."""
+    rule = learner.rule
+    assert isinstance(rule, MergingRule)
+    return rule
 
-    def _cells(self, estimates: Estimates) -> NDArray[Any]:
-        """What the state's ``cells`` have of features that are not kept."""
-        raise NotImplementedError
 
-    def _keys(self, estimates: Estimates) -> F64:
-        """What features are kept by."""
-        raise NotImplementedError
+def merged_state(rule: MergingRule[S], state: S, states: Sequence[S], known: Known, ids: I64, how: MergeRule) -> S:
+    """Return a fresh state with what those of base and parts have of some features; ``known`` says what each has."""
 
-    def _fill_slots(self, state: S, positions: I64, ids: I64, estimates: Estimates) -> None:
-        """Keep the features at some positions, in a state that keeps nothing yet; at most as many as the budget."""
-        raise NotImplementedError
+    def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
+        estimates = how.merged(known(some))
+        if rule.keeps_all:
+            return (rule.cells(estimates),)
+        learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
+        return rule.cells(estimates), np.where(learned, rule.keys(estimates), -np.inf)
 
-    def _scale(self, state: S) -> float:
-        """What forgetting has left of old precision."""
-        return 1.0
-
-    def _merge_sums(self, state: S, states: Sequence[S], rule: Rule) -> None:
-        """Fill in the sums over rows that a state has beyond its counts."""
-
-    # ---- merging
-
-    def as_part(self, times: int) -> Self:
-        fits = is_integer(times) and 1 <= times <= MOST_TIMES
-        require(fits, "times", times, f"an integer from 1 to {MOST_TIMES:,}")
-        self.memory.times, self.learns_a_part = int(times), True
-        return self
-
-    def _estimates(self, state: S, known: Bool, positions: Positions) -> Estimates:
-        """What a state has of some features, of which those that are known are at ``positions``."""
-        stored = self._stored(state, positions)
-        if len(stored.excess) == known.size:
-            return Estimates(stored.excess * self._scale(state), stored.weight)
-        estimates = Estimates(*(np.zeros((known.size, state.bias.shape[0])) for _ in Estimates._fields))
-        estimates.excess[known] = stored.excess * self._scale(state)
-        estimates.weight[known] = stored.weight
-        return estimates
-
-    def _intercept_estimates(self, state: S) -> Estimates:
-        """What a state has of the weights of the intercept."""
-        return Estimates(state.bias[:, 1] * self._scale(state), state.bias[:, 0])
-
-    def _merged(self, state: S, states: Sequence[S], known: Known, ids: I64, rule: Rule) -> S:
-        """A fresh state with what those of base and parts have of some features; ``known`` gives what each knows."""
-
-        def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
-            estimates = rule.merged(known(some))
-            if self.keeps_all_weights:
-                return (self._cells(estimates),)
-            learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
-            return self._cells(estimates), np.where(learned, self._keys(estimates), -np.inf)
-
-        cells, *keys = in_chunks(cells_and_keys, ids)
-        state = changed(state, cells=cells)
-        bias = rule.merged([self._intercept_estimates(one) for one in states])
-        state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
-        state.counts[MISTAKES:] = added([one.counts for one in states])[MISTAKES:]
-        self._merge_sums(state, states, rule)
-        if keys:
-            best = best_positions(keys[0], state._asdict()["member"].size)
-            self._fill_slots(state, best, ids[best], rule.merged(known(ids[best])))
-        return state
-
-    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
-        """The precisions, equal for equal columns whenever they were kept."""
-        return estimates_of(self, selection.indices).excess
-
-    @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
-        learners = continued(cls, base, parts)
-        if len(parts) == learners[1].memory.times == 1 and divisor is None:
-            return learners[1].model()  # it keeps what it keeps: a learner compares the features of a row, not all
-        first = learners[0]
-        memories = [learner.memory for learner in learners]
-        refuse_other_choices(memories, first._warm_rows)
-        rule = Rule.of(learners, divisor)
-        ids, direct = ids_of_all(learners)
-        memory = first._fresh(merged_target(memories), first.memory.declared_width, first.memory.budget)
-
-        def known(some: I64) -> list[Estimates]:
-            return [estimates_of(learner, some) for learner in learners]
-
-        memory.state = first._merged(memory.state, [one.state for one in memories], known, ids, rule)
-        memory.moments = merged_moments(memories, ids, rule)
-        memory.scaling, memory.warm_up = merged_scaling(memories), None
-        memory.addresses = direct_addresses(ids.size) if direct else table_addresses(ids)
-        memory.counts = added([one.counts for one in memories])
-        memory.width = max(one.width for one in memories)
-        memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
-        memory.warned = any(one.warned for one in memories)
-        memory.exact = all(one.exact for one in memories)
-        if memory.curve is not None:
-            memory.curve, memory.rungs = merged_curves(first, memory, memories, rule)
-        first._memory, first.n_features_in_ = memory, memory.width
-        first._set_names(names_of(learners) or None)
-        return cls.from_model(first.model()).model()
+    cells, *keys = in_chunks(cells_and_keys, ids)
+    state = changed(state, cells=cells)
+    bias = how.merged([Estimates(one.bias[:, 1] * rule.scale(one), one.bias[:, 0]) for one in states])
+    state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
+    state.counts[MISTAKES:] = added([one.counts for one in states])[MISTAKES:]
+    rule.merge_sums(state, states, how)
+    if keys:
+        best = best_positions(keys[0], state._asdict()["member"].size)
+        rule.fill_slots(state, best, ids[best], how.merged(known(ids[best])))
+    return state
 
 
 # ---- what goes together
 
 
-def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model]) -> list[MergingLearner[S]]:
+def continued(cls: type[RowLearner[S]], base: Model, parts: Sequence[Model]) -> list[RowLearner[S]]:
     """The learners of base and parts, once it is clear that the parts can have gone on from the base."""
     if not parts:
         raise UsageError("there is nothing to merge: give the model of one part or more")
@@ -205,7 +158,7 @@ def continued(cls: type[MergingLearner[S]], base: Model, parts: Sequence[Model])
     return learners
 
 
-def names_of(learners: Sequence[MergingLearner[S]]) -> list[Any]:
+def names_of(learners: Sequence[RowLearner[S]]) -> list[Any]:
     """The names of the features in the widest model; empty if they have none."""
     names = max(learners, key=lambda learner: learner.n_features_in_).feature_names
     return [] if names is None else names.tolist()
@@ -237,7 +190,7 @@ def chose_alike(a: RowMemory[S], b: RowMemory[S]) -> bool:
 # ---- what the models have
 
 
-def touched_ids(learner: MergingLearner[Any]) -> I64:
+def touched_ids(learner: RowLearner[Any]) -> I64:
     """The ids of the features that a model knows something of."""
     memory = learner.memory
     if not memory.addresses.direct:
@@ -250,7 +203,7 @@ def touched_ids(learner: MergingLearner[Any]) -> I64:
     return np.concatenate(found)
 
 
-def ids_of_all(learners: Sequence[MergingLearner[Any]]) -> tuple[I64, bool]:
+def ids_of_all(learners: Sequence[RowLearner[Any]]) -> tuple[I64, bool]:
     """The ids that one of some models knows something of; or, if those are many of them, all up to the largest.
 
     Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
@@ -280,10 +233,21 @@ def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
     return known, positions[known]
 
 
-def estimates_of(learner: MergingLearner[S], ids: I64) -> Estimates:
-    """What a model knows of the weights of some features, which may be nothing."""
+def estimates_of(learner: RowResults[Any], ids: I64) -> Estimates:
+    """Return what a model knows of the weights of some features, which may be nothing."""
     memory = learner.memory
-    return learner._estimates(memory.state, *taken(memory, ids))
+    return estimates_in(merging_rule(learner), memory.state, *taken(memory, ids))
+
+
+def estimates_in(rule: MergingRule[S], state: S, known: Bool, positions: Positions) -> Estimates:
+    """Return what a state has of some features, of which those that are known are at ``positions``."""
+    stored, scale = rule.stored(state, positions), rule.scale(state)
+    if len(stored.excess) == known.size:
+        return Estimates(stored.excess * scale, stored.weight)
+    estimates = Estimates(*(np.zeros((known.size, state.bias.shape[0])) for _ in Estimates._fields))
+    estimates.excess[known] = stored.excess * scale
+    estimates.weight[known] = stored.weight
+    return estimates
 
 
 def in_chunks(work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64) -> list[NDArray[Any]]:
@@ -311,7 +275,7 @@ def merged_target(memories: Sequence[RowMemory[S]]) -> RowTarget:
     return base.merged(parts)
 
 
-def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Moments:
+def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -> Moments:
     """The moments of all rows, for the features of a merged model."""
     moments = [memory.moments for memory in memories]
     kinds = {int(one.dense[0]) for one in moments} - {-1}
@@ -331,7 +295,7 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, rule: Rule) -> Mo
 
     first, second = in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
     totals = added([one.totals for one in moments])
-    totals[SQUARES:] = rule.sums([one.totals[SQUARES:] for one in moments])
+    totals[SQUARES:] = how.sums([one.totals[SQUARES:] for one in moments])
     return Moments(first, second, added(seen), dense, totals)
 
 
@@ -348,3 +312,70 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     rows = [float(one.seen[0]) for one in moments]
     means, deviations = joined(rows, [np.stack([one.means, one.deviations]) for one in moments])
     return AutoScaling(choice, ColumnMoments(means, deviations, added([one.seen for one in moments])))
+
+
+# ---- curves and small budgets
+
+
+def merged_curves(
+    rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule
+) -> tuple[Curve, Rungs[S] | None]:
+    """What a merged memory, which has its state and fresh rungs, has of curve and rungs.
+
+    Candidates are chosen anew, by what the merged model keeps.
+    """
+    curve = added_curve([one.curve for one in memories if one.curve is not None])
+    kept, _, scores = rule.kept(merged.state, merged.addresses)
+    best = kept[rank_slots(curve, scores, kept)]
+    rungs = [one.rungs for one in memories if one.rungs is not None]
+    if merged.rungs is None:
+        return curve, None
+    merge_rungs(rule, merged.rungs, rungs, how)
+    merged.rungs.rank(lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0]))
+    return curve, merged.rungs
+
+
+def merge_rungs(rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]], how: MergeRule) -> None:
+    """Fill fresh rungs with what those of base and parts know, of every feature that one of them sees."""
+    ids = np.unique(np.concatenate([one.addresses.ids[: one.addresses.used] for one in rungs]))
+    fresh.addresses = table_addresses(ids)
+    for rung, *same in zip(fresh.rungs, *(one.rungs for one in rungs), strict=True):
+        merge_rung(rule, rung, same, rungs, ids, how)
+
+
+def merge_rung(
+    rule: MergingRule[S], fresh: Rung[S], same: Sequence[Rung[S]], rungs: Sequence[Rungs[S]], ids: I64, how: MergeRule
+) -> None:
+    """Fill one fresh rung with what the same ones of base and parts know of some features."""
+
+    def known(some: I64) -> list[Estimates]:
+        estimates = []
+        for rung, one in zip(same, rungs, strict=True):
+            positions = find(one.addresses, some)
+            estimates.append(estimates_in(rule, rung.state, positions >= 0, positions[positions >= 0]))
+        return without_forgotten(estimates, how)
+
+    fresh.state = merged_state(rule, fresh.state, [rung.state for rung in same], known, ids, how)
+    fresh.curve = added_curve([rung.curve for rung in same])
+    fresh.calibration = merged_calibration([rung.calibration for rung in same])
+    fresh.allowed = np.ones(ids.size, np.bool_)
+
+
+def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Estimates]:
+    """Estimates of base and parts; a part that has forgotten what the base knew is given that, and so adds nothing."""
+    base, *parts = estimates
+    whole = [base]
+    for part, left in zip(parts, how.left, strict=True):
+        before = base.excess * left
+        forgotten = (part.excess < before).any(axis=1, keepdims=True)
+        whole.append(Estimates(np.where(forgotten, before, part.excess), np.where(forgotten, base.weight, part.weight)))
+    return whole
+
+
+def added_curve(curves: Sequence[Curve]) -> Curve:
+    """A curve with the counts of those of base and parts, of which no slot is ranked yet."""
+    first = curves[0]
+    curve = start_curve(first.grid, first.sums.shape[1])
+    curve.mistakes[:] = added([one.mistakes for one in curves])
+    curve.errors[:] = added([one.errors for one in curves])
+    return curve

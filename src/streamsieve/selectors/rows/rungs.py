@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 import numpy as np
 
@@ -31,11 +31,7 @@ from ...state import Arrays, arrays_of, changed, names_along, names_of_positions
 from .addresses import Addresses, add, find, table_addresses
 from .calibration import CALIBRATION, check_calibration, start_calibration, swapped
 from .curves import CURVE, STATE, Update, learn_counting, rank_slots, start_curve
-
-if TYPE_CHECKING:
-    from .memory import RowState
-
-S = TypeVar("S", bound="RowState")
+from .rules.base import Kept, S
 
 BUDGETS = (1, 2, 5, 10, 20, 50, 200)
 OPEN_ROWS = 256
@@ -44,7 +40,7 @@ ROOM = 1 << 12  # for features, to start with
 SPARSENESS = 4  # of the table of candidates: positions there is room for, over those in use
 MARKS = 1 << 15
 
-Kept = Callable[[S], tuple[I64, F64, F64]]
+KeptOf = Callable[[S], Kept]
 Check = Callable[[S, dict[str, int], I64], None]
 
 
@@ -146,7 +142,7 @@ class Rungs(Generic[S]):
         filled = keep_known(self.marks, table, ids, rows.indptr, rows.indices, rows.values, indptr, positions, values)
         return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
 
-    def rank(self, kept: Kept[S], best: I64, seen: int) -> None:
+    def rank(self, kept: KeptOf[S], best: I64, seen: int) -> None:
         """Rank the slots of every rung and, unless all features are still seen, choose candidates.
 
         ``best`` are the features that the main learner keeps, the best first.

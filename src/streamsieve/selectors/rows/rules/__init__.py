@@ -1,0 +1,1 @@
+"""How rows are learned: a rule per algorithm."""

@@ -1,0 +1,112 @@
+"""What a rule for learning rows is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from ....kernels.rows.batch import Rows
+from ....kernels.rows.curve import Curve
+from ....kernels.rows.scaling import NORMS, ROWS
+from ....kernels.types import F64, I64
+from ....state import State, negate
+from ...diagnosis import Remark
+
+if TYPE_CHECKING:
+    from ..addresses import Addresses
+    from ..estimates import Estimates, MergeRule, Positions
+    from ..memory import RowMemory
+
+
+class RowState(State, Protocol):
+    """The state of an algorithm: arrays, the intercept and some counters among them."""
+
+    @property
+    def bias(self) -> F64: ...
+
+    @property
+    def counts(self) -> I64: ...
+
+
+S = TypeVar("S", bound=RowState)
+
+
+class Kept(NamedTuple):
+    """The features that a state keeps, slot by slot."""
+
+    ids: I64
+    weights: F64  # a row each, with a weight per vector
+    scores: F64
+
+
+class RowRule(Generic[S]):
+    """How rows are learned: what a state is, how rows change it, which features it keeps.
+
+    A rule is made from parameters whenever it is needed; all that was learned is in the state and the memory around it.
+    In the arrays of a state that are as long as there are "features", zero must mean "never touched".
+    """
+
+    keeps_all: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
+    max_length: float = np.inf  # the squared length that a row may have, as a multiple of the mean; longer are scaled
+    length_decay: float = 1.0  # what a row leaves of the sums of squared lengths before it
+
+    def start(self, budget: int, n_vectors: int) -> S:
+        """Return a fresh state that knows no feature, with so many vectors of weights."""
+        raise NotImplementedError
+
+    def update(self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""
+        raise NotImplementedError
+
+    def kept(self, state: S, addresses: Addresses) -> Kept:
+        """Return the kept features; ``addresses`` say which feature a position is of."""
+        raise NotImplementedError
+
+    def bias(self, state: S) -> F64:
+        """Return the weights of the intercept."""
+        return state.bias[:, 0]
+
+    def constant(self, state: S, share: float, totals: F64) -> float:
+        """Return the intercept's input for rows to predict: a ``share`` of the mean length of rows."""
+        return float(share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
+
+    def negate(self, state: Any) -> None:
+        """Swap the two classes in what was learned: change the sign of every weight."""
+        negate(state.weight)
+        negate(state.bias[:, 0])
+
+    def check(self, state: S, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        """Raise ValueError if the arrays of a state from a file do not fit one another."""
+
+    def remark(self, state: S) -> Remark | None:
+        """Return what a user should know of the numbers in a state."""
+        return None
+
+
+class MergingRule(RowRule[S]):
+    """A rule with a precision for every weight: models that learned different rows can become one."""
+
+    def stored(self, state: S, positions: Positions) -> Estimates:
+        """Return what the state has of the features at some positions; precisions over the scale."""
+        raise NotImplementedError
+
+    def cells(self, estimates: Estimates) -> Any:
+        """Return what the state's ``cells`` have of features that are not kept."""
+        raise NotImplementedError
+
+    def keys(self, estimates: Estimates) -> F64:
+        """Return what features are kept by, where the budget limits what is predicted with."""
+        raise NotImplementedError
+
+    def fill_slots(self, state: S, positions: I64, ids: I64, estimates: Estimates) -> None:
+        """Keep the features at some positions, in a state that keeps nothing yet; at most as many as the budget."""
+        raise NotImplementedError
+
+    def scale(self, state: S) -> float:
+        """Return what forgetting has left of old precision."""
+        return 1.0
+
+    def merge_sums(self, state: S, states: Sequence[S], how: MergeRule) -> None:
+        """Fill in the sums over rows that a state has beyond its counts."""

@@ -1,0 +1,274 @@
+"""The rules of SOFS (Wu, Hoi, Mei, Yu 2017): weights with a precision each, of which the best are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....kernels.rows.batch import Rows
+from ....kernels.rows.confidence import ConfidenceState, confidence_update
+from ....kernels.rows.curve import Curve
+from ....kernels.rows.members import KEPT
+from ....kernels.rows.scaling import COUNTED, SQUARES, kept_length
+from ....kernels.rows.second_order import SecondOrderState, second_order_update
+from ....kernels.rows.signal import SignalState, signal_update
+from ....kernels.rows.storing import LARGEST
+from ....kernels.types import F64, I32, I64
+from ....state import empty, negate
+from ...diagnosis import Remark
+from .. import integrity
+from ..addresses import Addresses
+from ..diagnosis import beyond_float32
+from ..estimates import Estimates, MergeRule, Positions, as_stored, merged_usual, with_bounds
+from ..inputs import AUTO
+from ..memory import RowMemory
+from ..targets import Numbers
+from .base import Kept, MergingRule, S
+
+MAX_LENGTH = 10.0  # times the mean squared length: longer rows are scaled down
+NOT_CLIPPED = -1.0  # errors
+
+
+@dataclass(frozen=True)
+class SecondOrderRule(MergingRule[S]):
+    """What the three rules share; ``gamma_share`` is of the mean squared length of rows, where gamma is "auto"."""
+
+    gamma: float | str
+    decay: float  # what a row leaves of precision
+    share: float  # of the mean length of rows: the intercept's input
+    by_signal: ClassVar[bool] = True  # features that are not kept have weights, too
+    gamma_share: ClassVar[float] = 0.3
+
+    def gammas(self, rows: Rows) -> F64:
+        """Return the gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
+        if self.gamma == AUTO:
+            return self.gamma_share * rows.mean_squares / rows.weights
+        gammas = float(self.gamma) / rows.weights
+        return np.where(rows.counted > 0.0, gammas, 0.0) if self.by_signal else gammas
+
+    def flags(self, state: S) -> I32:
+        """Return what every feature has where the slot of a kept one would be named."""
+        flags: I32 = state._asdict()["cells"].view(np.int32)[:, 0]
+        return flags
+
+    def scores(self, state: Any, kept: int) -> F64:
+        """Return the scores of the features that are kept in the first slots."""
+        raise NotImplementedError
+
+    def kept(self, state: Any, addresses: Addresses) -> Kept:
+        kept = state.counts[KEPT]
+        weights = state.weight[:kept].reshape(kept, state.bias.shape[0])
+        return Kept(state.member_id[:kept], weights, self.scores(state, kept))
+
+    def constant(self, state: Any, share: float, totals: F64) -> float:
+        if not self.by_signal:
+            return super().constant(state, share, totals)
+        if not totals[COUNTED]:
+            return 0.0
+        return share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
+
+    def negate(self, state: Any) -> None:
+        super().negate(state)
+        if self.by_signal:
+            negate(state.cells[:, 1:])
+
+    def remark(self, state: Any) -> Remark | None:
+        return beyond_float32(state.excess[: state.counts[KEPT]] >= LARGEST, self.gamma)
+
+    # ---- merging
+
+    @property
+    def per_class(self) -> int:
+        """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
+        return 2 if self.by_signal else 1
+
+    def stored(self, state: Any, positions: Positions) -> Estimates:
+        n_vectors = state.bias.shape[0]
+        flags = self.flags(state)[positions]
+        kept = np.flatnonzero(flags < 0)
+        cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
+        shape = len(cells), n_vectors, self.per_class
+        with np.errstate(invalid="ignore"):  # what names a slot is no number
+            per_class = cells[:, -n_vectors * self.per_class :].astype(np.float64).reshape(shape)
+        excess = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(excess)
+        slots = -1 - flags[kept]
+        excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
+        weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
+        return Estimates(np.minimum(excess, LARGEST), weight)
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        excess = as_stored(estimates.excess)
+        cells = excess
+        if self.by_signal:
+            both = np.stack([excess, estimates.weight.astype(np.float32)], axis=2)
+            cells = both.reshape(len(excess), 2 * excess.shape[1])
+        return cells
+
+    def keys(self, estimates: Estimates) -> F64:
+        excess = as_stored(estimates.excess).astype(np.float64)
+        squares: F64 = (estimates.weight**2 * (1.0 + excess)).sum(axis=1)
+        return squares
+
+    def fill_slots(self, state: Any, positions: I64, ids: I64, estimates: Estimates) -> None:
+        keys = self.keys(estimates)
+        order = np.lexsort((-ids, keys))  # the first to leave first, which is a heap
+        kept = order.size
+        self.flags(state)[positions[order]] = -1 - np.arange(kept)
+        state.counts[KEPT] = kept
+        state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
+        state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
+        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(kept, *state.excess.shape[1:])
+        self.fill_heap(state, keys[order])
+
+    def fill_heap(self, state: Any, keys: F64) -> None:
+        """Make a heap of slots with ascending keys."""
+        kept = keys.size
+        state.key[:kept] = state.fresh[:kept] = keys
+        state.heap[:kept] = state.heap_position[:kept] = np.arange(kept)
+
+    def scale(self, state: Any) -> float:
+        return float(state.scale[0])
+
+    def merge_sums(self, state: Any, states: Sequence[Any], how: MergeRule) -> None:
+        state.kept_squares[:] = how.sums([one.kept_squares for one in states])
+
+    # ---- states from files
+
+    def check(self, state: Any, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        kept = integrity.kept_count(state.counts, sizes["budget"])
+        member, member_id = state.member[:kept], state.member_id[:kept]
+        if memory.table_of(state) is not None:
+            integrity.check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
+        else:
+            integrity.check_members(self.flags(state), -1, member, member_id, ids)
+        self.check_heap(state, kept, memory.moments.totals)
+
+    def check_heap(self, state: Any, kept: int, totals: F64) -> None:
+        """Raise ValueError if the heap is not one, or what goes with it does not fit."""
+        integrity.check_numbers(state.cells, self.flags(state))
+        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
+        heap = state.heap[:kept]
+        integrity.check_heap(state.key[heap], heap, state.member_id[:kept])
+        integrity.check_positions(heap, state.heap_position)
+        if not (state.key[:kept] <= state.fresh[:kept]).all():
+            raise ValueError("a key in the heap is larger than that of its slot")
+
+
+@dataclass(frozen=True)
+class SignalRule(SecondOrderRule[SignalState]):
+    """Two classes or numbers, by signal to noise: ``|mu| / sqrt(S)``."""
+
+    clips: bool = False  # errors of numbers, by the usual size
+    max_length: float = MAX_LENGTH
+
+    @property
+    def length_decay(self) -> float:  # type: ignore[override]
+        return self.decay
+
+    def start(self, budget: int, n_vectors: int) -> SignalState:
+        return empty(SignalState, features=0, budget=budget)
+
+    def update(self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        target, table = memory.target, memory.table_of(state)
+        first_size = target.usual_size if self.clips and isinstance(target, Numbers) else NOT_CLIPPED
+        signal_update(state, ids, table, rows, self.gammas(rows), curve, self.decay, self.share, first_size)
+
+    def scores(self, state: SignalState, kept: int) -> F64:
+        scores: F64 = np.sqrt(state.fresh[:kept] * state.scale[0])
+        return scores
+
+    def merge_sums(self, state: SignalState, states: Sequence[SignalState], how: MergeRule) -> None:
+        super().merge_sums(state, states, how)
+        state.usual[:] = merged_usual([one.usual for one in states])
+
+
+@dataclass(frozen=True)
+class ConfidenceRule(SecondOrderRule[ConfidenceState]):
+    """Two classes, by confidence: the paper's rule, which keeps the most precise weights."""
+
+    by_signal: ClassVar[bool] = False
+    gamma_share: ClassVar[float] = 1.0
+
+    def start(self, budget: int, n_vectors: int) -> ConfidenceState:
+        return empty(ConfidenceState, features=0, budget=budget)
+
+    def update(self, state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        confidence_update(state, ids, rows, self.gammas(rows), curve, self.decay)
+
+    def flags(self, state: ConfidenceState) -> I32:
+        return state.cells
+
+    def scores(self, state: ConfidenceState, kept: int) -> F64:
+        scores: F64 = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
+        return scores
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        return super().cells(estimates)[:, 0].view(np.int32)
+
+    def keys(self, estimates: Estimates) -> F64:
+        return as_stored(estimates.excess).astype(np.float64)[:, 0]
+
+    def fill_heap(self, state: ConfidenceState, keys: F64) -> None:
+        state.heap_key[: keys.size], state.heap_slot[: keys.size] = keys, np.arange(keys.size)
+
+    def merge_sums(self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule) -> None:
+        """There are none."""
+
+    def check_heap(self, state: ConfidenceState, kept: int, totals: F64) -> None:
+        integrity.check_heap(state.heap_key[:kept], state.heap_slot[:kept], state.member_id[:kept])
+        if not (state.heap_key[:kept] <= state.excess[state.heap_slot[:kept]]).all():
+            raise ValueError("a key in the heap is larger than that of its slot")
+
+
+@dataclass(frozen=True)
+class ManyClassesRule(SecondOrderRule[SecondOrderState]):
+    """More than two classes, by the confidence that is left of all of them or by signal to noise (section 3.6)."""
+
+    criterion: str
+    steps: int  # which classes step: MAX_SCORE or UNIFORM
+
+    @property
+    def by_signal(self) -> bool:  # type: ignore[override]
+        return self.criterion == "snr"
+
+    @property
+    def gamma_share(self) -> float:  # type: ignore[override]
+        return SignalRule.gamma_share if self.by_signal else ConfidenceRule.gamma_share
+
+    @property
+    def max_length(self) -> float:  # type: ignore[override]
+        return MAX_LENGTH if self.by_signal else np.inf
+
+    @property
+    def length_decay(self) -> float:  # type: ignore[override]
+        return self.decay if self.by_signal else 1.0
+
+    def start(self, budget: int, n_vectors: int) -> SecondOrderState:
+        width = self.per_class * n_vectors + 1
+        return empty(SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width)
+
+    def update(
+        self, state: SecondOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
+        gammas, table = self.gammas(rows), memory.table_of(state)
+        second_order_update(state, ids, table, rows, gammas, curve, self.decay, self.steps, self.share)
+
+    def scores(self, state: SecondOrderState, kept: int) -> F64:
+        scores: F64 = state.fresh[:kept] * np.sqrt(state.scale[0])
+        if not self.by_signal:
+            scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
+        return scores
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        return with_bounds(super().cells(estimates))
+
+    def keys(self, estimates: Estimates) -> F64:
+        if self.by_signal:
+            return np.sqrt(super().keys(estimates))
+        left: F64 = (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
+        return -left
