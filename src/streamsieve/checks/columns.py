@@ -16,7 +16,7 @@ from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
 from ..state import arrays_of
 from ..targets import Kind
-from .maker import Maker, refuses
+from .maker import Maker, refuses, refuses_without_trace
 
 ROWS, FEATURES = 120, 60
 
@@ -157,6 +157,24 @@ def check_memory_is_that_of_the_kept(make: Maker) -> None:
     assert held <= max(200, 5 * kept) * (ROWS * 16 + 4096), f"{held} bytes for {kept} kept columns"
 
 
+def check_refused_columns_leave_no_trace(make: Maker) -> None:
+    """Columns that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    X, y = wide_data(make.kind)
+    learner, straight = make().start(y=y), make().start(y=y)
+    infinite = X[:, :20].copy()
+    infinite[3, 15] = np.inf
+    for start in (0, 20):
+        refuses_without_trace(learner, columns_of(X[:-1, :20], start), "columns of 119 rows")
+        refuses_without_trace(learner, columns_of(infinite, start), "infinite in row 4")
+        refuses_without_trace(learner, columns_of(X[:, :2], ids=np.array([-1, 70])), "negative")
+        block = columns_of(X[:, start : start + 20], start)
+        learner.partial_fit_block(block)
+        straight.partial_fit_block(block)
+        if not learner.takes_again:
+            refuses_without_trace(learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice")
+    assert_same(learner, straight, "after columns that were refused")
+
+
 CHECKS = (
     check_block_sizes,
     check_selection_on_the_way,
@@ -166,4 +184,5 @@ CHECKS = (
     check_useless_columns,
     check_refusals,
     check_memory_is_that_of_the_kept,
+    check_refused_columns_leave_no_trace,
 )

@@ -18,6 +18,7 @@ from ..sources.writers import write_rows
 from ..targets import Kind
 from . import maker
 from .data import BUDGET, FEATURES, ROWS, sparse_stream
+from .maker import refuses_without_trace
 from .other_process import in_other_process
 
 OF_LABELS = ("classes", "label_order")  # what is known of a target that depends on the labels' names, or on blocks
@@ -281,6 +282,31 @@ def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> 
     return found
 
 
+def check_refused_rows_leave_no_trace(make: Maker) -> None:
+    """Rows that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    X, y = sparse_stream(make.kind)
+    first, last = (ArraySource(X[part], y[part]) for part in (slice(ROWS // 2), slice(ROWS // 2, ROWS)))
+    learner = make().start(FEATURES, **make.classes)
+    good = next(iter(first.row_blocks()))
+    labels, weights = np.array(good.y), np.ones(good.n_rows)
+    labels[-1], weights[-1] = (np.inf if make.kind == "numbers" else 7), -1.0
+    beyond = good.indices.copy()
+    beyond[-1] = FEATURES
+    for _ in range(2):
+        refuses_without_trace(
+            learner, good.with_target(labels, None), "target" if make.kind == "numbers" else "label 7"
+        )
+        refuses_without_trace(learner, good.with_target(np.array(good.y), weights), "sample_weight")
+        refuses_without_trace(learner, good.derived(indices=beyond), "ids that are not from 0 to below its width")
+        learner.partial_fit_block(good)
+    interrupted = make().start(FEATURES, **make.classes).partial_fit_block(good).partial_fit_block(good)
+    assert_same(
+        learner.partial_fit_block(next(iter(last.row_blocks()))),
+        interrupted.partial_fit_block(next(iter(last.row_blocks()))),
+        "after rows that were refused",
+    )
+
+
 CHECKS = [
     check_many_classes,
     check_rows_without_weight_are_as_good_as_absent,
@@ -296,4 +322,5 @@ CHECKS = [
     check_labels_can_be_anything,
     check_classes_met_on_the_way_equal_classes_given,
     check_rows_may_grow_wider,
+    check_refused_rows_leave_no_trace,
 ]

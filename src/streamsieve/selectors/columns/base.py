@@ -146,12 +146,18 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
 
     def partial_fit_block(self, block: ColumnBlock) -> Self:
         """Take some more features; ``start`` comes before the first."""
-        memory = self.memory
-        n_rows = memory.target.n_rows
+        self.accept(block)
+        if block.n_columns:
+            self.commit(block)
+        return self
+
+    def accept(self, block: ColumnBlock) -> None:
+        """Refuse columns that cannot be learned; nothing is changed."""
+        n_rows = self.memory.target.n_rows
         if block.n_rows != n_rows:
             raise DataError(f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
         if not block.n_columns:
-            return self
+            return
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
         if self.encoding is not None:
@@ -159,14 +165,18 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[C]], Generic[C]):
         self._refuse_not_finite(block)
         if not self.takes_again:
             self._refuse_repeated(block)
+
+    def commit(self, block: ColumnBlock) -> None:
+        """Learn columns that were accepted."""
+        memory = self.memory
         memory.settled = None
         memory.state = self._offer(memory.state, block)
-        memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, n_rows))
+        n_constant = count_constant(block.indptr, block.values, block.n_rows)
+        memory.counts += (block.n_columns, block.n_nonzero, n_constant)
         self.n_features_in_ = max(self.n_features_in_, int(block.ids.max()) + 1)
         self._drop_names_of_some()
         self._note_names(block)
         self._note_coarse(block)
-        return self
 
     def _refuse_not_finite(self, block: ColumnBlock) -> None:
         """Refuse infinite and enormous values, and missing ones unless the method skips them."""

@@ -38,19 +38,25 @@ def coded(
     if bins is not None:
         many = chosen & ~are_discrete(block)
         number = MDL if bins == "mdl" else int(bins)
-        refuse_too_many(int(n_levels[many].max(initial=0)), target.n_classes, block.origin)
         columns = block.indptr, block.indices, block.values
         known = target.weights, target.codes, target.class_counts
         in_parts(block, lambda a, b: bin_columns(*columns, *known, many, number, a, b, codes, n_levels))
     return codes, n_levels
 
 
-def refuse_too_many(levels: int, classes: int, origin: str) -> None:
-    """Refuse to count the rows of every class that have each value, where that would take a table out of proportion."""
+def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | None) -> None:
+    """Refuse columns of which bins would take a table of values by classes out of proportion."""
+    most = int(np.diff(block.indptr).max(initial=0)) + 1
+    if bins is None or most * target.n_classes <= MOST_CELLS:
+        return
+    chosen = ~are_discrete(block)
+    codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(block.n_columns, np.int64)
+    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, chosen, a, b, codes, n_levels))
+    levels, classes = int(n_levels.max()), target.n_classes
     if levels * classes > MOST_CELLS:
         raise DataError(
-            f"{prefix(origin)}bins for a column of {levels:,} different values and {classes:,} classes need a table of "
-            f"{levels * classes * 8 / 1e9:.1f} GB; round the values, or take bins=None"
+            f"{prefix(block.origin)}bins for a column of {levels:,} different values and {classes:,} classes need a "
+            f"table of {levels * classes * 8 / 1e9:.1f} GB; round the values, or take bins=None"
         )
 
 

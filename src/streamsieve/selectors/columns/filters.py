@@ -5,6 +5,7 @@ They hold every relevant column until the last is there. SOFS: Wu, Hoi, Mei, Yu 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correl
 from ...kernels.types import F64, I32, I64
 from ..requirements import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
 from .batch import CHOSEN, COLUMN_IDS, ENDS, ROW_NUMBERS, SCORES, USED, BatchLearner
-from .coding import coded, require_bins
+from .coding import coded, refuse_large_tables, require_bins
 from .parts import in_parts
 
 CRITERIA = ("difference", "quotient")
@@ -50,6 +51,10 @@ class BatchFilter(BatchLearner[CodedState]):
         """How much each column says about the target; what says nothing is not remembered."""
         raise NotImplementedError
 
+    def accept(self, block: ColumnBlock) -> None:
+        super().accept(block)
+        refuse_large_tables(block, self.memory.target, self.bins)
+
     def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
         codes, n_levels = coded(block, self.memory.target, self.bins)
         relevance = self._relevance(block, codes, n_levels)
@@ -65,6 +70,7 @@ class BatchFilter(BatchLearner[CodedState]):
             raise ValueError("a code is beyond the levels of its column")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FCBFLearner(BatchFilter):
     """The fast correlation-based filter (Yu and Liu 2003): relevance and redundancy by symmetrical uncertainty.
 
@@ -86,18 +92,10 @@ class FCBFLearner(BatchFilter):
     method: ClassVar[str] = "fcbf"
     check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"bins": 4, "class_weight": "balanced"},)
 
-    def __init__(
-        self,
-        n_features_to_select: int | None = None,
-        *,
-        delta: float = 0.0,
-        bins: int | str | None = "mdl",
-        class_weight: str | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.delta = delta
-        self.bins = bins
-        self.class_weight = class_weight
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    delta: float = 0.0
+    bins: int | str | None = "mdl"
+    class_weight: str | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -127,6 +125,7 @@ class FCBFLearner(BatchFilter):
         return chosen, state.relevance[chosen]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MRMRLearner(BatchFilter):
     """Minimum redundancy, maximum relevance (Peng, Long, Ding 2005), by mutual information.
 
@@ -151,18 +150,10 @@ class MRMRLearner(BatchFilter):
         {"n_features_to_select": 7, "class_weight": "balanced"},
     )
 
-    def __init__(
-        self,
-        n_features_to_select: int = 100,
-        *,
-        criterion: str = "difference",
-        bins: int | str | None = "mdl",
-        class_weight: str | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.criterion = criterion
-        self.bins = bins
-        self.class_weight = class_weight
+    n_features_to_select: int = field(default=100, kw_only=False)
+    criterion: str = "difference"
+    bins: int | str | None = "mdl"
+    class_weight: str | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from ..base import Findings
 from ..requirements import is_number, require, require_budget, require_one_of
 from .base import Tally
 from .centring import centred
-from .coding import are_discrete, coded, require_bins
+from .coding import are_discrete, coded, refuse_large_tables, require_bins
 from .copies import DUPLICATES, CopyDropper
 from .groups import GroupLearner, groups_of
 from .parts import in_parts, pieces, with_more_slots
@@ -50,6 +51,7 @@ FIRST_SLOTS = 16
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SAOLALearner(CopyDropper[SaolaState]):
     """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
 
@@ -107,32 +109,17 @@ class SAOLALearner(CopyDropper[SaolaState]):
         {"variant": "paper"},
     )
 
-    def __init__(
-        self,
-        n_features_to_select: int | None = None,
-        *,
-        measure: str = "auto",
-        alpha: float = 0.01,
-        delta: float = 0.0,
-        bound: str = "min",
-        variant: str = "default",
-        duplicates: str = "auto",
-        bins: int | str | None = None,
-        class_weight: str | None = None,
-        missing: str = "error",
-        task: str = "auto",
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.measure = measure
-        self.alpha = alpha
-        self.delta = delta
-        self.bound = bound
-        self.variant = variant
-        self.duplicates = duplicates
-        self.bins = bins
-        self.class_weight = class_weight
-        self.missing = missing
-        self.task = task
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    measure: str = "auto"
+    alpha: float = 0.01
+    delta: float = 0.0
+    bound: str = "min"
+    variant: str = "default"
+    duplicates: str = "auto"
+    bins: int | str | None = None
+    class_weight: str | None = None
+    missing: str = "error"
+    task: str = "auto"
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -171,6 +158,10 @@ class SAOLALearner(CopyDropper[SaolaState]):
     @property
     def _drops_copies(self) -> bool:
         return self.variant == "default" if self.duplicates == "auto" else super()._drops_copies
+
+    def accept(self, block: ColumnBlock) -> None:
+        super().accept(block)
+        refuse_large_tables(block, self.memory.target, self.bins)
 
     def _offer(self, state: SaolaState, block: ColumnBlock) -> SaolaState:
         filled = block.without_empty() if block.groups is None else block

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...blocks import RowBlock
 from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.members import KEPT
-from ...kernels.table import fill_table
+from ...kernels.table import all_below, fill_table
 from ...kernels.types import I64
 from ...model import Model, check_ids, check_scores
 from ...sources.base import DataSource, Missing, Source
@@ -205,6 +205,8 @@ class RowLearner(RowResults[S]):
                 f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method} draws from the "
                 f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
             )
+        if not all_below(block.indices, block.n_features):
+            raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.inputs.refuse(block, memory)
         encoded = memory.target.encode(block.y, block.origin, None if self.learns_a_part else self.n_rows_)
         if self.encoding is not None:

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError
 from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
-from ...kernels.table import all_below
 from ...state import (
     Arrays,
     Schema,
@@ -93,8 +91,6 @@ class RowMemory(Generic[S]):
 
     def placed(self, block: RowBlock) -> RowBlock:
         """The block with positions for ids, the state grown to hold them."""
-        if not all_below(block.indices, block.n_features):
-            raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.width = width = max(self.width, block.n_features)
         if self.kept_table is not None:
             return block
