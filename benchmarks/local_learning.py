@@ -87,7 +87,7 @@ def draw_convergence(plot: Any) -> None:
     for sigma in WIDTHS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            selector = ss.LocalLearning(sigma, tol=1e-4, max_iter=30).fit(*spiral(5_000))
+            selector = ss.LocalLearning(sigma=sigma, tol=1e-4, max_iter=30).fit(*spiral(5_000))
         changes = [done["change"] for done in selector.rounds_]
         axis.semilogy(range(1, len(changes) + 1), np.maximum(changes, 1e-6), marker=".", label=f"sigma {sigma}")
     axis.axhline(0.01, linestyle=":", color="grey")

@@ -59,8 +59,8 @@ def contestants() -> dict[str, Score]:
 
     return {
         "LocalLearning": ours(ss.LocalLearning()),
-        "LocalLearning, sigma auto": ours(ss.LocalLearning("auto")),
-        "LocalLearning, sigma 0.1": ours(ss.LocalLearning(0.1)),
+        "LocalLearning, sigma auto": ours(ss.LocalLearning(sigma="auto")),
+        "LocalLearning, sigma 0.1": ours(ss.LocalLearning(sigma=0.1)),
         "ReliefF": ours(ss.ReliefF()),
         "IRelief": ours(ss.IRelief()),
         "scikit-rebate ReliefF": theirs(skrebate.ReliefF(n_features_to_select=2, n_neighbors=10)),

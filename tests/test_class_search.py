@@ -199,7 +199,7 @@ def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
     with pytest.raises(ss.DataError, match=r"learns numbers: saola, group-saola, .*, sofs-regressor, "):
         ss.FCBF().fit(X, X[:, 0])
     with pytest.raises(ss.DataError, match="learns numbers: projected-gradient, "):
-        ss.ReliefF(3).fit(X, X[:, 0])
+        ss.ReliefF(n_neighbors=3).fit(X, X[:, 0])
     with pytest.raises(ss.DataError, match="learns numbers: saola, "):
         ss.OGFS().partial_fit_columns(X, X[:, 0])
     assert methods_for("numbers", "rows")[:2] == ["sofs-regressor", "arow-regressor"]

@@ -39,7 +39,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
         lambda: ss.SOFS(2).fit_source(ArraySource(X, Y, name="rows"), progress=True),
         lambda: ss.SOFSRegressor(2).fit_source(ArraySource(X, X[:, 0], name="rows"), progress=True),
         lambda: ss.SAOLA().fit_source(ArraySource(X, Y, name="rows"), progress=True),
-        lambda: ss.ReliefF(2).fit_source(ArraySource(X, Y, name="rows"), progress=True),
+        lambda: ss.ReliefF(n_neighbors=2).fit_source(ArraySource(X, Y, name="rows"), progress=True),
         lambda: ss.select((X, Y), "sofs", 2, progress=True),
     ],
     ids=["rows", "numbers", "columns", "matrix", "select"],

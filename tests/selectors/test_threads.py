@@ -14,7 +14,7 @@ from streamsieve.parallel import PARTS, Threads, cut, in_parts
 from tests.effort import FULL
 
 COUNTS = ("1", "2", "3", "8") if FULL else ("1", "3")
-MATRIX = [ss.LocalLearning("auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0), ss.ProjectedGradient(20)]
+MATRIX = [ss.LocalLearning(sigma="auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0), ss.ProjectedGradient(20)]
 COLUMNS = [
     ss.SAOLA(20),
     ss.SAOLA(bins="mdl", missing="skip"),
@@ -115,7 +115,8 @@ def test_threads_are_the_cores_unless_a_variable_says_otherwise(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "unit"), [(ss.LocalLearning("auto"), "rounds"), (ss.IRelief(), "rounds"), (ss.ReliefF(), "blocks")]
+    ("estimator", "unit"),
+    [(ss.LocalLearning(sigma="auto"), "rounds"), (ss.IRelief(), "rounds"), (ss.ReliefF(), "blocks")],
 )
 def test_methods_of_the_whole_matrix_report_how_far_they_are(monkeypatch, estimator, unit):
     random = np.random.default_rng(0)

@@ -134,7 +134,7 @@ def test_sigma_and_regularization_matter_little(params):
 )
 def test_automatic_sigma_finds_the_spiral_on_any_scale(scale, size):
     X, y = spiral(2000, 1)
-    assert is_found(ss.LocalLearning("auto", scale=scale).fit(size * X, y).feature_weights_)
+    assert is_found(ss.LocalLearning(sigma="auto", scale=scale).fit(size * X, y).feature_weights_)
 
 
 @pytest.mark.needs_jit
@@ -273,5 +273,5 @@ def test_automatic_sigma_looks_as_near_as_the_data_demands(seed):
     X[:, :2] += 0.2 * np.sign(X[:, :2])
     together, plain = X[:, 0] * X[:, 1] > 0, X[:, 0] + X[:, 1] > 0
     for y in (together, plain):
-        assert is_found(ss.LocalLearning("auto").fit(X, y).feature_weights_)
+        assert is_found(ss.LocalLearning(sigma="auto").fit(X, y).feature_weights_)
     assert not ss.LocalLearning().fit(X, together).feature_weights_[:2].all()

@@ -18,27 +18,27 @@ from tests.selectors.matrix.test_local_learning import noisy
 def test_relieff_agrees_with_the_oracle(seed, n_classes, n_neighbors):
     X, y = noisy(seed, n_classes)
     y[0] = 9  # alone in its class
-    found = ss.ReliefF(n_neighbors).fit(csc_array(X) if seed % 2 else X, y).feature_weights_
+    found = ss.ReliefF(n_neighbors=n_neighbors).fit(csc_array(X) if seed % 2 else X, y).feature_weights_
     np.testing.assert_allclose(found, oracle.relieff(X, y, n_neighbors), atol=1e-6)
 
 
 def test_of_equal_distances_the_first_rows_are_the_nearer():
     X = np.random.default_rng(3).integers(0, 5, (60, 5)) / 4.0
     y = np.arange(60) % 3
-    np.testing.assert_allclose(ss.ReliefF(4).fit(X, y).feature_weights_, oracle.relieff(X, y, 4), atol=1e-6)
+    np.testing.assert_allclose(ss.ReliefF(n_neighbors=4).fit(X, y).feature_weights_, oracle.relieff(X, y, 4), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("n_classes", "sigma"), [(2, 2.0), (2, 0.5), (4, 1.0)])
 def test_irelief_agrees_with_the_oracle(seed, n_classes, sigma):
     X, y = noisy(seed, n_classes)
-    found = ss.IRelief(sigma, tol=1e-6, max_iter=300).fit(X, y).feature_weights_
+    found = ss.IRelief(sigma=sigma, tol=1e-6, max_iter=300).fit(X, y).feature_weights_
     np.testing.assert_allclose(found, oracle.irelief(X, y, sigma, 1e-6, 300), atol=1e-4)
 
 
 def test_irelief_says_when_it_has_not_settled():
     with pytest.warns(UserWarning, match="still change after max_iter=1"):
-        ss.IRelief(0.1, max_iter=1).fit(*noisy(0))
+        ss.IRelief(sigma=0.1, max_iter=1).fit(*noisy(0))
 
 
 @pytest.mark.needs_jit
@@ -51,9 +51,9 @@ def test_what_is_plain_among_few_features_is_hidden_among_many():
 @pytest.mark.parametrize(
     ("selector", "message"),
     [
-        (ss.ReliefF(0), "n_neighbors=0"),
+        (ss.ReliefF(n_neighbors=0), "n_neighbors=0"),
         (ss.ReliefF(scale="x"), "scale='x'"),
-        (ss.IRelief(-1), "sigma=-1"),
+        (ss.IRelief(sigma=-1), "sigma=-1"),
         (ss.IRelief(tol="x"), "tol='x'"),
         (ss.IRelief(max_iter=0), "max_iter=0"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ FIRST_SLOTS = 16
 LARGEST_WEALTH = 1.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AlphaInvestingLearner(ColumnLearner[InvestingState]):
     """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
 
@@ -40,10 +42,9 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
     method: ClassVar[str] = "alpha-investing"
     targets: ClassVar[frozenset[Kind]] = BOTH
 
-    def __init__(self, *, wealth: float = 0.5, payout: float = 0.5, task: str = "auto") -> None:
-        self.wealth = wealth
-        self.payout = payout
-        self.task = task
+    wealth: float = 0.5
+    payout: float = 0.5
+    task: str = "auto"
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -7,6 +7,7 @@ than left to a network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -150,6 +151,7 @@ class Asynchronous:
             raise ValueError("it has more or fewer pushes than its workers have made")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
     """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
 
@@ -188,26 +190,14 @@ class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
         {"n_features_to_select": 3, "workers": 2, "staleness": 0},
     )
 
-    def __init__(
-        self,
-        n_features_to_select: int = 100,
-        *,
-        workers: int = 4,
-        staleness: int | None = None,
-        loss: str = "auto",
-        n_scans: int | None = None,
-        step: float | None = None,
-        m: float = 1.0,
-        refit: bool = True,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.workers = workers
-        self.staleness = staleness
-        self.loss = loss
-        self.n_scans = n_scans
-        self.step = step
-        self.m = m
-        self.refit = refit
+    n_features_to_select: int = field(default=100, kw_only=False)
+    workers: int = 4
+    staleness: int | None = None
+    loss: str = "auto"
+    n_scans: int | None = None
+    step: float | None = None
+    m: float = 1.0
+    refit: bool = True
 
     def check_parameters(self) -> None:
         super().check_parameters()

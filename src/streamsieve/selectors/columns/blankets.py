@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -102,6 +103,7 @@ class BlanketLearner(BatchLearner[GatheredState]):
         return prepared_tests(self.alpha, self.measure, self.n_rows_, most_variables, self.n_rows_, ROWS_EACH)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IAMBLearner(BlanketLearner):
     """The incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
 
@@ -126,10 +128,9 @@ class IAMBLearner(BlanketLearner):
         {"measure": "chi2", "alpha": 0.05},
     )
 
-    def __init__(self, *, measure: str = "auto", alpha: float = 0.01, task: str = "auto") -> None:
-        self.measure = measure
-        self.alpha = alpha
-        self.task = task
+    measure: str = "auto"
+    alpha: float = 0.01
+    task: str = "auto"
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -142,6 +143,7 @@ class IAMBLearner(BlanketLearner):
         return joined[stays], strengths[stays]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MMMBLearner(BlanketLearner):
     """The max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003): parents and children, then spouses.
 
@@ -169,13 +171,10 @@ class MMMBLearner(BlanketLearner):
         {"measure": "chi2", "alpha": 0.05},
     )
 
-    def __init__(
-        self, *, measure: str = "auto", alpha: float = 0.01, max_condition: int = 3, task: str = "auto"
-    ) -> None:
-        self.measure = measure
-        self.alpha = alpha
-        self.max_condition = max_condition
-        self.task = task
+    measure: str = "auto"
+    alpha: float = 0.01
+    max_condition: int = 3
+    task: str = "auto"
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -202,6 +203,7 @@ def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
     return bool(max(off.max(initial=0.0), abs(drift)) <= max(ENOUGH * penalty, 1e-14))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraftingLearner(LinearColumnLearner[GraftingState]):
     """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
 
@@ -228,20 +230,11 @@ class GraftingLearner(LinearColumnLearner[GraftingState]):
     method: ClassVar[str] = "grafting"
     check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1})
 
-    def __init__(
-        self,
-        n_features_to_select: int = 100,
-        *,
-        penalty: float | None = None,
-        loss: str = "auto",
-        n_scans: int | None = None,
-        refit: bool = True,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.penalty = penalty
-        self.loss = loss
-        self.n_scans = n_scans
-        self.refit = refit
+    n_features_to_select: int = field(default=100, kw_only=False)
+    penalty: float | None = None
+    loss: str = "auto"
+    n_scans: int | None = None
+    refit: bool = True
 
     def check_parameters(self) -> None:
         super().check_parameters()

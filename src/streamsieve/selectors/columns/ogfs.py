@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that m
 FIRST_SLOTS = 16
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OGFSLearner(GroupLearner[GroupState]):
     """Online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): class scatter, then sparse regression.
 
@@ -63,18 +65,10 @@ class OGFSLearner(GroupLearner[GroupState]):
         {"epsilon": 0.1, "alpha": 0.5, "regularization": 0.2},
     )
 
-    def __init__(
-        self,
-        n_features_to_select: int | None = None,
-        *,
-        epsilon: float = 0.001,
-        alpha: float = 0.05,
-        regularization: float | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.regularization = regularization
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    epsilon: float = 0.001
+    alpha: float = 0.05
+    regularization: float | None = None
 
     def check_parameters(self) -> None:
         require_budget(self.n_features_to_select)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ FIRST_SLOTS = 16
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OSFSLearner(CopyDropper[IndependenceState]):
     """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
@@ -68,20 +70,11 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         {"duplicates": "keep"},
     )
 
-    def __init__(
-        self,
-        *,
-        measure: str = "auto",
-        alpha: float = 0.01,
-        max_condition: int = 3,
-        duplicates: str = "drop",
-        task: str = "auto",
-    ) -> None:
-        self.measure = measure
-        self.alpha = alpha
-        self.max_condition = max_condition
-        self.duplicates = duplicates
-        self.task = task
+    measure: str = "auto"
+    alpha: float = 0.01
+    max_condition: int = 3
+    duplicates: str = "drop"
+    task: str = "auto"
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from .stepping import Stepping, SteppingState
 SOLVERS = ("pool", "paper")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
     """Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): columns that make a linear model, out of a stream.
 
@@ -46,24 +48,13 @@ class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
     selects_again: ClassVar[bool] = True
     check_variants = ({"solver": "paper"}, {"loss": "squared"}, {"n_features_to_select": 3})
 
-    def __init__(
-        self,
-        n_features_to_select: int = 100,
-        *,
-        loss: str = "auto",
-        solver: str = "pool",
-        n_scans: int | None = None,
-        step: float | None = None,
-        m: float = 1.0,
-        refit: bool = True,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.loss = loss
-        self.solver = solver
-        self.n_scans = n_scans
-        self.step = step
-        self.m = m
-        self.refit = refit
+    n_features_to_select: int = field(default=100, kw_only=False)
+    loss: str = "auto"
+    solver: str = "pool"
+    n_scans: int | None = None
+    step: float | None = None
+    m: float = 1.0
+    refit: bool = True
 
     def check_parameters(self) -> None:
         super().check_parameters()

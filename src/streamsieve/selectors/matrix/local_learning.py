@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ class Trial(NamedTuple):
         return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocalLearningLearner(WeighingLearner):
     """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
@@ -61,6 +63,8 @@ class LocalLearningLearner(WeighingLearner):
 
     Parameters
     ----------
+    n_features_to_select : int, default=None
+        None selects all features of weight above 0; a number the heaviest of them.
     sigma : float or "auto", default=2
         Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5 and 0.03 standard
         deviations of the distances between rows, measured anew in every round, and keeps of the weights that converge
@@ -71,8 +75,6 @@ class LocalLearningLearner(WeighingLearner):
         A round that changes the roots of the weights, divided by the largest, by no more than this is the last.
     max_iter : int, default=50
         The most rounds.
-    n_features_to_select : int, default=None
-        None selects all features of weight above 0; a number the heaviest of them.
     scale : {"minmax", "standard", "none"}, default="minmax"
         Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as they are.
     """
@@ -86,21 +88,12 @@ class LocalLearningLearner(WeighingLearner):
 
     _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
-    def __init__(
-        self,
-        sigma: float | str = 2,
-        regularization: float = 1,
-        tol: float = 0.01,
-        max_iter: int = 50,
-        n_features_to_select: int | None = None,
-        scale: str = "minmax",
-    ) -> None:
-        self.sigma = sigma
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_features_to_select = n_features_to_select
-        self.scale = scale
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    sigma: float | str = 2
+    regularization: float = 1
+    tol: float = 0.01
+    max_iter: int = 50
+    scale: str = "minmax"
 
     def check_parameters(self) -> None:
         require_sigma(self.sigma)

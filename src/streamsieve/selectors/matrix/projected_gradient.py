@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ class ProjectedState(NamedTuple):
     classes: NDArray[Any] = array("classes")  # two; none of numbers
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
     """Projected gradient (Blumensath, Davies 2010): columns that make a linear model, with all of them in memory.
 
@@ -52,10 +54,9 @@ class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
     check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"})
     exempt_from_checks: ClassVar[dict[str, str]] = {"check_many_classes": "a linear model tells two classes apart"}
 
-    def __init__(self, n_features_to_select: int = 100, *, loss: str = "auto", refit: bool = True) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.loss = loss
-        self.refit = refit
+    n_features_to_select: int = field(default=100, kw_only=False)
+    loss: str = "auto"
+    refit: bool = True
 
     def check_parameters(self) -> None:
         LinearLearner.check_parameters(self)

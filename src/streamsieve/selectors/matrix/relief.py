@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import ClassVar
@@ -22,6 +23,7 @@ TYPICAL_ROUNDS = 10  # of I-RELIEF
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ReliefFLearner(WeighingLearner):
     """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
 
@@ -30,20 +32,19 @@ class ReliefFLearner(WeighingLearner):
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-        Nearest hits, and nearest misses of every other class, of a row.
     n_features_to_select : int, default=None
         None selects all features of weight above 0; a number the heaviest of them.
+    n_neighbors : int, default=10
+        Nearest hits, and nearest misses of every other class, of a row.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
     """
 
     method: ClassVar[str] = "relieff"
 
-    def __init__(self, n_neighbors: int = 10, n_features_to_select: int | None = None, scale: str = "minmax") -> None:
-        self.n_neighbors = n_neighbors
-        self.n_features_to_select = n_features_to_select
-        self.scale = scale
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    n_neighbors: int = 10
+    scale: str = "minmax"
 
     def check_parameters(self) -> None:
         wanted = self.n_neighbors
@@ -76,6 +77,7 @@ class ReliefFLearner(WeighingLearner):
         return sums_over_pairs(pairs, forth, report) / pairs.n_rows
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IReliefLearner(WeighingLearner):
     """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
 
@@ -84,6 +86,8 @@ class IReliefLearner(WeighingLearner):
 
     Parameters
     ----------
+    n_features_to_select : int, default=None
+        None selects all features of weight above 0; a number the heaviest of them.
     sigma : float or "auto", default=2
         Width of the kernel exp(-distance / sigma); "auto" is half the standard deviation of the distances between
         rows, anew in every round.
@@ -91,8 +95,6 @@ class IReliefLearner(WeighingLearner):
         A round that changes the weights by no more than this is the last.
     max_iter : int, default=50
         The most rounds.
-    n_features_to_select : int, default=None
-        None selects all features of weight above 0; a number the heaviest of them.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
     """
@@ -100,19 +102,11 @@ class IReliefLearner(WeighingLearner):
     method: ClassVar[str] = "irelief"
     fitted: ClassVar[tuple[str, ...]] = ("n_iter_",)
 
-    def __init__(
-        self,
-        sigma: float | str = 2,
-        tol: float = 0.01,
-        max_iter: int = 50,
-        n_features_to_select: int | None = None,
-        scale: str = "minmax",
-    ) -> None:
-        self.sigma = sigma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_features_to_select = n_features_to_select
-        self.scale = scale
+    n_features_to_select: int | None = field(default=None, kw_only=False)
+    sigma: float | str = 2
+    tol: float = 0.01
+    max_iter: int = 50
+    scale: str = "minmax"
 
     def check_parameters(self) -> None:
         require_sigma(self.sigma)
