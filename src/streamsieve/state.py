@@ -41,6 +41,12 @@ def declared(state_type: Any) -> dict[str, ArraySpec]:
     return {name: spec._replace(dtype=dtype_of(hints[name])) for name, spec in specs.items()}
 
 
+@cache
+def nested_types(state_type: Any) -> dict[str, Any]:
+    """Return the types of the states within a state by name."""
+    return {name: hint for name, hint in get_type_hints(state_type).items() if hasattr(hint, "_fields")}
+
+
 def dtype_of(hint: Any) -> Any:
     """Return the dtype in an annotation ``NDArray[...]``; None if it may be any."""
     scalar = get_args(get_args(hint)[1])[0]
@@ -59,8 +65,7 @@ def names_of_positions(state_type: Any) -> list[str]:
 
 def empty(state_type: type[T], **sizes: int) -> T:
     """Return a fresh state with axes of these sizes."""
-    hints = get_type_hints(state_type)
-    parts = {name: empty(hint, **sizes) for name, hint in hints.items() if hasattr(hint, "_fields")}
+    parts = {name: empty(part, **sizes) for name, part in nested_types(state_type).items()}
     arrays = {name: fresh_array(spec, sizes) for name, spec in declared(state_type).items()}
     return cast(T, cast(Any, state_type)(**parts, **arrays))
 
