@@ -28,7 +28,7 @@ from ...blocks import RowBlock
 from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
-from ...state import Arrays, arrays_of, copied, empty, schema_of, with_arrays
+from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
 from .addresses import Addresses, table_addresses
 from .inputs import LARGEST_SUM
 from .sample import numbered
@@ -162,7 +162,8 @@ class AutoScaling:
             indices, values = self._room(needed, kind)
         else:  # predictions may be made by several threads at once
             indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
-        moments = self.moments if learn else copied(self.moments)  # a model may be mapped read-only
+        # a model may be mapped read-only, which the kernel, as it may learn, does not take
+        moments = self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
         changed = scale_columns(
             block.indptr,
             block.indices,

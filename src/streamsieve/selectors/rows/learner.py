@@ -99,7 +99,9 @@ class RowLearner(RowResults[S]):
     @property
     def warm_rows(self) -> int:
         """How many rows something is chosen from: the scales of columns, the centre of numbers."""
-        return max(LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if "numbers" in self.targets else 0)
+        return max(
+            LAST_ROW if self.make_inputs().chooses_scales else 0, FIRST_NUMBERS if "numbers" in self.targets else 0
+        )
 
     @property
     def is_settled(self) -> bool:
@@ -151,7 +153,11 @@ class RowLearner(RowResults[S]):
         if self.max_cells is not None:
             refuse_cells_beyond_memory(self.max_cells, target.n_vectors)
         budget = budget_of(self.n_features_to_select, self.curve, width) if budget is None else budget
-        random, rule = np.random.default_rng(self.random_state), self.rule_for(target.n_vectors)
+        random, rule, inputs = (
+            np.random.default_rng(self.random_state),
+            self.rule_for(target.n_vectors),
+            self.make_inputs(),
+        )
         curve = rungs = None
         if self.curve is not False or self.n_features_to_select == "auto":
             *small, main = rung_grids(grid_of(True if self.curve is False else self.curve, budget))
@@ -161,7 +167,7 @@ class RowLearner(RowResults[S]):
         memory = RowMemory(
             state=rule.start(budget, target.n_vectors),
             positions_are_ids=self.asks,
-            standardizes=self.inputs.standardizes,
+            standardizes=inputs.standardizes,
             target=target,
             random=random,
             attribute_random=random.spawn(1)[0],
@@ -171,7 +177,7 @@ class RowLearner(RowResults[S]):
             curve=curve,
             rungs=rungs,
         )
-        if self.inputs.chooses_scales:
+        if inputs.chooses_scales:
             memory.scaling = AutoScaling.start(no_choice())
         if self.warm_rows:
             memory.warm_up = WarmUp(self.warm_rows, memory.random_states(), [], [])

@@ -93,7 +93,7 @@ class OFSPartialLearner(RowLearner[PartialState]):
             float(self.eta),
             float(self.radius),
             TRIGGERS[self.trigger],
-            standardizes=self.inputs.standardizes,
+            standardizes=self.make_inputs().standardizes,
             unit_length=self.normalize in UNIT_LENGTH,
             share=self.share,
         )

@@ -64,14 +64,8 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
         """Return how rows are learned, with so many vectors of weights; an author writes this."""
         raise NotImplementedError
 
-    @property
-    def rule(self) -> RowRule[S]:
-        """How rows are learned."""
-        return self.rule_for(1 if self._memory is None else self._memory.target.n_vectors)
-
-    @property
-    def inputs(self) -> RowInputs:
-        """What happens to rows before."""
+    def make_inputs(self) -> RowInputs:
+        """Return what happens to rows before they are learned."""
         return RowInputs(
             self.normalize,
             self.share,
@@ -80,6 +74,24 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             thins=self.attributes == "random",
             asks=self.asks,
         )
+
+    def _parts(self) -> tuple[RowMemory[S] | None, RowRule[S], RowInputs]:
+        """Return rule and inputs for the memory there is; both are made once for each memory."""
+        parts, memory = self.__dict__.get("_parts_of_memory"), self._memory
+        if parts is None or parts[0] is not memory or memory is None:
+            n_vectors = 1 if memory is None else memory.target.n_vectors
+            parts = self._parts_of_memory = memory, self.rule_for(n_vectors), self.make_inputs()
+        return parts
+
+    @property
+    def rule(self) -> RowRule[S]:
+        """How rows are learned."""
+        return self._parts()[1]
+
+    @property
+    def inputs(self) -> RowInputs:
+        """What happens to rows before."""
+        return self._parts()[2]
 
     @property
     def share(self) -> float:
