@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from streamsieve.errors import ParameterError, UsageError
-from streamsieve.estimators import ESTIMATORS
+from streamsieve.estimators import estimator_class
 from streamsieve.manual import describe_method, parameters_of
-from streamsieve.papers import PAPERS
 from streamsieve.registry import METHODS, learner_class, method_named
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_of_a_method_was_forgotten(method: str) -> None:
-    assert method in PAPERS, f"{method}: name its paper in papers.py"
+    assert METHODS[method].paper, f"{method}: name its paper in registry.py"
     description = describe_method(method)
     assert description["summary"].endswith("."), f"{method}: its docstring begins with one sentence on one line"
     for parameter in description["parameters"]:
@@ -21,10 +20,6 @@ def test_nothing_of_a_method_was_forgotten(method: str) -> None:
         assert parameter["meaning"], f"{method}: describe {name} in the docstring, under Parameters"
         assert parameter["allowed"], f"{method}: check {name} in check_parameters, with require"
         assert "``" not in parameter["meaning"]
-
-
-def test_papers_are_of_methods() -> None:
-    assert set(PAPERS) == set(METHODS)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -52,7 +47,7 @@ def test_a_choice_that_a_method_refuses_is_not_offered() -> None:
 
 def test_methods_are_found_by_any_spelling() -> None:
     for method in METHODS:
-        name = ESTIMATORS[method].__name__
+        name = estimator_class(method).__name__
         assert {method_named(text) for text in (method, name, name.lower(), method.replace("-", "_"))} == {method}
         assert describe_method(method)["class"] == name
 

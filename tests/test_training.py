@@ -95,7 +95,7 @@ def test_weights_that_are_none_are_refused_by_name(method: str, weight: float) -
     X, y = sparse_stream()
     weights = np.ones(len(y))
     weights[7] = weight
-    selector = ss.estimators.ESTIMATORS[method](5)
+    selector = ss.estimators.estimator_class(method)(5)
     if "classes" not in selector.targets:
         with pytest.raises(ss.DataError, match="row 8: its sample_weight is"):
             selector.fit_source(ArraySource(X, y, sample_weight=weights))

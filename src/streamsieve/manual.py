@@ -11,8 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from .errors import ParameterError
-from .papers import PAPERS
-from .registry import learner_class, method_named
+from .registry import METHODS, learner_class, method_named
 from .selectors.base import AnyLearner
 
 AS_IN = re.compile(r"As in (\w+)(?:[;,] (.*)|\.)$")
@@ -38,7 +37,7 @@ def describe_method(method: str) -> dict[str, Any]:
         "summary": (learner.__doc__ or "").partition("\n")[0],
         "class": learner.__name__.removesuffix("Learner"),
         "description": plain(" ".join(_paragraphs(learner)[1:])),
-        "paper": PAPERS[method],
+        "paper": METHODS[method].paper,
         "reads": learner.reads,
         "targets": sorted(learner.targets),
         "predicts": learner.predicts,

@@ -228,11 +228,11 @@ def test_counts_are_completed_while_nobody_learns(monkeypatch: pytest.MonkeyPatc
 
 
 def test_all_that_learns_or_reads_is_serialized() -> None:
-    from streamsieve.estimators import ESTIMATORS
+    from streamsieve.estimators import estimator_class
     from streamsieve.registry import METHODS, learner_class
     from streamsieve.selectors.serial import LOCK, SERIALIZED
 
-    for kind in (*ESTIMATORS.values(), *map(learner_class, METHODS)):
+    for kind in (*map(estimator_class, METHODS), *map(learner_class, METHODS)):
         for name in ("start", "partial_fit_block", "selection", "model", "save", "predictor", "fit"):
             method = getattr(kind, name, None)
             assert name in SERIALIZED

@@ -19,7 +19,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 import streamsieve as ss
 from streamsieve import workflow
-from streamsieve.estimators import ESTIMATORS
+from streamsieve.estimators import estimator_class
 from streamsieve.registry import METHODS, learner_class
 from streamsieve.selectors.diagnosis import Remark
 from streamsieve.selectors.rows.diagnosis import separates
@@ -72,7 +72,7 @@ def followed(remark: Remark, method: str, params: dict[str, Any]) -> tuple[str, 
 def fitted(method: str, params: dict[str, Any], data: Data) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ESTIMATORS[method](**params).fit(*data)
+        return estimator_class(method)(**params).fit(*data)
 
 
 def linear(random: np.random.Generator, rows: int, width: int, informative: int, noise: float = 0.0) -> Data:

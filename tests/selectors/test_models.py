@@ -124,7 +124,7 @@ def test_a_member_that_does_not_belong_is_refused(extra: str) -> None:
     with zipfile.ZipFile(out, "a") as archive:
         archive.writestr(extra, array_bytes(np.zeros(1)))
     with pytest.raises(ss.DataError, match="not a streamsieve model"):
-        ss.estimators.ESTIMATORS["sofs"].from_model(Model.from_bytes(out.getvalue()))
+        ss.SOFS.from_model(Model.from_bytes(out.getvalue()))
 
 
 def mutations(array: Any) -> list[Any]:

@@ -17,7 +17,7 @@ try:
 except ImportError:
     raise ImportError("streamsieve.compat.river needs river: pip install streamsieve[river]") from None
 
-from ..estimators import SOFS, SOFSRegressor
+from ..estimators.rows import SOFS, SOFSRegressor
 from ..selection import Selection
 from ..targets import BOTH, ONLY_CLASSES, ONLY_NUMBERS
 from .stream import SelectorStream

@@ -5,92 +5,26 @@ Each public class is an interface mixed over a learner: ``SOFS`` over ``selector
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from ..model import Model, refusing_damage
-from ..registry import learner_class
+from ..registry import METHODS, method_named
 from ..selectors.base import AnyLearner
 from ..sources.finding import MODEL_FILE
 from .base import Estimator
-from .columns import (
-    FCBF,
-    IAMB,
-    MMMB,
-    MRMR,
-    OGFS,
-    OSFS,
-    SAOLA,
-    AlphaInvesting,
-    AsyOS,
-    FastOSFS,
-    Grafting,
-    GroupSAOLA,
-    OnlineSubstitution,
-)
-from .matrix import IRelief, LocalLearning, ProjectedGradient, ReliefF
-from .rows import (
-    AROW,
-    FOBOS,
-    FOFS,
-    OGD,
-    PET,
-    SOFS,
-    AROWRegressor,
-    OFSPartial,
-    RandomSelection,
-    SOFSRegressor,
-)
 
-__all__ = [
-    "AROW",
-    "AROWRegressor",
-    "AlphaInvesting",
-    "AsyOS",
-    "Estimator",
-    "FCBF",
-    "FOBOS",
-    "FOFS",
-    "FastOSFS",
-    "Grafting",
-    "GroupSAOLA",
-    "IAMB",
-    "IRelief",
-    "LocalLearning",
-    "MMMB",
-    "MRMR",
-    "OFSPartial",
-    "OGD",
-    "OGFS",
-    "OSFS",
-    "OnlineSubstitution",
-    "PET",
-    "ProjectedGradient",
-    "RandomSelection",
-    "ReliefF",
-    "SAOLA",
-    "SOFS",
-    "SOFSRegressor",
-    "as_estimator",
-    "estimator_class",
-    "load",
-]
-
-ESTIMATORS: dict[str, type[Estimator]] = {
-    estimator.method: estimator
-    for estimator in (
-        *(SOFS, SOFSRegressor, PET, FOFS, OFSPartial, OGD, FOBOS, AROW, AROWRegressor, RandomSelection),
-        *(SAOLA, GroupSAOLA, OGFS, OSFS, FastOSFS, FCBF, MRMR, IAMB, MMMB, AlphaInvesting),
-        *(OnlineSubstitution, AsyOS, Grafting),
-        *(ProjectedGradient, LocalLearning, ReliefF, IRelief),
-    )
-}
+__all__ = ["Estimator", "as_estimator", "estimator_class", "load"]
 
 
 def estimator_class(method: str) -> type[Estimator]:
-    """The estimator over the learner of a method."""
-    return ESTIMATORS[learner_class(method).method]
+    """Return the estimator over the learner of a method."""
+    found = METHODS[method_named(method)]
+    folder = found.learner.partition(".")[0]
+    estimator: type[Estimator] = vars(import_module(f".{folder}", __package__))[found.estimator]
+    return estimator
 
 
 def as_estimator(learner: AnyLearner) -> Estimator:

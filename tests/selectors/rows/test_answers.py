@@ -18,9 +18,10 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.checks.data import sparse_stream
-from streamsieve.estimators import ESTIMATORS
+from streamsieve.estimators import estimator_class
 from streamsieve.evaluation import area_under_curve
 from streamsieve.kernels.rows.calibration import MIXED, OFFSET, SLOPE, calibrate
+from streamsieve.registry import METHODS, learner_class
 from streamsieve.selectors.rows.calibration import (
     check_calibration,
     merged_calibration,
@@ -34,12 +35,12 @@ from tests.paths import TEST, TRAIN
 pytestmark = pytest.mark.filterwarnings("ignore:.*not clearly fewer than:UserWarning")
 
 ROW_METHODS = [
-    method for method, estimator in ESTIMATORS.items() if estimator.reads == "rows" and "classes" in estimator.targets
+    method for method in METHODS if learner_class(method).reads == "rows" and "classes" in learner_class(method).targets
 ]
 
 
 def made(method: str, **params: Any) -> Any:
-    estimator = ESTIMATORS[method]
+    estimator = estimator_class(method)
     seed = {"random_state": 3} if "random_state" in estimator.parameter_names() else {}
     return estimator(5, **seed, **params)
 
