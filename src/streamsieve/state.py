@@ -94,7 +94,8 @@ def sizes_of(state: State) -> dict[str, int]:
     """Return the sizes of the axes that have names."""
     sizes: dict[str, int] = {}
     for name, spec in declared(type(state)).items():
-        sizes |= dict(zip(map(str, spec.shape), getattr(state, name).shape, strict=True))
+        extents = zip(spec.shape, getattr(state, name).shape, strict=True)
+        sizes |= {axis: extent for axis, extent in extents if isinstance(axis, str)}
     return sizes
 
 

@@ -158,7 +158,7 @@ def check_memory_is_that_of_the_kept(make: Maker) -> None:
 
 
 def check_refused_columns_leave_no_trace(make: Maker) -> None:
-    """Columns that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    """Assert that columns that are refused, the first ones or later ones, change nothing; then learning goes on."""
     X, y = wide_data(make.kind)
     learner, straight = make().start(y=y), make().start(y=y)
     infinite = X[:, :20].copy()

@@ -23,7 +23,7 @@ class Maker:
 
 
 def refuses_without_trace(learner: Any, block: Any, message: str) -> None:
-    """A learner refuses a block with a message that says this, and is exactly as it was."""
+    """Assert that a learner refuses a block with a message that says this, and is exactly as it was."""
     before = learner.model().to_bytes()
     refuses(lambda: learner.partial_fit_block(block), message)
     assert learner.model().to_bytes() == before, f"a block that was refused ({message}) has changed the model"

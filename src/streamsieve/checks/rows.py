@@ -283,7 +283,7 @@ def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> 
 
 
 def check_refused_rows_leave_no_trace(make: Maker) -> None:
-    """Rows that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    """Assert that rows that are refused, the first ones or later ones, change nothing; then learning goes on."""
     X, y = sparse_stream(make.kind)
     first, last = (ArraySource(X[part], y[part]) for part in (slice(ROWS // 2), slice(ROWS // 2, ROWS)))
     learner = make().start(FEATURES, **make.classes)

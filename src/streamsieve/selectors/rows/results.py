@@ -83,6 +83,10 @@ class RowResults(Learner[RowBlock, RowMemory[S]], Generic[S]):
             parts = self._parts_of_memory = memory, self.rule_for(n_vectors), self.make_inputs()
         return parts
 
+    def reset(self) -> None:
+        super().reset()
+        self.__dict__.pop("_parts_of_memory", None)  # or what was learned would stay in memory
+
     @property
     def rule(self) -> RowRule[S]:
         """How rows are learned."""
