@@ -26,10 +26,9 @@ from streamsieve.distributed.engine import Engine
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.distributed.opening import open_engine
 from streamsieve.kernels.columns.slots import combine
-from streamsieve.selectors.columns.asyos import AsyOSLearner
+from streamsieve.selectors.columns.asyos import ASYOS
 from streamsieve.selectors.columns.slots import picked
-from streamsieve.selectors.columns.stepping import SteppingState
-from streamsieve.selectors.columns.substitution import OnlineSubstitutionLearner
+from streamsieve.selectors.columns.substitution import ONLINE_SUBSTITUTION, SteppingState
 from streamsieve.sources.arrays import ArraySource
 
 WANTED, TRUE, SCANS = 100, 30, 2
@@ -75,7 +74,7 @@ def problem(rows: int, columns: int) -> Problem:
 
 
 def in_one_process(given: Problem) -> list[Look]:
-    learner = OnlineSubstitutionLearner(WANTED, solver="paper")
+    learner = ONLINE_SUBSTITUTION.make(WANTED, solver="paper")
     learner.start(given.X.shape[1], y=given.y)
     looks, seconds, next_look = [], 0.0, 0.0
     for _ in range(SCANS):
@@ -99,7 +98,7 @@ def on_engine(given: Problem, engine: Engine) -> tuple[float, list[Look]]:
     """How long the workers took to start, and what they had since then."""
     began = time.perf_counter()
     source = ArraySource(given.X, given.y)
-    learner = AsyOSLearner(WANTED, workers=engine.n_workers)
+    learner = ASYOS.make(WANTED, workers=engine.n_workers)
     learner.start(given.X.shape[1], y=given.y)
     pieces = source.column_shards(asyos.PIECES * engine.n_workers)
     run = asyos.AsyOSRun(learner, engine, pieces, SCANS, given.X.shape[1])

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from report import load, machine, parser, table, write_section
 from streamsieve.distributed.columns import train_column_shards
 from streamsieve.distributed.local import ThreadEngine
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
 
@@ -55,13 +55,13 @@ class Line(NamedTuple):
 def selected(name: str, X: Any, y: NDArray[Any], workers: int | None = None) -> Ids:
     """The features that are selected in one stream, or on workers."""
     method, params = METHODS[name]
-    learner = learner_class(method)(**params)
+    learner = find_method(method).make(**params)
     if workers is None:
         train(learner, ArraySource(X, y))
     else:
         with ThreadEngine(workers) as engine:
             train_column_shards(learner, ArraySource(X, y), engine)
-    return learner.selection().indices
+    return learner.results.selection().indices
 
 
 def same(one: Ids, other: Ids) -> float:

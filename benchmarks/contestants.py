@@ -239,7 +239,7 @@ def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:
     record = ss.select(problem.train, n_features_to_select=problem.k, **params)
     seconds = time.perf_counter() - start
     peak = peak_memory()
-    rows = predictions(record.selector, ss.open_source(problem.test))
+    rows = predictions(record.selector.learner, ss.open_source(problem.test))
     quality = measure(rows, rows.classes)
     assert quality is not None
     return Result(seconds, record.seconds["read"], peak, record.selection.indices, quality.accuracy)

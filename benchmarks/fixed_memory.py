@@ -154,7 +154,7 @@ def sofs(stream: Stream, **params: Any) -> Entry:
     start = time.perf_counter()
     selector = ss.SOFS(BUDGET, normalize="l2", **params).fit_source(stream.blocks, classes=[-1, 1])
     seconds = time.perf_counter() - start
-    right = np.mean(selector.classify(selector.scorer()(stream.test)) == stream.test.y)
+    right = np.mean(selector.learner.results.predictor()(stream.test).labels == stream.test.y)
     return Entry(100 * float(right), np.intersect1d(selector.selection().indices, stream.planted).size, seconds)
 
 
@@ -176,7 +176,7 @@ def hashed(stream: Stream, cells: int) -> Entry:
     start = time.perf_counter()
     learner = ss.AROW(normalize="l2").fit_source(blocks, classes=[-1, 1])
     seconds = time.perf_counter() - start
-    return Entry(100 * float(np.mean(learner.classify(learner.scorer()(test)) == test.y)), None, seconds)
+    return Entry(100 * float(np.mean(learner.results.predictor()(test).labels == test.y)), None, seconds)
 
 
 Kernel = Callable[..., None]

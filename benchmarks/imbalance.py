@@ -60,7 +60,7 @@ def online(parts: Parts, params: dict[str, Any]) -> tuple[float, float]:
     X, y, X_test, y_test = parts
     selector = ss.SOFS(200, **params).fit(X, y)
     scores = selector.decision_function(X_test)
-    return balanced_accuracy_score(y_test, selector.classify(scores)), roc_auc_score(y_test, scores)
+    return balanced_accuracy_score(y_test, selector.predict(X_test)), roc_auc_score(y_test, scores)
 
 
 def by_columns(parts: Parts, seed: int, k: int | None, params: dict[str, Any]) -> tuple[float, ...]:

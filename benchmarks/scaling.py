@@ -52,13 +52,13 @@ class Point(NamedTuple):
 
 def measure(method: str, params: dict[str, Any], rows: int, features: int) -> Point:
     from streamsieve.machine import peak_memory
-    from streamsieve.registry import learner_class
+    from streamsieve.registry import find_method
     from streamsieve.sources.synthetic import SyntheticSource
     from streamsieve.training import train
 
-    learn = learner_class(method)
-    train(learn(INFORMATIVE, **params), SyntheticSource("x1", rows=2000))
-    learner = learn(INFORMATIVE, **params).start(features)
+    learn = find_method(method)
+    train(learn.make(INFORMATIVE, **params), SyntheticSource("x1", rows=2000))
+    learner = learn.make(INFORMATIVE, **params).start(features)
     passes = []
     for _ in range(2):
         seconds = 0.0
@@ -68,7 +68,7 @@ def measure(method: str, params: dict[str, Any], rows: int, features: int) -> Po
             seconds += time.perf_counter() - start
         passes.append(seconds)
         if len(passes) == 1:
-            found, nonzeros = int((learner.selection().indices < INFORMATIVE).sum()), learner.n_nonzero_
+            found, nonzeros = int((learner.results.selection().indices < INFORMATIVE).sum()), learner.results.n_nonzero_
     return Point(passes[0], passes[1], nonzeros, peak_memory(), found)
 
 

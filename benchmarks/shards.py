@@ -70,7 +70,7 @@ def train_in_shards(learner: Any, source: ArraySource, classes: NDArray[Any] | N
     with ExitStack() as stack:
         for name, value in RULES[rule].items():
             stack.enter_context(patch.object(RowShards, name, value, create=True))
-        train_row_shards(learner, source, stack.enter_context(ThreadEngine(workers)), classes=classes)
+        train_row_shards(learner.current_learner(), source, stack.enter_context(ThreadEngine(workers)), classes=classes)
     return learner
 
 
@@ -292,7 +292,7 @@ def merging(options: Any) -> str:
         for workers in (4, 8):
             seconds, parts = [], []
             for _ in range(workers):
-                part = ss.SOFS.from_model(base.copy())
+                part: Any = ss.SOFS.method.load(base.copy())
                 start = time.process_time()
                 part.partial_fit_block(block)
                 seconds.append(time.process_time() - start)

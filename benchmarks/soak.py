@@ -21,14 +21,14 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import resident_memory
-from streamsieve.registry import learner_class, load_learner
+from streamsieve.registry import find_method, load_learner
 from streamsieve.selectors.base import AnyLearner
 
 KEPT, INFORMATIVE, FORGET = 40, 20, 50_000
@@ -134,7 +134,7 @@ class Runner:
 
     def look(self, folder: Path) -> str:
         """Check what is selected, save and load; a line on it."""
-        kept, wanted = self.learner.selection().indices, self.stream.settled()
+        kept, wanted = self.learner.results.selection().indices, self.stream.settled()
         if kept.size != KEPT or np.unique(kept).size != KEPT:
             self.faults.append(f"{self.name} keeps {kept.size} features, not {KEPT}")
         if kept.min() < 0 or kept.max() >= self.stream.width:
@@ -143,7 +143,7 @@ class Runner:
             self.recalls.append(len(wanted & set(kept.tolist())) / len(wanted))
         self.learner.save(folder / "model")
         self.learner, _ = load_learner(folder / "model")
-        if self.learner.selection().indices.tolist() != kept.tolist():
+        if self.learner.results.selection().indices.tolist() != kept.tolist():
             self.faults.append(f"{self.name} selects other features once it was saved and loaded")
         self.speeds.append(self.rows / self.seconds)
         self.seconds, self.rows = 0.0, 0
@@ -153,14 +153,13 @@ class Runner:
 
 def runners(extra: list[str]) -> list[Runner]:
     """SOFS in two forms, and other methods."""
-    sofs: Any = learner_class("sofs")
+    sofs = find_method("sofs").make
     found = [
         Runner("sofs", sofs(KEPT, forget=FORGET, normalize="auto"), Stream(False)),
         Runner("sofs-cells", sofs(KEPT, forget=FORGET, normalize="auto", max_cells=1 << 20), Stream(True)),
     ]
     for method in extra:
-        known: Any = learner_class(method)
-        found.append(Runner(method, known(KEPT), Stream(False)))
+        found.append(Runner(method, find_method(method).make(KEPT), Stream(False)))
     for runner in found:
         runner.learner.start(None if runner.stream.endless else runner.stream.width, [-1, 1])
         runner.learn()  # and compile: the clock starts after it

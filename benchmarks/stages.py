@@ -81,10 +81,10 @@ def x1_file(suffix: str) -> Path:
 
 
 def learner(name: str) -> Any:
-    from streamsieve.registry import learner_class
+    from streamsieve.registry import find_method
 
     method, params = METHODS[name]
-    return learner_class(method)(BUDGET, **params)
+    return find_method(method).make(BUDGET, **params)
 
 
 # ---- each of these runs in a process of its own
@@ -99,7 +99,7 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
     def select() -> None:
         fresh = learner(name)
         train(fresh, ss.open_source(path))
-        fresh.selection()
+        fresh.results.selection()
 
     select()
     return best(select, repeat), peak_memory()
@@ -151,24 +151,23 @@ def as_one_block(blocks: list[Any]) -> Any:
 def many_classes(path: Path, repeat: int) -> list[list[str]]:
     """Per line of a table: seconds to learn the rows of a file from memory, those of the kernel, and its pace."""
     import streamsieve as ss
-    from streamsieve.selectors.rows.rules import second_order
-    from streamsieve.selectors.rows.sofs import SOFSLearner
+    from streamsieve.selectors.rows import sofs
 
-    spent, update = [0.0], second_order.second_order_update
+    spent, update = [0.0], sofs.second_order_update
 
     def timed(*args: Any) -> None:
         start = time.process_time()
         update(*args)
         spent[0] += time.process_time() - start
 
-    second_order.second_order_update = timed
+    sofs.second_order_update = timed
     block = as_one_block(list(ss.open_source(path).row_blocks()))
     classes = np.unique(block.y)
 
     def learned(params: dict[str, Any]) -> tuple[float, float]:
         start = time.process_time()
         spent[0] = 0.0
-        SOFSLearner(500, **params).start(block.n_features, classes).partial_fit_block(block)
+        sofs.SOFS.make(500, **params).start(block.n_features, classes).partial_fit_block(block)
         return time.process_time() - start, spent[0]
 
     lines = []

@@ -64,12 +64,12 @@ def load(text: Path) -> tuple[float, int]:
 
 def select(columns: Path) -> tuple[float, int]:
     from streamsieve.machine import peak_memory
-    from streamsieve.selectors.columns.saola import SAOLALearner
+    from streamsieve.selectors.columns.saola import SAOLA
     from streamsieve.sources import open_source
     from streamsieve.training import train
 
     start = time.perf_counter()
-    train(SAOLALearner(measure="fisher_z"), open_source(columns))
+    train(SAOLA.make(measure="fisher_z"), open_source(columns))
     return time.perf_counter() - start, peak_memory()
 
 

@@ -24,14 +24,14 @@ SETS = "ties", "four", "sparse numbers"  # two classes, more, numbers
 
 def compile_kernels(reads: tuple[str, ...]) -> None:
     """Do what compiles the kernels of all methods that read their data in one of these ways."""
-    from streamsieve.registry import learner_class
+    from streamsieve.registry import find_method
 
     warnings.simplefilter("ignore")
     if "rows" in reads:
         load_kernels()
         readings()
     for method, params, name in cases():
-        if name not in SETS or learner_class(method).reads not in reads:
+        if name not in SETS or find_method(method).reads not in reads:
             continue
         data = data_set(name)
         with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.estimators import estimator_class
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 
@@ -124,7 +124,7 @@ def digests(selector: Any, X: Any) -> str:
     if hasattr(selector, "coef_"):
         coef = csr_array(selector.coef_)
         weights = [digest(coef.data), digest(coef.indices), digest(np.asarray(selector.intercept_, np.float64))]
-    if hasattr(selector, "predict") and selector.predicts:
+    if hasattr(selector, "predict"):
         asked = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(selector, name)]
         predictions = [np.asarray(getattr(selector, name)(X[:40])).tolist() for name in asked]
     random = selector.model().header.get("random")
@@ -134,8 +134,8 @@ def digests(selector: Any, X: Any) -> str:
         for state in random:
             generator.bit_generator.state = state
             draw.append(int(generator.integers(1 << 40)))
-    findings = selector.findings()
-    counters = [selector.n_rows_, selector.n_nonzero_, selector.n_features_in_, selector.mistakes, selector.updates]
+    findings, counted = selector.learner.results.findings(), selector.learner.results.counters()
+    counters = [selector.n_rows_, selector.n_nonzero_, selector.n_features_in_, counted.mistakes, counted.updates]
     counters += [findings.curve, findings.measures, dict(findings.details)]
     values = (selection.indices.astype(np.int64), selection.scores, weights, counters, predictions, draw)
     return " ".join("-" if value is None else digest(value) for value in values)
@@ -144,9 +144,9 @@ def digests(selector: Any, X: Any) -> str:
 def learn_in_all_ways(method: str, params: dict[str, Any], data: DataSet, folder: Path) -> Iterator[tuple[str, Any]]:
     """Yield every way of giving the data, with the selector that learned from it."""
     make = estimator_class(method)
-    reads, (X, y, kind) = learner_class(method).reads, data
+    reads, (X, y, kind) = find_method(method).reads, data
     params = dict(params)
-    if make.knows_groups:
+    if make.method.knows_groups:
         params["groups"] = None
     groups = {"groups": np.arange(X.shape[1]) // 3} if params.pop("groups", 0) is None else {}
     new = lambda: make(**params)  # noqa: E731
@@ -180,8 +180,8 @@ def learn_in_all_ways(method: str, params: dict[str, Any], data: DataSet, folder
                 selector.save(folder / "model")
                 selector = ss.load(folder / "model")
         yield way, selector
-    learner = learner_class(method)
-    if (learner.merges or learner.selects_again) and "max_cells" not in params:
+    described = find_method(method)
+    if (described.merges or described.selects_again) and "max_cells" not in params:
         if reads == "rows":  # enough of them for several rounds
             many = np.random.default_rng(2).integers(0, X.shape[0], 2500)
             X, y = X[many], y[many]
@@ -208,14 +208,14 @@ def run_case(case: tuple[str, str, str]) -> tuple[tuple[str, str, str], dict[str
 def cases() -> Iterator[tuple[str, str, str]]:
     """Yield method, parameters as JSON and set, wherever the method can learn the target."""
     for method in METHODS:
-        learner = learner_class(method)
-        for params in ({}, *learner.check_variants, *MORE_VARIANTS.get(method, ())):
+        described = find_method(method)
+        for params in ({}, *described.check_variants, *MORE_VARIANTS.get(method, ())):
             for name in SETS:
                 kind = data_set(name).kind
-                task = {"task": "regression"} if kind == "numbers" and "task" in learner.parameter_names() else {}
-                if ("numbers" if kind == "numbers" else "classes") in learner.targets:
-                    budget = {"n_features_to_select": 7} if learner.reads == "rows" else {}
-                    seed = {"random_state": 1} if "random_state" in learner.parameter_names() else {}
+                task = {"task": "regression"} if kind == "numbers" and "task" in described.parameter_names else {}
+                if ("numbers" if kind == "numbers" else "classes") in described.targets:
+                    budget = {"n_features_to_select": 7} if described.reads == "rows" else {}
+                    seed = {"random_state": 1} if "random_state" in described.parameter_names else {}
                     yield method, json.dumps({**budget, **task, **seed, **params}), name
 
 

@@ -12,7 +12,7 @@ import pytest
 import streamsieve as ss
 from streamsieve import DataError, UsageError
 from streamsieve.blocks import ColumnBlock, RowBlock, columns_of, dense_block
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 from streamsieve.training import train
@@ -32,7 +32,7 @@ def test_labels_and_weights_of_a_block_may_be_lists() -> None:
     given = {"y": ["no", "yes"], "sample_weight": [1, 2]}
     block = RowBlock([0, 1, 1], [0], [1.0], n_features=1, **given)  # type: ignore[arg-type]
     learner = ss.PET(1).start().partial_fit_block(block)
-    assert learner.memory.target.labels.classes.tolist() == ["no", "yes"]
+    assert learner.learner.memory.target.labels.classes.tolist() == ["no", "yes"]
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight"])
@@ -100,7 +100,7 @@ def test_further_columns_have_the_target_of_the_first() -> None:
 
 @pytest.mark.parametrize("method", ["pet", "saola"])
 def test_data_shorter_than_what_was_learned_is_not_gone_on_with(method: str) -> None:
-    learner: Any = learner_class(method)()
+    learner: Any = find_method(method).make()
     train(learner, ArraySource(X, Y))
     shorter = ArraySource(X[:5], Y[:5]) if method == "pet" else ArraySource(X[:, :2], Y)
     with pytest.raises(DataError, match=r"has \d (rows|features), but the checkpoint was written after (20|4)"):
@@ -125,13 +125,13 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["sofs", "pet", "arow", "ogd"])
 def test_labels_that_are_refused_do_not_swap_the_classes(method: str) -> None:
-    learner: Any = learner_class(method)(2).start()
+    learner: Any = find_method(method).make(2).start()
     learner.partial_fit_block(dense_block(X[:6], np.ones(6, int)))
     before = learner.model().to_bytes()
     with pytest.raises(DataError, match="row 9: label 7 is a third class beside 1 and 5"):
         learner.partial_fit_block(dense_block(X[:5], np.array([1, 5, 7, 5, 1])))
     assert learner.model().to_bytes() == before
-    assert learner.classes_.tolist() == [1]
+    assert learner.results.classes_.tolist() == [1]
 
 
 def test_weights_that_are_refused_do_not_swap_the_classes() -> None:
@@ -152,7 +152,7 @@ def test_a_first_call_that_is_refused_can_be_corrected(by_name: bool) -> None:
     labels = np.where(np.arange(20) == 3, 2, Y)
     with pytest.raises(DataError, match="row 4: label 2 is not one of the classes given"):
         selector.partial_fit(rows, labels, classes=[0, 1])
-    assert not selector.started
+    assert not hasattr(selector, "n_rows_")
     corrected = selector.partial_fit(rows, labels, classes=[0, 1, 2])
     expected = ss.SOFS(2, **given).partial_fit(rows, labels, classes=[0, 1, 2])
     assert corrected.selection().indices.tolist() == expected.selection().indices.tolist()
@@ -197,14 +197,14 @@ def test_features_that_come_twice_are_refused_and_leave_no_trace(estimator: Any)
     columns, y = noisy_copies(5)
     selector = estimator().partial_fit_columns(columns[:, :2], y, feature_ids=[1, 2])
     before = selector.model().to_bytes()
-    held = int(selector.remembered()[0])
+    held = int(selector.learner.remembered()[0])
     with pytest.raises(DataError, match=rf"feature {held} comes twice; give every feature an id of its own"):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, held, 8])
     with pytest.raises(DataError, match="feature 7 comes twice"):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 8, 7])
     assert selector.model().to_bytes() == before
     selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 9, 8])
-    assert type(selector).from_model(selector.model()).n_features_seen_ == 5
+    assert type(selector).method.load(selector.model()).results.n_features_seen_ == 5
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_selection_that_outgrows_the_memory_can_still_be_read(monkeypatch: pyt
     monkeypatch.setattr("streamsieve.selectors.columns.parts.refuse_beyond_memory", refuse)
     with pytest.raises(DataError, match="no memory"):
         selector.partial_fit_columns(columns)
-    assert selector.memory.state.ids.size == 32
+    assert selector.learner.memory.state.ids.size == 32
     assert len(selector.selection()) == 32
 
 

@@ -16,7 +16,7 @@ import streamsieve as ss
 from streamsieve import class_search, workflow
 from streamsieve.distributed.driving import EngineChoice, train_on
 from streamsieve.recording import Recording
-from streamsieve.registry import learner_class, methods_for
+from streamsieve.registry import find_method, methods_for
 from streamsieve.sources import labels
 from streamsieve.sources.base import DataSource
 from streamsieve.sources.writers import write_rows
@@ -58,7 +58,7 @@ def blocks_of(X: np.ndarray, y: np.ndarray, block_rows: int = 10) -> list[ss.Row
 
 
 def trained(source: DataSource, classes: Any = None, method: str = "sofs", **params: Any) -> tuple[Any, Any]:
-    learner = learner_class(method)(3, **params)
+    learner = find_method(method).make(3, **params)
     return learner, train(learner, source, classes=classes, recording=Recording())
 
 
@@ -155,12 +155,12 @@ def test_workers_find_all_classes(rows, workers: int) -> None:
     X, y = (np.concatenate([part] * 8) for part in rows)
     order = np.argsort(y == 5, kind="stable")
     source = ss.sources.open_source((X[order], y[order]))
-    one, other = learner_class("sofs")(3), learner_class("sofs")(3)
+    one, other = find_method("sofs").make(3), find_method("sofs").make(3)
     choice = EngineChoice("local", workers)
     train_on(choice, one, source)
     train_on(choice, other, source, classes=CLASSES)
-    assert one.selection().indices.tolist() == other.selection().indices.tolist()
-    assert one.mistakes == other.mistakes
+    assert one.results.selection().indices.tolist() == other.results.selection().indices.tolist()
+    assert one.results.counters().mistakes == other.results.counters().mistakes
     assert one.memory.target.labels.classes.tolist() == CLASSES
 
 

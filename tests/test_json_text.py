@@ -19,7 +19,7 @@ import streamsieve as ss
 from streamsieve import model
 from streamsieve.json_text import from_json, to_json
 from streamsieve.model import Model
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.runs import RunDirectory, RunRecord
 from streamsieve.workflow import resume
 from tests.cli.console import run_transcript
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_a_value_error(text: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_headers_of_models_lose_nothing_to_null(tmp_path: Path, method: str) -> None:
-    learner = learner_class(method)
+    learner = find_method(method)
     y = NUMBERS[:, 1] if "classes" not in learner.targets else FLAGS
     record = ss.select((NUMBERS, y), method, output=tmp_path / "run")
     header = Model.load(tmp_path / "run" / "model").header

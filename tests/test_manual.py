@@ -6,8 +6,8 @@ import pytest
 
 from streamsieve.errors import ParameterError, UsageError
 from streamsieve.estimators import estimator_class
-from streamsieve.manual import describe_method, parameters_of
-from streamsieve.registry import METHODS, learner_class, method_named
+from streamsieve.manual import describe_method, describe_parameters
+from streamsieve.registry import METHODS, find_method, method_named
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -18,29 +18,29 @@ def test_nothing_of_a_method_was_forgotten(method: str) -> None:
     for parameter in description["parameters"]:
         name = parameter["name"]
         assert parameter["meaning"], f"{method}: describe {name} in the docstring, under Parameters"
-        assert parameter["allowed"], f"{method}: check {name} in check_parameters, with require"
+        assert parameter["allowed"], f"{method}: check {name} where it is declared"
         assert "``" not in parameter["meaning"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_choices_are_accepted_and_others_are_refused(method: str) -> None:
-    learner = learner_class(method)
-    for parameter in parameters_of(method):
+    described = find_method(method)
+    for parameter in describe_parameters(described):
         for choice in parameter.choices or ():
-            learner(**{parameter.name: choice}).check_parameters()
+            described.make(**{parameter.name: choice})
         with pytest.raises(ParameterError, match=f"^{parameter.name}="):
-            learner(**{parameter.name: object()}).check_parameters()
+            described.make(**{parameter.name: object()})
 
 
 def test_parameters_that_are_as_in_another_method_are_described() -> None:
-    meaning = {parameter.name: parameter.meaning for parameter in parameters_of("pet")}
-    sofs = {parameter.name: parameter.meaning for parameter in parameters_of("sofs")}
+    meaning = {parameter.name: parameter.meaning for parameter in describe_parameters(find_method("pet"))}
+    sofs = {parameter.name: parameter.meaning for parameter in describe_parameters(find_method("sofs"))}
     assert meaning["normalize"] == sofs["normalize"]
     assert meaning["forget"] == f"{sofs['forget']} forget is a half-life of the weights."
 
 
 def test_a_choice_that_a_method_refuses_is_not_offered() -> None:
-    (normalize,) = [one for one in parameters_of("ofs-partial") if one.name == "normalize"]
+    (normalize,) = [one for one in describe_parameters(find_method("ofs-partial")) if one.name == "normalize"]
     assert normalize.choices == [False, "l2", "standard", "standard+l2"]
     assert normalize.allowed == "False or 'l2' or 'standard' or 'standard+l2'"
 

@@ -13,7 +13,7 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.estimators import estimator_class
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 
 from .paths import ROOT
 
@@ -21,8 +21,9 @@ STUB = ROOT / "src" / "streamsieve" / "__init__.pyi"
 
 
 def stub_names() -> set[str]:
-    imports = [node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ImportFrom)]
-    return {alias.asname or alias.name for node in imports for alias in node.names}
+    body = ast.parse(STUB.read_text()).body
+    imported = {alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return imported | {node.name for node in body if isinstance(node, ast.ClassDef)}
 
 
 def test_every_name_of_the_stub_is_there() -> None:
@@ -34,19 +35,19 @@ def test_every_name_of_the_stub_is_there() -> None:
 
 def test_every_method_has_a_public_estimator() -> None:
     for method in METHODS:
-        assert learner_class(method).method == method
+        assert find_method(method).name == method
         estimator = estimator_class(method)
         name = estimator.__name__
         assert name in stub_names(), f"{name}: add a line for it to {STUB.name}"
-        assert issubclass(estimator, learner_class(method))
-        assert estimator.__doc__ == learner_class(method).__doc__
+        bases = ", ".join(f"_{base.__module__.rpartition('.')[2]}.{base.__name__}" for base in estimator.__bases__)
+        assert f"class {name}({bases}): ..." in STUB.read_text()
 
 
 def test_every_method_has_an_oracle_and_a_page() -> None:
     pages = "".join(page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md"))
     for method in METHODS:
         assert f"`{method}`" in pages, f"{method}: describe it on a page of docs/methods, by this name"
-        module = METHODS[method].learner.partition(":")[0].rpartition(".")[2]
+        module = METHODS[method].method.partition(":")[0].rpartition(".")[2]
         names = {method.replace("-", "_"), module, *ORACLES.get(method, ())}
         found = [path for path in (ROOT / "tests" / "oracles").glob("*.py") if path.stem in names]
         assert found or method in WITHOUT_ORACLE, f"{method}: write a slow, obvious version of it in tests/oracles"

@@ -14,7 +14,7 @@ import pytest
 import streamsieve as ss
 from streamsieve import recording, workflow
 from streamsieve.recording import History, Recording, next_look
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.report.summary import WINDOWS, windowed_mistakes
 from streamsieve.runs import RunDirectory, RunRequest
 from streamsieve.sources.arrays import ArraySource
@@ -22,7 +22,7 @@ from streamsieve.sources.base import BlockSource
 from streamsieve.sources.writers import write_rows
 from streamsieve.training import Progress, train
 
-STREAMING = [name for name in METHODS if learner_class(name).reads != "matrix"]
+STREAMING = [name for name in METHODS if find_method(name).reads != "matrix"]
 
 
 class StopHereError(Exception):
@@ -71,10 +71,10 @@ def test_looks_are_eight_per_doubling_from_32_on() -> None:
 
 @pytest.mark.parametrize("method", STREAMING)
 def test_what_entered_and_left_is_the_selection(rows: Path, method: str) -> None:
-    limited = "n_features_to_select" in learner_class(method).parameter_names()
+    limited = "n_features_to_select" in find_method(method).parameter_names
     record = workflow.select(rows, method, 5 if limited else None)
     history = record.details["history"]
-    by_rows = learner_class(method).reads == "rows"
+    by_rows = find_method(method).reads == "rows"
     assert history["unit"] == ("rows" if by_rows else "features")
     assert history["complete"] is True
     assert (replayed(history) or [[]])[-1] == record.selection.indices.tolist()
@@ -131,7 +131,7 @@ def test_a_checkpoint_of_an_earlier_version_goes_on(rows: Path, tmp_path: Path) 
     whole = workflow.select(rows, "sofs", 5)
     workflow.select(rows, "sofs", 5, output=tmp_path / "run", checkpoint_every=70)
     (tmp_path / "run" / "result.json").unlink()
-    learner = learner_class("sofs")(5)
+    learner = find_method("sofs").make(5)
     train(learner, ArraySource(*(part[:70] for part in some_data())))
     learner.save(tmp_path / "run" / "checkpoint", {"trace": [{"rows": 70, "mistakes": 7}]})
     record = workflow.resume(tmp_path / "run")
@@ -148,7 +148,7 @@ def test_a_checkpoint_of_an_earlier_version_goes_on(rows: Path, tmp_path: Path) 
 def test_a_damaged_history_is_refused(rows: Path, tmp_path: Path, history: Any) -> None:
     workflow.select(rows, "sofs", 5, output=tmp_path / "run", checkpoint_every=70)
     (tmp_path / "run" / "result.json").unlink()
-    learner = learner_class("sofs")(5)
+    learner = find_method("sofs").make(5)
     train(learner, ArraySource(*some_data()))
     learner.save(tmp_path / "run" / "checkpoint", {"trace": [], "history": history})
     with pytest.raises(ss.DataError, match="its history is damaged; remove it to go on from the start"):
@@ -158,7 +158,7 @@ def test_a_damaged_history_is_refused(rows: Path, tmp_path: Path, history: Any) 
 @pytest.mark.parametrize("method", ["sofs", "saola"])
 def test_recording_changes_nothing_that_is_learned(method: str) -> None:
     source = ArraySource(*some_data(), block_rows=47)
-    learners = [learner_class(method)(n_features_to_select=5) for _ in range(2)]
+    learners = [find_method(method).make(n_features_to_select=5) for _ in range(2)]
     seen: list[Progress] = []
     train(learners[0], source)
     train(learners[1], source, recording=Recording(), watch=seen.append)

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.multiclass import type_of_target
 
 import streamsieve as ss
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.targets import BOTH, ONLY_CLASSES, kind_of, read_target
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.sampled_from([0.5, 1.0, 2.0, -1.25]))
@@ -58,10 +58,8 @@ def test_a_regression_needs_numbers() -> None:
         read_target(["a", "b"], "regression")
 
 
-LINEAR = [
-    name for name in METHODS if "loss" in learner_class(name).parameter_names() and learner_class(name).targets == BOTH
-]
-OTHERS = [name for name in METHODS if learner_class(name).targets == BOTH and name not in LINEAR]
+LINEAR = [name for name in METHODS if "loss" in find_method(name).parameter_names and find_method(name).targets == BOTH]
+OTHERS = [name for name in METHODS if find_method(name).targets == BOTH and name not in LINEAR]
 
 
 @pytest.mark.parametrize("method", LINEAR)

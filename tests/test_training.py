@@ -13,7 +13,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import columns_of
 from streamsieve.checks.data import sparse_stream
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
@@ -43,7 +43,7 @@ def interrupted(path: Path, folder: Path, method: str, after: int) -> None:
         workflow.select(path, method, output=folder, checkpoint_every=20, watch=watch)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if learner_class(name).reads == "columns"])
+@pytest.mark.parametrize("method", [name for name in METHODS if find_method(name).reads == "columns"])
 def test_a_run_over_columns_goes_on_from_its_checkpoint(wide: Path, tmp_path: Path, method: str) -> None:
     expected = workflow.select(wide, method)
     folder = tmp_path / "run"
@@ -89,19 +89,19 @@ def test_seconds_are_told_apart(wide: Path) -> None:
     assert seconds["total"] == pytest.approx(seconds["read"] + seconds["learn"] + seconds["compile"], abs=0.05)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if learner_class(name).reads == "rows"])
+@pytest.mark.parametrize("method", [name for name in METHODS if find_method(name).reads == "rows"])
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 1e308])
 def test_weights_that_are_none_are_refused_by_name(method: str, weight: float) -> None:
     X, y = sparse_stream()
     weights = np.ones(len(y))
     weights[7] = weight
     selector = ss.estimators.estimator_class(method)(5)
-    if "classes" not in selector.targets:
+    if "classes" not in selector.method.targets:
         with pytest.raises(ss.DataError, match="row 8: its sample_weight is"):
             selector.fit_source(ArraySource(X, y, sample_weight=weights))
         return
     for labels, classes in ((y, [-1, 1]), (np.arange(len(y)) % 3, [0, 1, 2])):
-        if len(classes) > 2 and selector.two_classes_only:
+        if len(classes) > 2 and selector.method.two_classes_only:
             continue
         source = ArraySource(X, labels, sample_weight=weights)
         with pytest.raises(ss.DataError, match="row 8: its sample_weight is"):
@@ -135,13 +135,13 @@ def test_reading_a_run_folder_changes_nothing(wide: Path, tmp_path: Path) -> Non
 
 
 def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from streamsieve.selectors.rows import results
+    from streamsieve.selectors.rows import rules
 
     built: list[Any] = []
-    real = results.table_addresses
-    monkeypatch.setattr(results, "table_addresses", lambda ids: built.append(ids) or real(ids))
+    real = rules.table_addresses
+    monkeypatch.setattr(rules, "table_addresses", lambda ids: built.append(ids) or real(ids))
     X, y = sparse_stream()
-    learner = ss.SOFS(5).fit(X, y)
+    learner = ss.SOFS(5).fit(X, y).learner
     parts = workflow.predictions(learner, ArraySource(X, y, block_rows=10))
     assert sum(found.labels.size for found, _ in parts) == len(y)
     assert len(built) == 1
@@ -154,7 +154,7 @@ def test_blocks_of_columns_with_ids_beyond_the_groups_are_refused() -> None:
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     source = ColumnBlockSource([columns_of(X, 3)], y)
     with pytest.raises(ss.DataError, match="4 groups for 7 features"):
-        train(learner_class("group-saola")(), source, groups=np.arange(4))
+        train(find_method("group-saola").make(), source, groups=np.arange(4))
     stream = ColumnBlockSource(iter([columns_of(X, 3)]), y)
     with pytest.raises(ss.DataError, match="4 groups, but there is a feature 6"):
-        train(learner_class("group-saola")(), stream, groups=np.arange(4))
+        train(find_method("group-saola").make(), stream, groups=np.arange(4))

@@ -201,7 +201,7 @@ if __name__ == "__main__":
     from streamsieve import registry
 
     for method in registry.METHODS:
-        registry.learner_class(method)
+        registry.find_method(method)
     load_kernels()
     __package__ = None  # click would name the command after it
     serve(sys.argv[1])

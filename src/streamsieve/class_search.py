@@ -32,7 +32,8 @@ Attempt = Callable[[Any | None, bool], "Training"]  # with the classes, and whet
 
 def with_all_classes(learner: AnyLearner, source: DataSource, classes: Any | None, attempt: Attempt) -> Training:
     """What ``attempt`` gives with the classes named, or with all there are where the data can be read again."""
-    can_search = classes is None and learner.reads == "rows" and "classes" in learner.targets and source.rewindable
+    by_labels = learner.reads == "rows" and "classes" in learner.method.targets
+    can_search = classes is None and by_labels and source.rewindable
     began, compiled, rows = time.perf_counter(), compile_seconds(), 0
     found: NDArray[Any] | None = None
     with naming_methods(learner):

@@ -35,7 +35,7 @@ def next_look(count: int) -> int:
 
 def trace_point(learner: AnyLearner) -> dict[str, float]:
     """What is known of the predictions so far."""
-    counted = {"mistakes": learner.mistakes, "updates": learner.updates, "r2": learner.r2}
+    counted = learner.results.counters()._asdict()
     return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
 
 
@@ -142,13 +142,13 @@ class Recording:
             return
         if learner.reads == "rows":
             self.trace.append(trace_point(learner))
-        kept = learner.kept_now()
+        kept = learner.results.kept_now()
         if kept is not None:
             self._history_of(learner).note(count, *kept)
 
     def finish(self, learner: AnyLearner) -> None:
         """Take note of the end: the last row, and the selection as it is now."""
-        count, selection = learner.n_learned, learner.selection()
+        count, selection = learner.n_learned, learner.results.selection()
         if learner.reads == "rows" and (not self.trace or self.trace[-1]["rows"] != count):
             self.trace.append(trace_point(learner))
         self._history_of(learner).note(count, selection.indices, selection.scores)

@@ -1,24 +1,24 @@
-"""Every method by its name on the command line: learner, estimator and paper; both are imported when they are used."""
+"""Every method by its name on the command line; its module is imported when it is used."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import UsageError, prefix
 from .model import Model, refusing_damage
-from .selectors.base import AnyLearner, Reads
+from .selectors.base import AnyLearner, Method, Reads
 from .targets import Kind
 
 
-class Method(NamedTuple):
-    """Where a method is defined."""
+class Entry(NamedTuple):
+    """A line of the registry."""
 
-    learner: str  # its module under selectors, and its class
-    estimator: str  # its public class, in the module of estimators that is called as the learner's folder
+    method: str  # its module under selectors, and what it is called there
+    estimator: str  # its public class
     paper: str
 
 
@@ -49,91 +49,89 @@ OSFS_PAPER = (
 AROW_PAPER = "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009"
 
 METHODS = {
-    "sofs": Method("rows.sofs:SOFSLearner", "SOFS", SOFS_PAPER),
-    "sofs-regressor": Method(
-        "rows.sofs:SOFSRegressorLearner", "SOFSRegressor", f"none for numbers; after {SOFS_PAPER}"
-    ),
-    "pet": Method("rows.first_order:PETLearner", "PET", f"{SOFS_PAPER}; {OFS_PAPER}"),
-    "fofs": Method("rows.first_order:FOFSLearner", "FOFS", OFS_PAPER),
-    "ofs-partial": Method("rows.ofs_partial:OFSPartialLearner", "OFSPartial", OFS_PAPER),
-    "ogd": Method(
-        "rows.baselines:OGDLearner",
+    "sofs": Entry("rows.sofs:SOFS", "SOFS", SOFS_PAPER),
+    "sofs-regressor": Entry("rows.sofs:SOFS_REGRESSOR", "SOFSRegressor", f"none for numbers; after {SOFS_PAPER}"),
+    "pet": Entry("rows.first_order:PET", "PET", f"{SOFS_PAPER}; {OFS_PAPER}"),
+    "fofs": Entry("rows.first_order:FOFS", "FOFS", OFS_PAPER),
+    "ofs-partial": Entry("rows.first_order:OFS_PARTIAL", "OFSPartial", OFS_PAPER),
+    "ogd": Entry(
+        "rows.baselines:OGD",
         "OGD",
         "M. Zinkevich: Online convex programming and generalized infinitesimal gradient ascent. ICML 2003",
     ),
-    "fobos": Method(
-        "rows.baselines:FOBOSLearner",
+    "fobos": Entry(
+        "rows.baselines:FOBOS",
         "FOBOS",
         "J. Duchi, Y. Singer: Efficient online and batch learning using forward backward splitting. Journal of Machine "
         "Learning Research 10, 2009",
     ),
-    "arow": Method("rows.baselines:AROWLearner", "AROW", AROW_PAPER),
-    "arow-regressor": Method(
-        "rows.baselines:AROWRegressorLearner",
+    "arow": Entry("rows.baselines:AROW", "AROW", AROW_PAPER),
+    "arow-regressor": Entry(
+        "rows.baselines:AROW_REGRESSOR",
         "AROWRegressor",
         "N. Vaits, K. Crammer: Re-adapting the regularization of weights for non-stationary regression. ALT 2011",
     ),
-    "random-selection": Method("rows.baselines:RandomSelectionLearner", "RandomSelection", OFS_PAPER),
-    "saola": Method("columns.saola:SAOLALearner", "SAOLA", SAOLA_PAPER),
-    "group-saola": Method("columns.saola:GroupSAOLALearner", "GroupSAOLA", SAOLA_PAPER),
-    "ogfs": Method(
-        "columns.ogfs:OGFSLearner",
+    "random-selection": Entry("rows.first_order:RANDOM_SELECTION", "RandomSelection", OFS_PAPER),
+    "saola": Entry("columns.saola:SAOLA", "SAOLA", SAOLA_PAPER),
+    "group-saola": Entry("columns.saola:GROUP_SAOLA", "GroupSAOLA", SAOLA_PAPER),
+    "ogfs": Entry(
+        "columns.ogfs:OGFS",
         "OGFS",
         "J. Wang, Z.-Q. Zhao, X. Hu, Y.-M. Cheung, M. Wang, X. Wu: Online group feature selection. IJCAI 2013",
     ),
-    "osfs": Method("columns.osfs:OSFSLearner", "OSFS", OSFS_PAPER),
-    "fast-osfs": Method("columns.osfs:FastOSFSLearner", "FastOSFS", OSFS_PAPER),
-    "fcbf": Method(
-        "columns.filters:FCBFLearner",
+    "osfs": Entry("columns.osfs:OSFS", "OSFS", OSFS_PAPER),
+    "fast-osfs": Entry("columns.osfs:FAST_OSFS", "FastOSFS", OSFS_PAPER),
+    "fcbf": Entry(
+        "columns.filters:FCBF",
         "FCBF",
         "L. Yu, H. Liu: Feature selection for high-dimensional data: a fast correlation-based filter solution. ICML "
         "2003",
     ),
-    "mrmr": Method(
-        "columns.filters:MRMRLearner",
+    "mrmr": Entry(
+        "columns.filters:MRMR",
         "MRMR",
         "H. Peng, F. Long, C. Ding: Feature selection based on mutual information. IEEE Transactions on Pattern "
         "Analysis and Machine Intelligence 27, 2005",
     ),
-    "iamb": Method(
-        "columns.blankets:IAMBLearner",
+    "iamb": Entry(
+        "columns.blankets:IAMB",
         "IAMB",
         "I. Tsamardinos, C. Aliferis, A. Statnikov: Algorithms for large scale Markov blanket discovery. FLAIRS 2003",
     ),
-    "mmmb": Method(
-        "columns.blankets:MMMBLearner",
+    "mmmb": Entry(
+        "columns.blankets:MMMB",
         "MMMB",
         "I. Tsamardinos, C. Aliferis, A. Statnikov: Time and sample efficient discovery of Markov blankets and direct "
         "causal relations. KDD 2003",
     ),
-    "alpha-investing": Method(
-        "columns.alpha_investing:AlphaInvestingLearner",
+    "alpha-investing": Entry(
+        "columns.alpha_investing:ALPHA_INVESTING",
         "AlphaInvesting",
         "J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of Machine Learning "
         "Research 7, 2006",
     ),
-    "online-substitution": Method("columns.substitution:OnlineSubstitutionLearner", "OnlineSubstitution", OS_PAPER),
-    "asyos": Method("columns.asyos:AsyOSLearner", "AsyOS", OS_PAPER),
-    "grafting": Method(
-        "columns.grafting:GraftingLearner",
+    "online-substitution": Entry("columns.substitution:ONLINE_SUBSTITUTION", "OnlineSubstitution", OS_PAPER),
+    "asyos": Entry("columns.asyos:ASYOS", "AsyOS", OS_PAPER),
+    "grafting": Entry(
+        "columns.grafting:GRAFTING",
         "Grafting",
         "S. Perkins, J. Theiler: Online feature selection using grafting. ICML 2003",
     ),
-    "projected-gradient": Method(
-        "matrix.projected_gradient:ProjectedGradientLearner",
+    "projected-gradient": Entry(
+        "matrix.projected_gradient:PROJECTED_GRADIENT",
         "ProjectedGradient",
         "T. Blumensath, M. E. Davies: Normalized iterative hard thresholding: guaranteed stability and performance. "
         "IEEE Journal of Selected Topics in Signal Processing 4, 2010; S. Foucart: Hard thresholding pursuit. SIAM "
         "Journal on Numerical Analysis 49, 2011",
     ),
-    "local-learning": Method("matrix.local_learning:LocalLearningLearner", "LocalLearning", LOCAL_PAPER),
-    "relieff": Method(
-        "matrix.relief:ReliefFLearner",
+    "local-learning": Entry("matrix.local_learning:LOCAL_LEARNING", "LocalLearning", LOCAL_PAPER),
+    "relieff": Entry(
+        "matrix.relief:RELIEFF",
         "ReliefF",
         "I. Kononenko: Estimating attributes: analysis and extensions of RELIEF. ECML 1994",
     ),
-    "irelief": Method(
-        "matrix.relief:IReliefLearner",
+    "irelief": Entry(
+        "matrix.relief:IRELIEF",
         "IRelief",
         "Y. Sun: Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE Transactions on "
         "Pattern Analysis and Machine Intelligence 29(6), 2007",
@@ -156,16 +154,16 @@ def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
-def learner_class(method: str) -> type[AnyLearner]:
-    """The class that learns by a method."""
-    module, _, name = METHODS[method_named(method)].learner.partition(":")
-    learner: type[AnyLearner] = vars(import_module(f".selectors.{module}", __package__))[name]
-    return learner
+def find_method(name: str) -> Method:
+    """Return a method by its name."""
+    module, _, constant = METHODS[method_named(name)].method.partition(":")
+    method: Method = vars(import_module(f".selectors.{module}", __package__))[constant]
+    return method
 
 
 def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = "") -> None:
-    """Refuse what is not a parameter of a method; ``origin`` is the file it is from."""
-    names = learner_class(method).parameter_names()
+    """Raise UsageError for what is not a parameter of a method; ``origin`` is the file it is from."""
+    names = find_method(method).parameter_names
     for name in params:
         if name not in names:
             near = difflib.get_close_matches(name, names)
@@ -173,19 +171,35 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
             raise UsageError(f"{prefix(origin)}{method} has no parameter {name!r}{hint}; it has {', '.join(names)}")
 
 
+def make_learner(method: str, params: Mapping[str, Any], seed: int | None = None, origin: str = "") -> AnyLearner:
+    """Return a learner with these parameters, which are checked, before any data is read.
+
+    ``seed`` is for methods that draw and were given none; ``origin`` begins the messages.
+    """
+    refuse_unknown_parameters(method, params)
+    found = find_method(method)
+    drawn = {"random_state": seed} if seed is not None and "random_state" in found.parameter_names else {}
+    try:
+        return found.make(**{**drawn, **params})
+    except ValueError as error:
+        raise UsageError(f"{prefix(origin)}{error}") from None
+
+
 def methods_for(kind: Kind, reads: Reads) -> list[str]:
-    """The methods that learn targets of a kind, those first that read the data in the same way."""
-    able = [method for method in METHODS if kind in learner_class(method).targets]
-    return sorted(able, key=lambda method: learner_class(method).reads != reads)
-
-
-def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
-    """The learner that ``save`` wrote to ``path``, without scikit-learn, and the model it was made from."""
-    model = Model.load(path)
-    with refusing_damage(path):
-        return learner_class(model.method).from_model(model, str(path)), model
+    """Return the methods that learn targets of a kind, those first that read the data in the same way."""
+    able = [method for method in METHODS if kind in find_method(method).targets]
+    return sorted(able, key=lambda method: find_method(method).reads != reads)
 
 
 def merge_models(base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
-    """One model of what the parts learned, each from rows of its own, all going on from ``base``."""
-    return learner_class(base.method).merge(base, parts, divisor)
+    """Return one model of what the parts learned, each from rows of its own, all going on from ``base``."""
+    from .selectors.rows import merging
+
+    return merging.merge_models(find_method(base.method), base, parts, divisor)
+
+
+def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
+    """Return the learner that ``save`` wrote to ``path``, without scikit-learn, and the model it was made from."""
+    model = Model.load(path)
+    with refusing_damage(path):
+        return find_method(model.method).load(model, str(path)), model

@@ -160,17 +160,21 @@ def check_range(name: str, array: NDArray[Any], expected: ArraySpec, sizes: Mapp
 # ---- arrays by name
 
 
-def changed(state: T, **arrays: Any) -> T:
+def changed(state: T, /, **arrays: Any) -> T:
     """Return the same state with other arrays under some names."""
     return cast(T, cast(Any, state)._replace(**arrays))
 
 
-def arrays_of(state: State, before: str = "") -> Arrays:
-    """Return all arrays by name."""
-    found: Arrays = {}
+def arrays_of(state: State, before: str = "", **sizes: int) -> Arrays:
+    """Return all arrays by name; of those along a named axis, as many entries as ``sizes`` say."""
+    arrays: Arrays = {}
     for name, part in parts_of(state).items():
-        found |= {before + name: part} if isinstance(part, np.ndarray) else arrays_of(part, f"{before}{name}.")
-    return found
+        if isinstance(part, np.ndarray):
+            axis = declared(type(state))[name].shape[0] if sizes else ""
+            arrays[before + name] = part[: sizes[axis]] if axis in sizes else part
+        else:
+            arrays |= arrays_of(part, f"{before}{name}.", **sizes)
+    return arrays
 
 
 def with_arrays(state: T, arrays: Arrays, before: str = "") -> T:
@@ -180,6 +184,16 @@ def with_arrays(state: T, arrays: Arrays, before: str = "") -> T:
         for name, part in parts_of(state).items()
     }
     return cast(T, tuple(parts.values())) if is_tuple(state) else changed(state, **parts)
+
+
+def moved(state: T, old: Any, new: Any, room: int) -> T:
+    """Return the state with what it has of features at positions ``old`` at ``new``, in arrays with so much room."""
+    parts: dict[str, Any] = {name: moved(part, old, new, room) for name, part in nested(state).items()}
+    for name in names_along(type(state), "features"):
+        array = getattr(state, name)
+        parts[name] = np.zeros((room, *array.shape[1:]), array.dtype)
+        parts[name][new] = array[old]
+    return changed(state, **parts)
 
 
 def copied(state: T) -> T:

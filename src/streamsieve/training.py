@@ -157,7 +157,7 @@ class ColumnFeed(Feed[ColumnBlock]):
             yield block if self.groups is None else block.derived(groups=self.groups.of(block))
 
     def remarks(self, learner: AnyLearner) -> list[Remark]:
-        if not learner.knows_groups or self.columns.has_groups:
+        if not learner.method.knows_groups or self.columns.has_groups:
             return []
         return [] if self.groups is not None and self.groups.n_groups < self.groups.n_features else [no_groups()]
 
@@ -263,7 +263,7 @@ def train_with(
         width = learner.width_of(feed.source)
         learner.start(width, classes, feed.feature_names(), y=feed.y, origin=source.name)
     learner.name_groups(feed.group_names)
-    learner.listen(report)
+    learner.listener = report
     with closing(pieces(feed, learner, passes, checkpoint, recording)) as parts:
         for part, ends_block in parts:
             with clock.learning():
@@ -281,12 +281,12 @@ def train_with(
     notes.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
-        done.remarks = [*learner.diagnosis(feed.look()), *feed.remarks(learner), *remarks_on(source)]
+        done.remarks = [*learner.results.diagnosis(feed.look()), *feed.remarks(learner), *remarks_on(source)]
         if recording is not None:
             recording.finish(learner)
             done.trace, history = recording.trace, recording.history
             done.history = None if history is None else history.to_dict()
-    learner.listen(None)
+    learner.listener = None
     done.seconds = clock.seconds()
     return done
 
@@ -314,7 +314,7 @@ class Clock:
 
 def groups_of(learner: AnyLearner, source: DataSource, groups: Any | None) -> Any | None:
     """The groups of features, for methods that know groups: those given, or the columns of a table with text."""
-    if groups is None and learner.knows_groups and source.encoding is not None and source.encoding.has_groups:
+    if groups is None and learner.method.knows_groups and source.encoding is not None and source.encoding.has_groups:
         return source.encoding.groups
     return groups
 
@@ -375,4 +375,5 @@ def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | N
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
     source, total = feed.source, None if feed.total is None else feed.total * passes
     n_bytes = None if source.n_bytes is None or feed.unit != "rows" or passes > 1 else source.n_bytes
-    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, learner.mistakes, learner.r2)
+    counters = learner.results.counters()
+    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, counters.mistakes, counters.r2)

@@ -23,9 +23,9 @@ from streamsieve.cli import main
 from streamsieve.cli.options import progress_bar
 from streamsieve.cli.parameters import read_value
 from streamsieve.cli.terminal import be_quiet, begin_notes, notes
-from streamsieve.manual import parameters_of
+from streamsieve.manual import describe_parameters
 from streamsieve.progress import Percentage, ProgressBar, Times, clock
-from streamsieve.registry import METHODS
+from streamsieve.registry import METHODS, find_method
 from streamsieve.training import Progress
 from tests.paths import COMMAND
 
@@ -64,7 +64,7 @@ def params(*arguments: str) -> dict[str, object]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_parameter_is_an_option_or_said_not_to_be(method: str) -> None:
     shown = run("select", "-m", method, "--help").output
-    for parameter in parameters_of(method):
+    for parameter in describe_parameters(find_method(method)):
         option = f"--{parameter.name.replace('_', '-')}"
         assert re.search(rf"^  {option} ", shown, re.MULTILINE), f"{option} is not in the help of {method}"
     if method == "saola":

@@ -20,8 +20,8 @@ def assert_same(one: Any, other: Any) -> None:
     assert a.arrays.keys() == b.arrays.keys()
     for name, array in a.arrays.items():
         np.testing.assert_array_equal(array, b.arrays[name], err_msg=name)
-    assert one.findings() == other.findings()
-    x, y = one.selection(), other.selection()
+    assert one.results.findings() == other.results.findings()
+    x, y = one.results.selection(), other.results.selection()
     np.testing.assert_array_equal(x.indices, y.indices)
     np.testing.assert_array_equal(x.scores, y.scores)
 

@@ -18,8 +18,8 @@ from streamsieve.distributed.asyos import MOST_COLUMNS, block_size, train_asyos
 from streamsieve.distributed.engine import Answer, Engine
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.errors import RunError
-from streamsieve.selectors.columns.asyos import AsyOSLearner
-from streamsieve.selectors.columns.substitution import OnlineSubstitutionLearner
+from streamsieve.selectors.columns.asyos import ASYOS
+from streamsieve.selectors.columns.substitution import ONLINE_SUBSTITUTION
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnBlockSource
 from streamsieve.training import train
@@ -48,22 +48,22 @@ def planted(seed=0, n_rows=2000, n_columns=1500, n_true=20, correlation=0.0):
 
 def error_of(learner, X, y):
     """||X w - y|| by the selected columns and their weights."""
-    model = learner.linear_model()
+    model = learner.results.linear_model()
     return float(np.linalg.norm(X[:, model.ids] @ model.weights + model.intercept - y))
 
 
 def recall_of(learner, true):
-    return np.isin(true, learner.selection().indices).mean()
+    return np.isin(true, learner.results.selection().indices).mean()
 
 
 def on_engine(engine, X, y, wanted=40, watch=None, **params):
-    learner = AsyOSLearner(wanted, **params)
+    learner = ASYOS.make(wanted, **params)
     train_asyos(learner, ArraySource(X, y), engine, watch=watch)
     return learner
 
 
 def in_one_process(X, y, wanted=40, **params):
-    learner = OnlineSubstitutionLearner(wanted, solver="paper", **params)
+    learner = ONLINE_SUBSTITUTION.make(wanted, solver="paper", **params)
     train(learner, ArraySource(X, y))
     return learner
 
@@ -97,7 +97,10 @@ def test_the_level_is_found_by_all_workers(engine):
     X, y, _ = planted()
     y = np.where(y > np.quantile(y, 0.8), "rare", "usual")
     found = on_engine(engine, X, y, 6, refit=False)
-    scores = X[:, found.linear_model().ids] @ found.linear_model().weights + found.linear_model().intercept
+    scores = (
+        X[:, found.results.linear_model().ids] @ found.results.linear_model().weights
+        + found.results.linear_model().intercept
+    )
     assert (1 / (1 + np.exp(scores))).mean() == pytest.approx(0.2, abs=0.03)
 
 
@@ -112,10 +115,12 @@ def test_one_worker_is_one_process_to_the_bit(sparse, loss):
     with ThreadEngine(1) as engine:
         found = on_engine(engine, csc_array(X) if sparse else X, y, loss=loss)
     check_same(found, alone)
-    simulated = AsyOSLearner(40, workers=1, loss=loss)
+    simulated = ASYOS.make(40, workers=1, loss=loss)
     train(simulated, ArraySource(csc_array(X) if sparse else X, y))
-    assert simulated.linear_model().ids.tolist() == found.linear_model().ids.tolist()
-    np.testing.assert_allclose(simulated.linear_model().weights, found.linear_model().weights, rtol=0, atol=1e-9)
+    assert simulated.results.linear_model().ids.tolist() == found.results.linear_model().ids.tolist()
+    np.testing.assert_allclose(
+        simulated.results.linear_model().weights, found.results.linear_model().weights, rtol=0, atol=1e-9
+    )
 
 
 def test_one_worker_in_a_process_is_one_process_to_the_bit():
@@ -130,21 +135,22 @@ def check_same(found, alone):
     assert ours.ids.tolist() == theirs.slots.ids[:used].tolist()
     assert ours.weights.tolist() == theirs.weights[:used].tolist()
     assert ours.level.tolist() == theirs.level.tolist()
-    assert found.linear_model().weights.tolist() == alone.linear_model().weights.tolist()
-    assert found.linear_model().intercept == alone.linear_model().intercept
+    assert found.results.linear_model().weights.tolist() == alone.results.linear_model().weights.tolist()
+    assert found.results.linear_model().intercept == alone.results.linear_model().intercept
 
 
 def test_counts_and_names_are_those_of_all_columns(engine, tmp_path):
     X, y, _ = planted(n_columns=300)
     X[:, [5, 77]] = 3.0
     names = np.array([f"c{column}" for column in range(300)], object)
-    learner, alone, seen = AsyOSLearner(40, n_scans=3), AsyOSLearner(40, n_scans=3), []
+    learner, alone, seen = ASYOS.make(40, n_scans=3), ASYOS.make(40, n_scans=3), []
     done = train_asyos(learner, ArraySource(X, y, names), engine, watch=seen.append)
     train(alone, ArraySource(X, y, names))
-    for name in ("n_features_seen_", "n_nonzero_", "n_constant_", "n_learned", "n_features_in_", "n_rows_"):
-        assert getattr(learner, name) == getattr(alone, name)
-    assert learner.n_constant_ == 2
-    selection = learner.selection()
+    for name in ("n_features_seen_", "n_nonzero_", "n_constant_", "n_features_in_", "n_rows_"):
+        assert getattr(learner.results, name) == getattr(alone.results, name)
+    assert learner.n_learned == alone.n_learned
+    assert learner.results.n_constant_ == 2
+    selection = learner.results.selection()
     assert selection.names.tolist() == [f"c{column}" for column in selection.indices]
     assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (900, 900, "features")
     assert set(done.seconds) == {"total", "read", "learn", "compile"}
@@ -224,7 +230,7 @@ def test_a_lost_worker_starts_again_from_what_it_had_handed_over(losses, monkeyp
     assert error_of(found, X, y) < CLOSE * error_of(in_one_process(X, y), X, y)
     assert recall_of(found, true) == 1.0
     assert found.n_learned == 2 * X.shape[1]
-    assert found.n_features_seen_ == X.shape[1]
+    assert found.results.n_features_seen_ == X.shape[1]
     check_the_centre(made[0], found)
 
 
@@ -280,16 +286,16 @@ def test_fewer_columns_than_workers():
     X, y, _ = planted(n_columns=3, n_true=2)
     with ThreadEngine(5) as engine:
         found = on_engine(engine, X, y, 20)
-    assert found.workers == 3
-    assert found.selection().indices.tolist() == [0, 1, 2]
+    assert found.params.workers == 3
+    assert found.results.selection().indices.tolist() == [0, 1, 2]
 
 
 def test_fewer_columns_wanted_than_workers():
     X, y, _ = planted(n_true=2)
     with ThreadEngine(4) as engine:
-        found = on_engine(engine, X, y, 2)
-    assert found.workers == 2
-    assert len(found.selection()) == 2
+        found = on_engine(engine, X, y, 2, workers=2)
+    assert found.params.workers == 2
+    assert len(found.results.selection()) == 2
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -326,15 +332,15 @@ def test_columns_that_cannot_be_split_are_refused():
     X, y, _ = planted(n_columns=30)
     blocks = (block for block in ArraySource(X, y).column_blocks())
     with ThreadEngine(2) as engine, pytest.raises(ss.UsageError, match="these columns cannot be split into parts"):
-        train_asyos(AsyOSLearner(5), ColumnBlockSource(blocks, y), engine)
+        train_asyos(ASYOS.make(5), ColumnBlockSource(blocks, y), engine)
 
 
 SCRIPT = """
 import numpy as np
 from streamsieve.distributed.asyos import train_asyos
 from streamsieve.distributed.local import ProcessEngine
-from streamsieve.selectors.columns.asyos import AsyOSLearner
-from streamsieve.selectors.columns.substitution import OnlineSubstitutionLearner
+from streamsieve.selectors.columns.asyos import ASYOS
+from streamsieve.selectors.columns.substitution import ONLINE_SUBSTITUTION
 from streamsieve.sources.arrays import ArraySource
 
 random = np.random.default_rng(0)
@@ -344,7 +350,7 @@ with ProcessEngine(2) as engine:
         pids = [process.process.pid for process in engine.processes.values()]
         print(*pids, flush=True)
 
-    train_asyos(AsyOSLearner(20, n_scans=10_000), ArraySource(X, X[:, 0]), engine, watch=watch)
+    train_asyos(ASYOS.make(20, n_scans=10_000), ArraySource(X, X[:, 0]), engine, watch=watch)
 """
 
 

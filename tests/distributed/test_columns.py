@@ -21,7 +21,7 @@ from streamsieve.distributed import columns
 from streamsieve.distributed.columns import Survivors, train_column_shards
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.errors import RunError
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnBlockSource, ColumnSource, DataSource
 from streamsieve.sources.columns import by_columns
@@ -60,7 +60,7 @@ def correlated(n_rows: int = 300, n_features: int = 600, seed: int = 0) -> Array
 
 
 def sequential(data: DataSource, method: str = "saola", groups: Any = None, **params: Any) -> Any:
-    learner: Any = learner_class(method)(**params)
+    learner: Any = find_method(method).make(**params)
     train(learner, data, groups=groups)
     return learner
 
@@ -68,20 +68,20 @@ def sequential(data: DataSource, method: str = "saola", groups: Any = None, **pa
 def in_shards(
     data: DataSource, n_workers: int, method: str = "saola", engine: Any = ThreadEngine, **options: Any
 ) -> Any:
-    learner: Any = learner_class(method)(**options.pop("params", {}))
+    learner: Any = find_method(method).make(**options.pop("params", {}))
     with engine(n_workers) as running:
         learner.training = train_column_shards(learner, data, running, **options)
     return learner
 
 
 def jaccard(one: Any, other: Any) -> float:
-    a, b = (set(learner.selection().indices.tolist()) for learner in (one, other))
+    a, b = (set(learner.results.selection().indices.tolist()) for learner in (one, other))
     return len(a & b) / len(a | b)
 
 
 def explained(learner: Any, source: ArraySource) -> float:
     """R2 of a least squares fit on the selected columns."""
-    X = np.column_stack([np.ones(source.n_rows or 0), source.matrix[:, learner.selection().indices]])
+    X = np.column_stack([np.ones(source.n_rows or 0), source.matrix[:, learner.results.selection().indices]])
     rest = source.y - X @ np.linalg.lstsq(X, source.y, rcond=None)[0]
     return float(1 - rest.var() / np.var(source.y))
 
@@ -108,7 +108,7 @@ def test_what_saola_selects_of_correlated_columns_is_nearly_the_same(n_workers):
     assert other.training.details["workers"] == n_workers
     approximate = other.training.details["approximate"]
     assert approximate["shards"] == n_workers
-    assert len(other.selection()) <= approximate["survivors"] < 600
+    assert len(other.results.selection()) <= approximate["survivors"] < 600
 
 
 def accuracy(learner: Any, X: Any, y: Any) -> float:
@@ -139,11 +139,11 @@ def test_online_substitution_finds_as_many_informative_columns(task, n_workers):
     blocks = list(test.row_blocks())
 
     def quality(learner: Any) -> float:
-        found, y = np.concatenate([learner.predictor()(block).labels for block in blocks]), test.targets()
+        found, y = np.concatenate([learner.results.predictor()(block).labels for block in blocks]), test.targets()
         return float(np.mean(found == y) if task == "classification" else 1 - np.var(y - found) / np.var(y))
 
     def informative(learner: Any) -> int:
-        return int(np.isin(source.informative_ids, learner.selection().indices).sum())
+        return int(np.isin(source.informative_ids, learner.results.selection().indices).sum())
 
     params = {"n_features_to_select": 20}
     one = sequential(source, "online-substitution", **params)
@@ -159,13 +159,14 @@ def test_counts_are_those_of_all_columns(method, params, n_workers):
     if params.get("measure") == "su":
         source = ArraySource(source.matrix, source.y > 0)
     one, other = sequential(source, method, **params), in_shards(source, n_workers, method, params=params)
-    for known in ("n_features_in_", "n_features_seen_", "n_nonzero_", "n_constant_", "n_rows_", "n_learned"):
-        assert getattr(one, known) == getattr(other, known), known
+    for known in ("n_features_in_", "n_features_seen_", "n_nonzero_", "n_constant_", "n_rows_"):
+        assert getattr(one.results, known) == getattr(other.results, known), known
+    assert one.n_learned == other.n_learned
     if "saola" in method:
-        assert one.measures_ == other.measures_
-        assert one.counts_["irrelevant"] == other.counts_["irrelevant"]
-        assert sum(other.counts_.values()) == 600
-        assert other.counts_["kept"] == len(other.selection())
+        assert one.results.measures_ == other.results.measures_
+        assert one.results.counts_["irrelevant"] == other.results.counts_["irrelevant"]
+        assert sum(other.results.counts_.values()) == 600
+        assert other.results.counts_["kept"] == len(other.results.selection())
 
 
 def test_columns_without_values_and_constant_ones_are_counted():
@@ -173,13 +174,13 @@ def test_columns_without_values_and_constant_ones_are_counted():
     X[:, ::4], X[:, 1::8] = 0, 3
     source = ArraySource(X, X[:, 2] > 0)
     one, other = sequential(source), in_shards(source, 3)
-    assert one.n_constant_ == other.n_constant_ == 15
-    assert one.findings().details["constant"] == other.findings().details["constant"]
+    assert one.results.n_constant_ == other.results.n_constant_ == 15
+    assert one.results.findings().details["constant"] == other.results.findings().details["constant"]
 
 
 def test_names_are_those_of_the_columns():
     source = correlated()
-    selection = in_shards(source, 3).selection()
+    selection = in_shards(source, 3).results.selection()
     assert selection.names.tolist() == [f"column {feature}" for feature in selection.indices.tolist()]
 
 
@@ -190,9 +191,9 @@ def test_groups_may_be_cut(n_workers, length):
     one = sequential(source, "group-saola", groups)
     other = in_shards(source, n_workers, "group-saola", groups=groups)
     assert jaccard(one, other) >= 0.7
-    selection = other.selection()
+    selection = other.results.selection()
     np.testing.assert_array_equal(selection.groups, selection.indices // length)
-    assert other.findings().details["groups"] == selection.groups.tolist()
+    assert other.results.findings().details["groups"] == selection.groups.tolist()
 
 
 def test_groups_of_a_file_are_known(tmp_path):
@@ -208,8 +209,8 @@ def test_nothing_may_be_left():
     random = np.random.default_rng(0)
     source = ArraySource(random.normal(size=(50, 20)), random.integers(0, 2, 50))
     learner = in_shards(source, 3, params={"alpha": 1e-12})
-    assert len(learner.selection()) == 0
-    assert learner.counts_["irrelevant"] == 20
+    assert len(learner.results.selection()) == 0
+    assert learner.results.counts_["irrelevant"] == 20
     assert [remark.kind for remark in learner.training.remarks] == ["nothing selected"]
 
 
@@ -217,7 +218,7 @@ def test_fewer_columns_than_workers():
     source = ArraySource(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
     learner = in_shards(source, 8, params={"alpha": 0.9})
     assert learner.training.details["workers"] == 3
-    assert learner.n_features_seen_ == 3
+    assert learner.results.n_features_seen_ == 3
 
 
 # ---- what runs the workers
@@ -260,7 +261,7 @@ def test_a_worker_that_is_lost_after_every_answer_ends_the_run(monkeypatch):
 def test_a_killed_worker_changes_nothing():
     source = SubstitutionSource(rows=2000, features=20_000, informative=20)
     params = {"n_features_to_select": 20, "n_scans": 1}
-    learner: Any = learner_class("online-substitution")(**params)
+    learner: Any = find_method("online-substitution").make(**params)
     killed = []
 
     def kill(progress: Progress) -> None:
@@ -295,7 +296,7 @@ def test_what_a_training_took_is_noted():
 
 
 def test_methods_that_do_not_select_again_take_one_worker():
-    can = [method for method in METHODS if learner_class(method).selects_again]
+    can = [method for method in METHODS if find_method(method).selects_again]
     assert can == ["saola", "group-saola", "online-substitution"]
     with pytest.raises(UsageError, match=r"alpha-investing needs all columns .* saola, group-saola, online-subst"):
         in_shards(leukemia(), 2, "alpha-investing")
@@ -367,7 +368,7 @@ def test_survivors_are_the_columns_that_are_remembered():
 
 def test_a_worker_holds_what_its_learner_remembers():
     source = correlated()
-    learner: Any = learner_class("saola")().start(y=source.y)
+    learner: Any = find_method("saola").make().start(y=source.y)
     worker = columns.ColumnWorker(learner.model(), source, None, 1, alone=False)
     while (found := worker.go_on().found) is None:
         pass

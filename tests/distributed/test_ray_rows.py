@@ -13,7 +13,7 @@ from streamsieve.distributed import rows
 from streamsieve.distributed.local import ThreadEngine
 from streamsieve.distributed.opening import open_engine
 from streamsieve.distributed.rows import train_row_shards
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.training import Progress
 
 from .cases import assert_same
@@ -23,7 +23,7 @@ X1 = "synthetic:x1?rows=20000&features=400"
 
 
 def learned(engine: Any, **options: Any) -> Any:
-    learner: Any = learner_class("sofs")(20)
+    learner: Any = find_method("sofs").make(20)
     learner.training = train_row_shards(learner, open_source(X1), engine, **options)
     return learner
 

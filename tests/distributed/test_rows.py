@@ -15,7 +15,7 @@ from streamsieve.distributed import rows
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.distributed.rows import train_row_shards
 from streamsieve.errors import RunError
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.training import Checkpoint, Progress, train
 
 from .cases import Losing, LosingAfterAnAnswer, assert_same
@@ -24,7 +24,7 @@ X1 = "synthetic:x1?rows=6000&features=400"
 
 
 def learner_of(method: str = "sofs", **params: Any) -> Any:
-    return learner_class(method)(**{"n_features_to_select": 20, **params})
+    return find_method(method).make(**{"n_features_to_select": 20, **params})
 
 
 def sequential(data: Any, method: str = "sofs", classes: Any = None, **params: Any) -> Any:
@@ -93,12 +93,12 @@ def test_shards_are_nearly_as_good_as_one_pass(n_workers):
     test = open_source("synthetic:x1?rows=4000&features=400&seed=1")
 
     def accuracy(learner: Any) -> float:
-        predict = learner.predictor()
+        predict = learner.results.predictor()
         return float(np.mean(np.concatenate([predict(block).labels == block.y for block in test.row_blocks()])))
 
     one, other = sequential(X1), in_shards(X1, n_workers)
-    assert other.n_rows_ == one.n_rows_
-    assert other.n_nonzero_ == one.n_nonzero_
+    assert other.results.n_rows_ == one.results.n_rows_
+    assert other.results.n_nonzero_ == one.results.n_nonzero_
     assert abs(accuracy(one) - accuracy(other)) <= 0.01
     assert other.training.details["workers"] == n_workers
     assert other.training.details["rounds"] > 3
@@ -208,7 +208,7 @@ def test_shards_without_one_of_the_classes(tmp_path):
         (tmp_path / f"{name}.svm").write_text(rows)
     with pytest.warns(UserWarning, match="class"):
         learner = in_shards([tmp_path / "a.svm", tmp_path / "b.svm"], 2)
-    assert learner.classes_.tolist() == [-1, 1]
+    assert learner.results.classes_.tolist() == [-1, 1]
     assert learner.memory.target.labels.counts.tolist() == [2000, 2000]
 
 
@@ -220,7 +220,7 @@ def test_shards_of_different_width(tmp_path):
                 label = int(random.integers(2))
                 file.write(f"{label} 1:{label + random.normal():.3f} {random.integers(2, width + 1)}:1\n")
     learner = in_shards([tmp_path / "a.svm", tmp_path / "b.svm"], 2)
-    assert learner.n_features_in_ == 500
+    assert learner.results.n_features_in_ == 500
 
 
 def test_a_third_label_is_named_without_a_row_that_nobody_knows(lines, tmp_path):

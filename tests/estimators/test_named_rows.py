@@ -64,7 +64,7 @@ def test_names_of_kept_features_are_kept_and_no_others(tmp_path: Path) -> None:
     whole = ss.SOFS(7, max_cells=2**16).fit(rows, y)
     names = whole.selection().names.tolist()
     assert [fnv(name) for name in names] == whole.selection().indices.tolist()
-    assert sorted(whole.memory.names) == whole.selection().indices.tolist()
+    assert sorted(whole.learner.memory.names) == whole.selection().indices.tolist()
     assert whole.get_feature_names_out().tolist() == names
     assert whole.n_features_in_ == 2**63 - 1
     by_id = ss.SOFS(7, max_cells=2**16).fit(X, y)
@@ -77,7 +77,7 @@ def test_names_of_kept_features_are_kept_and_no_others(tmp_path: Path) -> None:
     chunked = ss.SOFS(7, max_cells=2**16)
     for at in range(0, len(rows), 41):
         chunked.partial_fit(iter(rows[at : at + 41]), y[at : at + 41], classes=[-1, 1])
-        assert len(chunked.memory.names) <= 7
+        assert len(chunked.learner.memory.names) <= 7
         chunked.save(tmp_path / "model")
         chunked = ss.load(tmp_path / "model")
     assert learned(chunked) == learned(whole)
@@ -101,7 +101,7 @@ def test_a_number_of_features_chosen_by_itself_has_names_too(tmp_path: Path) -> 
     selection = selector.selection()
     assert len(selection) == selector.n_features_selected_ < 30
     assert [fnv(name) for name in selection.names] == selection.indices.tolist()
-    assert len(selector.memory.names) <= 1 + 2 + 5 + 10 + 20 + 30
+    assert len(selector.learner.memory.names) <= 1 + 2 + 5 + 10 + 20 + 30
     whole = ss.SOFS("auto", max_cells=16, curve=[1, 3, 10, 30]).fit(rows, y)
     assert learned(whole) == learned(selector)
     assert whole.score(rows, y) > 0.8
@@ -126,7 +126,7 @@ def test_numbers_are_learned_from_rows_by_name(tmp_path: Path) -> None:
         chunked = ss.load(tmp_path / "model")
     assert learned(chunked) == learned(whole)
     assert chunked.selection().names.tolist() == whole.selection().names.tolist()
-    assert sorted(whole.memory.names) == whole.selection().indices.tolist()
+    assert sorted(whole.learner.memory.names) == whole.selection().indices.tolist()
     by_id = ss.SOFSRegressor(7, max_cells=2**16).fit(X, y)
     assert sorted(whole.selection().names) == sorted(f"w{j}" for j in by_id.selection().indices)
     np.testing.assert_allclose(whole.predict(rows), by_id.predict(X), rtol=1e-4, atol=1e-5)

@@ -12,6 +12,7 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of, dense_block
+from streamsieve.registry import merge_models
 from streamsieve.sources.frames import encoded_matrix
 
 RANDOM = np.random.default_rng(7)
@@ -55,11 +56,11 @@ def test_transform_gives_the_selected_features(model):
 @pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.OGD])
 def test_standardised_tables_with_text_are_predicted_and_learned_in_any_form(estimator):
     model = estimator(4, normalize="standard").fit(FRAME, CHURN)
-    matrix = encoded_matrix(FRAME, model.encoding, "", known=True)
+    matrix = encoded_matrix(FRAME, model.learner.features.encoding, "", known=True)
     encoded = pd.DataFrame(matrix.toarray(), columns=model.feature_names_in_)
     expected = model.decision_function(FRAME)
     assert np.array_equal(model.decision_function(encoded), expected)
-    score = model.scorer()
+    score = model.learner.results.predictor().score
     assert np.array_equal(score(dense_block(matrix.toarray(), None)), expected)
     assert np.array_equal(model.partial_fit(encoded, CHURN).predict(encoded), model.predict(FRAME))
 
@@ -148,14 +149,14 @@ def test_encoded_table_is_read_as_numbers(model):
 def test_numbers_alone_have_no_encoding():
     frame = pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)})
     learned = ss.SOFS(1).fit(frame, CHURN)
-    assert learned.encoding is None
+    assert learned.learner.features.encoding is None
     assert learned.get_feature_names_out().tolist() == ["a"]
 
 
 def test_models_that_read_tables_in_other_ways_are_not_merged(model):
     other = ss.SOFS(4).fit(FRAME.assign(town=FRAME["town"].str.upper()), CHURN)
     with pytest.raises(ss.UsageError, match="other names"):
-        ss.SOFS.merge(model.model(), [other.model(), other.model()])
+        merge_models(model.model(), [other.model(), other.model()])
 
 
 def test_features_that_the_table_does_not_have_are_refused_before_they_are_learned():
@@ -163,7 +164,7 @@ def test_features_that_the_table_does_not_have_are_refused_before_they_are_learn
     more = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
     with pytest.raises(ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"):
         columns.partial_fit_block(more)
-    assert ss.SAOLA.from_model(columns.model()).n_features_in_ == columns.n_features_in_
+    assert ss.SAOLA.method.load(columns.model()).results.n_features_in_ == columns.n_features_in_
 
 
 @pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.MRMR(1), ss.OnlineSubstitution(1), ss.SOFS(1)])

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 import streamsieve as ss
 from streamsieve.evaluation import in_memory, nogueira, stability_selection
 from streamsieve.evaluation.resampling import StabilitySelection, subsample
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.base import BlockSource
 from streamsieve.workflow import convert_to_columns
 from tests.paths import TRAIN
@@ -25,7 +25,7 @@ X = RANDOM.normal(size=(80, 8)).round(2)
 NUMBERS = X[:, 1] - 2 * X[:, 5] + 0.1 * RANDOM.normal(size=80)
 LABELS = (NUMBERS > 0).astype(int)
 TARGETS = {"classes": LABELS, "numbers": NUMBERS}
-CASES = [(method, kind) for method in METHODS for kind in sorted(learner_class(method).targets)]
+CASES = [(method, kind) for method in METHODS for kind in sorted(find_method(method).targets)]
 
 
 def same(one: StabilitySelection, other: StabilitySelection) -> bool:
@@ -34,9 +34,9 @@ def same(one: StabilitySelection, other: StabilitySelection) -> bool:
 
 @pytest.mark.parametrize(("method", "kind"), CASES)
 def test_every_method_has_frequencies(method: str, kind: Any) -> None:
-    known = learner_class(method)
+    known = find_method(method)
     params: dict[str, Any] = {"groups": [0, 0, 1, 1, 2, 2, 3, 3]} if known.knows_groups else {}
-    if "n_features_to_select" in known.parameter_names():
+    if "n_features_to_select" in known.parameter_names:
         params["n_features_to_select"] = 4  # one for each worker of asyos
     found = stability_selection((X, TARGETS[kind]), method, n_resamples=2, seed=3, **params)
     together = np.concatenate(found.selections)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from streamsieve.blocks import RowBlock, columns_of, dense_block
 from streamsieve.checks.data import sparse_stream
 from streamsieve.model import Model
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.sources import open_source
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.named_rows import named_block
@@ -33,21 +33,21 @@ def rows_of(kind: str, n: int, n_classes: int = 2, seed: int = 0) -> tuple[Any, 
 
 
 def seeded(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {"random_state": 0, **params} if "random_state" in learner_class(method).parameter_names() else params
+    return {"random_state": 0, **params} if "random_state" in find_method(method).parameter_names else params
 
 
 def trained(method: str, params: dict[str, Any], n_rows: int, kind: str, n_classes: int = 2) -> Model:
     """A model in the middle of its work."""
     params = seeded(method, params)
-    if "n_features_to_select" in learner_class(method).parameter_names() and learner_class(method).reads == "rows":
+    if "n_features_to_select" in find_method(method).parameter_names and find_method(method).reads == "rows":
         params = {"n_features_to_select": BUDGET, **params}
-    learner: Any = learner_class(method)(**params)
+    learner: Any = find_method(method).make(**params)
     X, y = rows_of(kind, n_rows, n_classes)
     if learner.reads == "rows":
         learner.start(FEATURES if learner.needs_width else None, None if kind == "numbers" else np.unique(y))
         learner.partial_fit_block(dense_block(X.toarray(), y))
     elif learner.reads == "columns":
-        groups = np.arange(FEATURES) // 3 if learner.knows_groups else None
+        groups = np.arange(FEATURES) // 3 if learner.method.knows_groups else None
         names = np.array([f"gene {k}" for k in range(FEATURES)], object)
         learner.start(y=y)
         learner.partial_fit_block(columns_of(X.toarray(), ids=np.arange(FEATURES), names=names, groups=groups))
@@ -60,7 +60,7 @@ def trained(method: str, params: dict[str, Any], n_rows: int, kind: str, n_class
 def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
     """A model of ids so large that they have positions in a table."""
     X, y = rows_of(kind, 40)
-    learner: Any = learner_class(method)(**{"n_features_to_select": BUDGET, **seeded(method, params)})
+    learner: Any = find_method(method).make(**{"n_features_to_select": BUDGET, **seeded(method, params)})
     learner.start(None, None if kind == "numbers" else np.unique(y))
     ids = X.indices.astype(np.int64) * (WIDE // FEATURES)
     learner.partial_fit_block(RowBlock(X.indptr.astype(np.int64), ids, X.data.astype(np.float32), y, WIDE))
@@ -72,7 +72,7 @@ def named_rows(method: str, kind: str) -> Model:
     """A model of rows by name, in fixed memory."""
     X, y = rows_of(kind, 40)
     block = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
-    learner: Any = learner_class(method)(BUDGET, max_cells=32)
+    learner: Any = find_method(method).make(BUDGET, max_cells=32)
     learner.start(None, None if kind == "numbers" else np.unique(y))
     model: Model = learner.partial_fit_block(block.derived(y=y)).model()
     return model.copy()
@@ -92,18 +92,18 @@ def table_of(X: Any) -> pa.Table:
 def of_a_table(method: str, kind: str) -> Model:
     """A model that knows how the columns of a table become features; of a method that knows groups, named ones."""
     X, y = rows_of(kind, 40)
-    by_rows = learner_class(method).reads == "rows"
-    learner: Any = learner_class(method)(**seeded(method, {"n_features_to_select": BUDGET} if by_rows else {}))
+    by_rows = find_method(method).reads == "rows"
+    learner: Any = find_method(method).make(**seeded(method, {"n_features_to_select": BUDGET} if by_rows else {}))
     source = open_source((table_of(X), y), missing="mean")
     groups = [("genes", "looks", "\x1b[31m<b>")[j % 3] for j in range(source.n_features or 0)]
-    train(learner, source, groups=groups if learner.knows_groups else None)
+    train(learner, source, groups=groups if learner.method.knows_groups else None)
     model: Model = learner.model()
     return model.copy()
 
 
 def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
     """Every form that the state of a method has: a name, and what makes it."""
-    learner = learner_class(method)
+    learner = find_method(method)
     by_rows = learner.reads == "rows"
     for kind in sorted(learner.targets):
         for number, params in enumerate(({}, *learner.check_variants)):
@@ -113,11 +113,11 @@ def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
         if by_rows:
             yield f"{method}/{kind}/long", partial(trained, method, {}, 1100, kind)  # the warm-up is over
             yield f"{method}/{kind}/standard", partial(trained, method, {"normalize": "standard"}, 40, kind)
-            if not learner_class(method)(BUDGET).needs_width:
+            if not find_method(method).make(BUDGET).needs_width:
                 yield f"{method}/{kind}/table", partial(by_table, method, {"normalize": False}, kind)
-        if by_rows and "curve" in learner.parameter_names():
+        if by_rows and "curve" in learner.parameter_names:
             yield f"{method}/{kind}/auto", partial(trained, method, {"n_features_to_select": "auto"}, 600, kind)
-        if "max_cells" in learner.parameter_names():
+        if "max_cells" in learner.parameter_names:
             yield f"{method}/{kind}/named", partial(named_rows, method, kind)
             yield f"{method}/{kind}/cells", partial(trained, method, {"max_cells": 16}, 40, kind)
         if by_rows and kind == "classes" and method != "ofs-partial":

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 
 from .promises import PROMISES, try_promises
 
@@ -99,9 +99,7 @@ class Combination:
     @property
     def is_quick(self) -> bool:
         """Return whether few kernels are compiled and no processes are started."""
-        in_memory = self.suffix == "npz" or (
-            learner_class(self.method).reads != "rows" and "columns" not in self.layout
-        )
+        in_memory = self.suffix == "npz" or (find_method(self.method).reads != "rows" and "columns" not in self.layout)
         return self.method in COMMON and (not self.workers or in_memory)
 
     def written(self, column: int) -> str:
@@ -123,8 +121,8 @@ def draw(number: random.Random) -> Combination:
     suffix = number.choice(("parquet", "arrow") if "columns" in layout else alike)
     new = suffix if happens(0.5) and "columns" not in layout else number.choice((*alike, "csv"))
     method = number.choice(COMMON if happens(0.7) else tuple(METHODS))
-    learner = learner_class(method)
-    known, predicts = learner.parameter_names(), learner().predicts
+    learner = find_method(method)
+    known, predicts = learner.parameter_names, learner.predicts
     labels = number.choices(("two", "three", "words", "numbers"), (4, 1, 1, 2))[0]
     if labels == "words" and any(name.startswith("svm") for name in (suffix, new)):
         labels = "two"  # svmlight text has numbers as labels

@@ -23,7 +23,7 @@ import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.cli import main as command_line
 from streamsieve.estimators import estimator_class
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources.writers import label_text
 
 from .combination_data import TARGET, Rows, make_rows, matrix_of, write, write_columns
@@ -64,15 +64,15 @@ PROMISES = {
 
 def exemption(promise: str, c: Combination) -> str:
     """Return why a promise is not made of a combination, or nothing. Nothing else is left out."""
-    learner = learner_class(c.method)()
+    learner = find_method(c.method).make()
     reads_as_is = not (c.drop or c.only or c.names or c.classes) and (c.strings, c.missing) == ("onehot", "error")
-    no_argument = bool(c.groups and not learner.knows_groups) or (c.classes and learner.reads != "rows")
-    useless_test = c.test and not learner.predicts
+    no_argument = bool(c.groups and not learner.method.knows_groups) or (c.classes and learner.reads != "rows")
+    useless_test = c.test and not learner.method.predicts
     unknown_width = c.layout == "sparse" and c.suffix[:3] == "svm" and dict(c.params).get("n_features_to_select") == 0.5
-    no_prediction = (not learner.predicts, "the method selects features and predicts nothing")
+    no_prediction = (not learner.method.predicts, "the method selects features and predicts nothing")
     renumbers_table = (c.renumber and c.reduced_is_table, "tables have columns by name: apply refuses to renumber them")
     words_in_svmlight = (c.labels == "words" and c.reduced_suffix[:3] == "svm", "labels of svmlight text are numbers")
-    has_rivals = learner.reads == "rows" and not learner.predicts_with_all
+    has_rivals = learner.reads == "rows" and not learner.rule.keeps_all
     has_rivals &= "n_features_to_select" in dict(c.params) or c.strings == "hash"  # or there is room for all
     no_table = (not c.is_table, "the data is not a table")
     reasons = {
@@ -105,7 +105,10 @@ def exemption(promise: str, c: Combination) -> str:
             no_prediction,
             renumbers_table,
             words_in_svmlight,
-            (learner.predicts_with_all, "the method predicts with all features, and says so of reduced rows"),
+            (
+                learner.reads == "rows" and learner.rule.keeps_all,
+                "the method predicts with all features, and says so of reduced rows",
+            ),
         ],
         "order": [no_table],
         "training order": [

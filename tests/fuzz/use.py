@@ -10,7 +10,7 @@ import numpy as np
 import streamsieve as ss
 from streamsieve.blocks import RowBlock, columns_of, dense_block
 from streamsieve.model import Model
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.selection import Selection
 from streamsieve.sources import open_like
 from streamsieve.sources.base import by_rows
@@ -33,12 +33,12 @@ def check(condition: bool, what: str) -> None:
 
 def check_selection(learner: Any) -> Selection:
     """Ids are sorted, unique and within the width, no more than asked for; scores are finite."""
-    selection: Selection = learner.selection()
-    ids, width = selection.indices, learner.n_features_in_
+    selection: Selection = learner.results.selection()
+    ids, width = selection.indices, learner.results.n_features_in_
     check(ids.ndim == 1 and selection.scores.shape == ids.shape, "ids and scores differ in number")
     check(bool((np.diff(ids) > 0).all()), "ids are not sorted, or not unique")
     check(not ids.size or 0 <= ids[0] <= ids[-1] < width, f"ids {ids[:1]} to {ids[-1:]} of {width} features")
-    wanted = learner.parameters().get("n_features_to_select")
+    wanted = getattr(learner.params, "n_features_to_select", None)
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         check(ids.size <= wanted, f"{ids.size} of {wanted} features")
     check(bool(np.isfinite(selection.scores).all()), "a score is not finite")
@@ -48,7 +48,7 @@ def check_selection(learner: Any) -> Selection:
 
 def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
     """Some rows with answers that the model knows: by name, if it knows names."""
-    numbers = "classes" not in learner.targets
+    numbers = "classes" not in learner.method.targets
     X, y = rows_of("numbers" if numbers else "classes", n, seed=seed)
     if learner.reads == "rows" and not numbers:
         classes = learner.memory.target.labels.classes
@@ -56,17 +56,17 @@ def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
     if learner.reads == "rows" and learner.memory.names is not None:
         named = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
         return named.derived(y=y)
-    if learner.encoding is not None:
-        source = open_like((table_of(X), y), Reading(), None, learner.encoding)
+    if learner.features.encoding is not None:
+        source = open_like((table_of(X), y), Reading(), None, learner.features.encoding)
         return next(iter(by_rows(source).row_blocks()))
     return dense_block(X.toarray(), y)
 
 
 def predict(learner: Any) -> None:
-    if not (learner.predicts and learner.n_learned):
+    if not (learner.method.predicts and learner.n_learned):
         return
     block = rows_for(learner, 5, 2)
-    predictor = learner.predictor()
+    predictor = learner.results.predictor()
     labels, scores, chances = predictor(block)
     check(len(labels) == block.n_rows, "not one prediction per row")
     check(bool(np.isfinite(scores).all()), "a score of a row is not finite")
@@ -81,12 +81,12 @@ def learn(learner: Any) -> None:
     if learner.reads == "rows":
         learner.partial_fit_block(rows_for(learner, 24, 1))
     elif learner.reads == "columns":
-        check(learner.n_rows_ <= 10**5, "far more rows than the file can hold")
-        X = rows_of("classes", learner.n_rows_, seed=1)[0].toarray()
-        first = max(100, learner.n_features_in_)
-        if learner.encoding is not None:  # no feature more than its table has
+        check(learner.results.n_rows_ <= 10**5, "far more rows than the file can hold")
+        X = rows_of("classes", learner.results.n_rows_, seed=1)[0].toarray()
+        first = max(100, learner.results.n_features_in_)
+        if learner.features.encoding is not None:  # no feature more than its table has
             return
-        groups = np.arange(10**6, 10**6 + FEATURES) // 3 if learner.knows_groups else None
+        groups = np.arange(10**6, 10**6 + FEATURES) // 3 if learner.method.knows_groups else None
         names = np.array([f"n{k}" for k in range(FEATURES)], object)
         ids = np.arange(first, first + FEATURES)
         learner.partial_fit_block(columns_of(X, ids=ids, names=names, groups=groups))
@@ -98,7 +98,7 @@ def use(data: bytes) -> str:
         warnings.simplefilter("ignore")
         try:
             model = Model.from_bytes(data)
-            learner = learner_class(model.method).from_model(model)
+            learner = find_method(model.method).load(model)
         except REFUSALS:
             return "refused"
         with np.errstate(all="ignore"):
@@ -110,7 +110,7 @@ def use_learner(learner: Any) -> str:
     steps = (
         lambda: check_selection(learner),
         lambda: predict(learner),
-        lambda: learner.findings(),
+        lambda: learner.results.findings(),
         lambda: learn(learner),
         lambda: check_selection(learner),
         lambda: predict(learner),
@@ -120,7 +120,7 @@ def use_learner(learner: Any) -> str:
             step()
         except REFUSALS:  # data that does not fit the model, in words
             said = "used, but not for all"
-    again = learner_class(learner.method).from_model(Model.from_bytes(learner.model().to_bytes()))
+    again = learner.method.load(Model.from_bytes(learner.model().to_bytes()))
     try:
         before, after = check_selection(learner), check_selection(again)
     except REFUSALS:

@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 from streamsieve.checks import PROMISES, suits
 from streamsieve.checks.data import sparse_stream
 from streamsieve.checks.rows import spread_out
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.targets import Kind
 
@@ -88,7 +88,7 @@ def learn(make: Any, name: str, X: Any, y: NDArray[Any]) -> Any:
 
 def cases(method: str) -> Iterator[tuple[str, Any, Problem]]:
     """A name, what makes an estimator, and a problem, for all parameters that the shared checks try."""
-    learner = learner_class(method)
+    learner = find_method(method)
     promises = PROMISES[learner.reads]
     for kind in sorted(learner.targets):
         for params in ({}, *learner.check_variants, *MORE.get(method, ())):
@@ -105,7 +105,7 @@ def cases(method: str) -> Iterator[tuple[str, Any, Problem]]:
 
 def answers(method: str) -> dict[str, Any]:
     """What was learned, and what is predicted, case by case."""
-    learner = learner_class(method)
+    learner = find_method(method)
     found = {}
     for name, make, problem in cases(method):
         with warnings.catch_warnings(action="ignore"):

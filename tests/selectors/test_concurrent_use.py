@@ -20,7 +20,6 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.model import Model
 from streamsieve.registry import load_learner
-from streamsieve.selectors.serial import lock_of
 from streamsieve.sources.arrays import ArraySource
 
 BLOCKS, ROWS = 40, 50
@@ -108,11 +107,14 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
     probe = blocks[3]
     prefix = make().start(None, None if name == "regressor" else [-1, 1])
     known = {digest(prefix.model())}
-    scores, selections = {prefix.predictor()(probe).scores.tobytes()}, {prefix.selection().indices.tobytes()}
+    scores, selections = (
+        {prefix.learner.results.predictor()(probe).scores.tobytes()},
+        {prefix.selection().indices.tobytes()},
+    )
     for block in blocks:
         prefix.partial_fit_block(block)
         known.add(digest(prefix.model()))
-        scores.add(prefix.predictor()(probe).scores.tobytes())
+        scores.add(prefix.learner.results.predictor()(probe).scores.tobytes())
         selections.add(prefix.selection().indices.tobytes())
     learner = make().start(None, None if name == "regressor" else [-1, 1])
     saved = []
@@ -127,9 +129,9 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
 
     def read() -> None:
         assert learner.selection().indices.tobytes() in selections
-        with lock_of(learner):  # from the making of a predictor to its use, nothing must be learned in between
-            assert learner.predictor()(probe).scores.tobytes() in scores
-        learner.predictor()(probe)
+        with learner.lock:  # from the making of a predictor to its use, nothing must be learned in between
+            assert learner.learner.results.predictor()(probe).scores.tobytes() in scores
+        learner.learner.results.predictor()(probe)
         assert learner.coef_.shape[1] <= 1000 * BLOCKS
 
     together(learn, save, read, save)
@@ -155,7 +157,7 @@ def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str)
         learner.save(path)
         saved.append(digest(load_learner(path)[1]))
 
-    together(learn, save, lambda: learner.selection() and None, lambda: learner.findings() and None)
+    together(learn, save, lambda: learner.selection() and None, lambda: learner.learner.results.findings() and None)
     assert set(saved) <= known
     assert digest(learner.model()) == digest(prefix.model())
 
@@ -198,16 +200,16 @@ def test_copies_have_a_lock_of_their_own() -> None:
     X, y = np.eye(6), np.arange(6) % 2
     estimator = ss.SOFS(2).fit(X, y)
     copies = [copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator)), clone(estimator).fit(X, y)]
-    assert len({id(lock_of(found)) for found in (estimator, *copies)}) == 4
-    assert lock_of(copy.copy(estimator)) is lock_of(estimator), "their arrays are the same, too"
-    with lock_of(estimator):
+    assert len({id(found.lock) for found in (estimator, *copies)}) == 4
+    assert copy.copy(estimator).lock is estimator.lock, "their arrays are the same, too"
+    with estimator.lock:
         for found in copies:
             thread = threading.Thread(target=found.selection)
             thread.start()
             thread.join(30)
             assert not thread.is_alive()
     learner = ss.select((X, y), n_features_to_select=2)
-    assert lock_of(learner.selector) is lock_of(learner.selector)
+    assert learner.selector.lock is learner.selector.lock
 
 
 @pytest.mark.parametrize("make", [ss.SAOLA, ss.GroupSAOLA, ss.OGFS])
@@ -216,24 +218,24 @@ def test_counts_are_completed_while_nobody_learns(monkeypatch: pytest.MonkeyPatc
     random = np.random.default_rng(0)
     y = np.arange(60) % 2
     selector = make().partial_fit_columns(random.standard_normal((60, 5)) + y[:, None], y)
-    finish, held = selector._finish, []
+    rule, held = selector.learner.rule, []
+    finish = rule.finish
 
     def finish_and_look(state: Any) -> Any:
-        held.append(lock_of(selector)._is_owned())
+        held.append(selector.lock._is_owned())
         return finish(state)
 
-    monkeypatch.setattr(selector, "_finish", finish_and_look)
+    monkeypatch.setattr(rule, "finish", finish_and_look)
     assert selector.counts_["kept"] > 0
     assert held == [True]
 
 
 def test_all_that_learns_or_reads_is_serialized() -> None:
     from streamsieve.estimators import estimator_class
-    from streamsieve.registry import METHODS, learner_class
-    from streamsieve.selectors.serial import LOCK, SERIALIZED
+    from streamsieve.registry import METHODS, find_method
 
-    for kind in (*map(estimator_class, METHODS), *map(learner_class, METHODS)):
-        for name in ("start", "partial_fit_block", "selection", "model", "save", "predictor", "fit"):
+    learners = {find_method(method).learner for method in METHODS}
+    for kind in (*map(estimator_class, METHODS), *learners, *(learner.results_type for learner in learners)):
+        for name in ("start", "partial_fit_block", "selection", "model", "save", "fit", "diagnosis", "take_up"):
             method = getattr(kind, name, None)
-            assert name in SERIALIZED
-            assert method is None or LOCK in vars(method), f"{kind.__name__}.{name}"
+            assert method is None or hasattr(method, "__wrapped__"), f"{kind.__name__}.{name}"

@@ -20,7 +20,7 @@ from sklearn.metrics import balanced_accuracy_score
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.estimators import estimator_class
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.selectors.diagnosis import Remark
 from streamsieve.selectors.rows.diagnosis import separates
 from streamsieve.sources.arrays import ArraySource
@@ -44,7 +44,7 @@ MAJORITY, EMPTY, ALL, EDGE, SCALES, COPIES = (
 
 def remarks_on(data: Any, method: str = "sofs", **params: Any) -> dict[str, Remark]:
     """What is said of a run, by kind."""
-    learner = learner_class(method)(**params)
+    learner = find_method(method).make(**params)
     y = data[1] if isinstance(data, tuple) else None
     classes = None if y is None or learner.reads != "rows" else np.unique(y)
     source = ArraySource(*data) if isinstance(data, tuple) else ss.open_source(data)
@@ -228,7 +228,7 @@ def test_rows_that_were_explored_are_not_judged(informative: bool) -> None:
     random = np.random.default_rng(0)
     X, y = linear(random, 2000, 4, 1)
     y = y if informative else random.permutation(y)
-    learner = learner_class("ofs-partial")(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
+    learner = find_method("ofs-partial").make(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
     learner.partial_fit_block(next(ArraySource(X, y).row_blocks()))
     hits, sums, rows = learner.memory.target.separation
     assert np.isfinite(sums).all()
@@ -243,7 +243,7 @@ def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
     y[:40] = 0
     counted = []
     for classes in (None, [0, 1]):
-        learner = learner_class("sofs")(normalize=False).start(5, classes=classes)
+        learner = find_method("sofs").make(normalize=False).start(5, classes=classes)
         for block in ArraySource(X, y, block_rows=20).row_blocks():
             learner.partial_fit_block(block)
         counted.append(learner.memory.target.separation)
@@ -320,7 +320,7 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
     finding = "improves the fit more than chance would" if invests else "depends on the target by this test"
     assert remark.advice == f"no feature {finding}{advice}"
     _, values = followed(remark, method, params) if advice else ("", params)
-    learner_class(method)(**values).check_parameters()
+    find_method(method).make(**values)
 
 
 @pytest.mark.parametrize("method", ["saola", "sofs"])
@@ -512,7 +512,7 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
         ArraySource(X, y, block_rows=1),
         ArraySource(X, y, block_rows=700),
     ):
-        learner = learner_class("sofs")(normalize="l2")
+        learner = find_method("sofs").make(normalize="l2")
         found = {remark.kind: remark for remark in train(learner, source, classes=[0, 1]).remarks}
         assert {**found, MAJORITY: None} == {**expected, MAJORITY: None}
         assert found[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ") == expected[MAJORITY].message

@@ -15,7 +15,8 @@ import streamsieve as ss
 from streamsieve.blocks import dense_block
 from streamsieve.estimators import estimator_class
 from streamsieve.model import Model, texts_of_arrays, texts_to_arrays
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
+from streamsieve.selectors.parameters import parameters_of
 from tests.effort import of_every_kind
 
 
@@ -43,10 +44,10 @@ def trained(method: str) -> Any:
     """An estimator in the middle of its work."""
     X, y = saved_data()
     estimator = estimator_class(method)()
-    if estimator.reads == "rows":
+    if estimator.method.reads == "rows":
         seed = {"random_state": 0} if "random_state" in estimator.get_params() else {}
         return estimator.set_params(n_features_to_select=4, **seed).partial_fit(X, y)
-    if estimator.reads == "columns":
+    if estimator.method.reads == "columns":
         return estimator.partial_fit_columns(X, y, names=[f"gene {k}" for k in range(X.shape[1])])
     return estimator.fit(X, y)
 
@@ -54,13 +55,13 @@ def trained(method: str) -> Any:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_is_the_same_from_bytes_and_as_a_copy(method: str) -> None:
     estimator = trained(method)
-    learner = learner_class(method)
+    learner = find_method(method)
     model = estimator.model()
     for same in (Model.from_bytes(model.to_bytes()), model.copy()):
-        again = learner.from_model(same)
-        assert again.selection().indices.tolist() == estimator.selection().indices.tolist()
-        assert again.selection().scores.tolist() == estimator.selection().scores.tolist()
-        assert again.parameters() == estimator.parameters()
+        again = learner.load(same)
+        assert again.results.selection().indices.tolist() == estimator.selection().indices.tolist()
+        assert again.results.selection().scores.tolist() == estimator.selection().scores.tolist()
+        assert parameters_of(again.params) == estimator.get_params()
     for name, array in model.copy().arrays.items():
         assert not np.shares_memory(array, model.arrays[name])
 
@@ -124,7 +125,7 @@ def test_a_member_that_does_not_belong_is_refused(extra: str) -> None:
     with zipfile.ZipFile(out, "a") as archive:
         archive.writestr(extra, array_bytes(np.zeros(1)))
     with pytest.raises(ss.DataError, match="not a streamsieve model"):
-        ss.SOFS.from_model(Model.from_bytes(out.getvalue()))
+        ss.SOFS.method.load(Model.from_bytes(out.getvalue()))
 
 
 def mutations(array: Any) -> list[Any]:
@@ -155,7 +156,7 @@ def refused_changes(model: Model, X: Any, y: Any) -> int:
             hostile = model.copy()
             hostile.arrays[name] = wrong
             try:
-                again = learner_class(model.method).from_model(Model.from_bytes(hostile.to_bytes()))
+                again = find_method(model.method).load(Model.from_bytes(hostile.to_bytes()))
             except ss.DataError:
                 refused += 1
                 continue
@@ -179,10 +180,10 @@ def use(learner: Any, X: Any, y: Any) -> None:
     estimator = as_estimator(learner)
     assert (estimator.selection().indices >= 0).all()
     try:
-        if estimator.reads == "rows":
+        if estimator.method.reads == "rows":
             estimator.predict(X)
             estimator.partial_fit(X, y)
-        elif estimator.reads == "columns":
+        elif estimator.method.reads == "columns":
             estimator.partial_fit_columns(X[:, ::-1], feature_ids=np.arange(100, 112))
     except ValueError:  # data that does not fit the model, in words
         pass
@@ -197,14 +198,14 @@ HEADER_VALUES = [None, -1, 0, 1, 10**6, 2**31, 2**63, 1.5, "x", [], {}, True, [[
 def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
     X, y = saved_data()
     model = trained(method).model()
-    learner = learner_class(method)
+    learner = find_method(method)
     for part in ("header", "params"):
         for key in getattr(model, part):
             for value in HEADER_VALUES:
                 hostile = model.copy()
                 getattr(hostile, part)[key] = value
                 try:
-                    again = learner.from_model(Model.from_bytes(hostile.to_bytes()))
+                    again = learner.load(Model.from_bytes(hostile.to_bytes()))
                 except (ss.DataError, ss.UsageError):
                     continue
                 use(again, X, y)
@@ -213,7 +214,7 @@ def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
 def refused(model: Model) -> str:
     """What is said of a model that cannot be."""
     with pytest.raises(ss.DataError) as caught:
-        learner_class(model.method).from_model(model)
+        find_method(model.method).load(model)
     return str(caught.value)
 
 
@@ -230,7 +231,7 @@ def test_ids_beyond_the_width_and_ids_that_appear_twice_are_refused(method: str)
 
 def test_counters_leave_room_to_count_on() -> None:
     model = trained("pet").model().copy()
-    model.arrays["label_counts"][0] = 2**63 - 1
+    model.arrays["target.label_counts"][0] = 2**63 - 1
     assert "label_counts" in refused(model)
 
 
@@ -264,8 +265,8 @@ def test_codes_of_a_column_that_left_its_slot_do_no_harm() -> None:
     assert kept.size
     assert not model.arrays["state.n_levels"][kept].any()
     model.arrays["state.codes"][kept] = 5
-    again = learner_class("osfs").from_model(Model.from_bytes(model.to_bytes()))
-    assert again.selection().indices.tolist() == selector.selection().indices.tolist()
+    again = find_method("osfs").load(Model.from_bytes(model.to_bytes()))
+    assert again.results.selection().indices.tolist() == selector.selection().indices.tolist()
 
 
 def test_a_small_file_of_a_huge_width_takes_little_memory() -> None:

@@ -11,6 +11,7 @@ import pytest
 import streamsieve as ss
 from streamsieve import machine, registry
 from streamsieve.parallel import PARTS, Threads, cut, in_parts
+from streamsieve.selectors.matrix.learner import MatrixLearner
 from tests.effort import FULL
 
 COUNTS = ("1", "2", "3", "8") if FULL else ("1", "3")
@@ -39,12 +40,12 @@ def selected(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[bytes]:
 
 
 def test_no_method_that_uses_threads_is_forgotten():
-    folders = {name: registry.learner_class(name).__module__.split(".")[-2] for name in registry.METHODS}
-    assert {one.method for one in MATRIX} == {name for name, folder in folders.items() if folder == "matrix"}
-    assert {one.method for one in COLUMNS} == {name for name, folder in folders.items() if folder == "columns"}
+    reads = {name: registry.find_method(name).reads for name in registry.METHODS}
+    assert {one.method.name for one in MATRIX} == {name for name, kind in reads.items() if kind == "matrix"}
+    assert {one.method.name for one in COLUMNS} == {name for name, kind in reads.items() if kind == "columns"}
 
 
-@pytest.mark.parametrize("estimator", MATRIX, ids=lambda estimator: estimator.method)
+@pytest.mark.parametrize("estimator", MATRIX, ids=lambda estimator: estimator.method.name)
 def test_methods_of_the_whole_matrix_do_not_depend_on_threads(monkeypatch, estimator):
     random = np.random.default_rng(0)
     X = random.standard_normal((150, 3000)).astype(np.float32)
@@ -57,7 +58,7 @@ def test_methods_of_the_whole_matrix_do_not_depend_on_threads(monkeypatch, estim
     assert all(answer == found[0] for answer in found)
 
 
-@pytest.mark.parametrize("estimator", COLUMNS, ids=lambda estimator: estimator.method)
+@pytest.mark.parametrize("estimator", COLUMNS, ids=lambda estimator: estimator.method.name)
 def test_methods_of_columns_do_not_depend_on_threads(monkeypatch, estimator):
     random = np.random.default_rng(1)
     X = random.integers(1, 4, (1000, 300)).astype(float)
@@ -122,7 +123,7 @@ def test_methods_of_the_whole_matrix_report_how_far_they_are(monkeypatch, estima
     random = np.random.default_rng(0)
     X = random.standard_normal((60, 1500))
     reports = []
-    monkeypatch.setattr(type(estimator), "report", lambda self, *said: reports.append(said))
+    monkeypatch.setattr(MatrixLearner, "report", lambda self, *said: reports.append(said))
     estimator.fit(X, X[:, 0] > 0)
     assert [done for _, done, _ in reports] == list(range(1, len(reports) + 1))
     assert {said for said, _, _ in reports} == {unit}

@@ -229,7 +229,7 @@ def test_an_open_table_omits_columns_by_name(tmp_path, form):
     np.testing.assert_allclose(record.selection.scores, expected.selection.scores)
     if form in ("csv", "parquet", "arrow"):
         assert record.selection.indices.tolist() == expected.selection.indices.tolist()
-        assert record.selector.encoding == expected.selector.encoding
+        assert record.selector.learner.features.encoding == expected.selector.learner.features.encoding
     with pytest.raises(ss.UsageError, match=r"no (column|feature) 'twn' to omit or to keep; did you mean town"):
         ss.open_source(ss.open_source(data, target="y"), drop="twn")
 
@@ -306,8 +306,8 @@ def test_encoding_survives_json_and_a_model(tmp_path):
     assert Encoding.from_dict(encoding.to_dict()) == encoding
     model = ss.SOFS(3).fit_source(ss.open_source(form_of(FRAME, "csv", tmp_path), "y"), classes=[0, 1])
     model.save(tmp_path / "model")
-    assert ss.load(tmp_path / "model").encoding == model.encoding
+    assert ss.load(tmp_path / "model").learner.features.encoding == model.learner.features.encoding
     changed = model.model()
     changed.header["encoding"]["columns"].pop()
     with pytest.raises(ss.DataError, match="its encoding has 6 of 8 features"):
-        ss.SOFS.from_model(changed)
+        ss.SOFS.method.load(changed)

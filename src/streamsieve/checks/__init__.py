@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ..registry import learner_class
+from ..registry import find_method
 from ..targets import Kind
 from . import columns, matrix, rows
 
@@ -23,7 +23,7 @@ PROMISES = {"rows": rows, "columns": columns, "matrix": matrix}
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:
     """The checks a method must pass, with their names: with all its variants and both kinds of targets it can learn."""
-    learner = learner_class(method)
+    learner = find_method(method)
     promises = PROMISES[learner.reads]
     for kind in sorted(learner.targets):
         for params in ({}, *learner.check_variants):

@@ -47,7 +47,7 @@ def blocks_of(X: NDArray[np.float64], size: int) -> list[ColumnBlock]:
 
 def one_pass(make: Maker) -> dict[str, Any]:
     """Parameters with which features are read once, as they are where they come piece by piece."""
-    return {"n_scans": 1} if "n_scans" in make.estimator.parameter_names() else {}
+    return {"n_scans": 1} if "n_scans" in make.estimator.method.parameter_names else {}
 
 
 def check_block_sizes(make: Maker) -> None:
@@ -153,7 +153,7 @@ def check_memory_is_that_of_the_kept(make: Maker) -> None:
         noise = random.integers(-2, 3, (ROWS, FEATURES))
         selector.partial_fit_block(columns_of(noise, number * FEATURES))
     kept = len(selector.selection())
-    held = sum(array.nbytes for array in arrays_of(selector.memory.state).values())
+    held = sum(array.nbytes for array in arrays_of(selector.learner.memory.state).values())
     assert held <= max(200, 5 * kept) * (ROWS * 16 + 4096), f"{held} bytes for {kept} kept columns"
 
 
@@ -170,7 +170,7 @@ def check_refused_columns_leave_no_trace(make: Maker) -> None:
         block = columns_of(X[:, start : start + 20], start)
         learner.partial_fit_block(block)
         straight.partial_fit_block(block)
-        if not learner.takes_again:
+        if not learner.learner.rule.takes_again:
             refuses_without_trace(learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice")
     assert_same(learner, straight, "after columns that were refused")
 

@@ -33,7 +33,7 @@ def whole_data(kind: Kind) -> tuple[NDArray[np.float64], NDArray[Any]]:
 
 def learned(selector: Any) -> dict[str, Any]:
     """All that was learned, but for what classes are called."""
-    selection, state = selector.selection(), arrays_of(selector.memory.state)
+    selection, state = selector.selection(), arrays_of(selector.learner.memory.state)
     arrays = {name: array.tolist() for name, array in state.items() if name != "classes"}
     return {"selected": selection.indices.tolist(), "by": selection.scores.tolist(), **arrays}
 
@@ -85,7 +85,7 @@ def check_labels_can_be_anything(make: Maker) -> None:
     X, y = whole_data(make.kind)
     expected = make().fit(X, y)
     pairs: list[tuple[Any, Any]] = [("ham", "spam"), (0, 1), (False, True)]
-    if "numbers" not in make.estimator.targets:
+    if "numbers" not in make.estimator.method.targets:
         pairs.append((3.5, 7.25))
     for negative, positive in pairs:
         labels = np.where(y > 0, positive, negative)
@@ -141,7 +141,7 @@ def check_refusals(make: Maker) -> None:
     refuses(lambda: make().fit_source(ArraySource(endless, y)), "feature 4 is infinite in row 18")
     refuses(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
     refuses(lambda: make().start(y=y[1:]).partial_fit_block(Matrix(X)), f"{ROWS - 1}")
-    if "numbers" not in make.estimator.targets:
+    if "numbers" not in make.estimator.method.targets:
         refuses(lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))), "regression")
 
 

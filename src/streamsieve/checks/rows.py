@@ -15,6 +15,7 @@ from ..estimators import load
 from ..sources import open_source
 from ..sources.arrays import ArraySource
 from ..sources.writers import write_rows
+from ..state import arrays_of
 from ..targets import Kind
 from . import maker
 from .data import BUDGET, FEATURES, ROWS, sparse_stream
@@ -29,7 +30,7 @@ class Maker(maker.Maker):
 
     def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
         super().__init__(method, params, kind)
-        seed = {"random_state": 5} if "random_state" in self.estimator.parameter_names() else {}
+        seed = {"random_state": 5} if "random_state" in self.estimator.method.parameter_names else {}
         self.params = {"n_features_to_select": BUDGET, **seed, **params}
 
     @property
@@ -51,19 +52,19 @@ class Maker(maker.Maker):
 def learned(selector: Any) -> dict[str, Any]:
     """All that a user can see of what was learned."""
     selection = selector.selection()
-    memory = selector.memory
+    learner = selector.learner
+    memory, results = learner.memory, learner.results
     rungs = [] if memory.rungs is None else memory.rungs.rungs
-    arrays = selector.memory.target.arrays().items()
+    arrays = arrays_of(memory.target.state()).items()
     target = {name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS}  # nan != nan
     return {
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
         "weights": weights_of(selector, memory.state),
         "rungs": [weights_of(selector, rung.state) for rung in rungs],
-        "curve": selector.findings().curve,
-        "bias": selector.rule.bias(selector.memory.state).tolist(),
-        "mistakes": selector.mistakes,
-        "r2": selector.r2,
+        "curve": results.findings().curve,
+        "bias": learner.rule.bias(memory.state).tolist(),
+        "counters": list(results.counters()),
         "rows": selector.n_rows_,
         "target": target,
     }
@@ -71,7 +72,7 @@ def learned(selector: Any) -> dict[str, Any]:
 
 def weights_of(selector: Any, state: Any) -> list[Any]:
     """The weights of kept features in ascending order of their ids."""
-    ids, weights, _ = selector.kept_in(state)
+    ids, weights, _ = selector.learner.kept_in(state)
     sorted_weights: list[Any] = weights[np.argsort(ids)].tolist()
     return sorted_weights
 
@@ -82,7 +83,7 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
 
 
 def check_many_classes(make: Maker) -> None:
-    if make.kind == "numbers" or make().two_classes_only:
+    if make.kind == "numbers" or make.estimator.method.two_classes_only:
         return
     X, y = sparse_stream(make.kind)
     labels = np.array(["a", "b", "c", "d"])[(y > 0) + 2 * (X.toarray()[:, 0] > 0)]
@@ -165,7 +166,7 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
         NUMBA_DISABLE_JIT="1",
     )
     assert interpreted["indices"] == compiled["indices"]
-    assert interpreted["mistakes"] == compiled["mistakes"]
+    assert interpreted["counters"][:2] == compiled["counters"][:2]
     for found, expected in zip(
         [interpreted["weights"], *interpreted["rungs"]], [compiled["weights"], *compiled["rungs"]], strict=True
     ):

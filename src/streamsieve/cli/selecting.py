@@ -60,15 +60,15 @@ class Select(click.Command):
         helping = self.get_help_option(ctx)
         if named is None and helping is not None and helping.name in found:
             return  # nothing needs to be imported for that
-        from ..manual import parameters_of
-        from ..registry import method_named
+        from ..manual import describe_parameters
+        from ..registry import find_method
 
-        method = method_named(str(named or self.default_method(ctx)))
+        method = find_method(str(named or self.default_method(ctx)))
         own = {opt for option in self.params for opt in option.opts}
-        parameters = parameters_of(method)
+        parameters = describe_parameters(method)
         options = [MethodOption(one) for one in parameters if option_name(one.name) not in own]
         without = [one.name for one in parameters if option_name(one.name) in own]
-        ctx.meta[CHOSEN] = Chosen(method, options, without, config, {}, {})
+        ctx.meta[CHOSEN] = Chosen(method.name, options, without, config, {}, {})
 
     def default_method(self, ctx: click.Context) -> Any:
         return next(option for option in self.params if option.name == "method").get_default(ctx)

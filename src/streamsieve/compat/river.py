@@ -11,13 +11,15 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 try:
     from river import base
 except ImportError:
     raise ImportError("streamsieve.compat.river needs river: pip install streamsieve[river]") from None
 
-from ..estimators.rows import SOFS, SOFSRegressor
+from ..blocks import RowBlock
+from ..estimators import estimator_class
 from ..selection import Selection
 from ..targets import BOTH, ONLY_CLASSES, ONLY_NUMBERS
 from .stream import SelectorStream
@@ -26,6 +28,18 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 Features = dict[Hashable, Any]
+
+
+def predicted(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
+    """Return the class, or the number, of every row."""
+    predictor = stream.predictor
+    return predictor.labels(predictor.score(block))
+
+
+def chances_of(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
+    """Return the probability of every class, a column each."""
+    predictor = stream.predictor
+    return np.asarray(predictor.probabilities(predictor.score(block)))
 
 
 class SelectorClassifier(base.MiniBatchClassifier):
@@ -49,12 +63,12 @@ class SelectorClassifier(base.MiniBatchClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"selector": SOFS(5)}
-        yield {"selector": SOFS(5, max_cells=1024)}
+        yield {"selector": estimator_class("sofs")(5)}
+        yield {"selector": estimator_class("sofs")(5, max_cells=1024)}
 
     @property
     def _multiclass(self) -> bool:
-        return not self.selector.two_classes_only
+        return not self.selector.method.two_classes_only
 
     def selection(self) -> Selection:
         """The selected features under their names."""
@@ -67,17 +81,16 @@ class SelectorClassifier(base.MiniBatchClassifier):
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """The class of a row; None as long as nothing was learned."""
         stream = self._stream
-        if stream.estimator is None:
+        if stream.learner is None:
             return None
-        return stream.estimator.classify(stream.scores(stream.block(x, learning=False))).tolist()[0]
+        return predicted(stream, stream.block(x, learning=False)).tolist()[0]
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """The probability of every class that is known."""
         stream = self._stream
-        if stream.estimator is None:
+        if stream.learner is None:
             return self._before_any_row()
-        scores = stream.scores(stream.block(x, learning=False))
-        chances = stream.estimator.probabilities(scores)[0].tolist()
+        chances = chances_of(stream, stream.block(x, learning=False))[0].tolist()
         return dict(zip(stream.known_classes(), chances, strict=True))
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
@@ -89,9 +102,9 @@ class SelectorClassifier(base.MiniBatchClassifier):
         import pandas
 
         stream = self._stream
-        if stream.estimator is None:
+        if stream.learner is None:
             return pandas.Series([None] * len(X), index=X.index, dtype=object)
-        classes = stream.estimator.classify(stream.scores(stream.frame_block(X, learning=False)))
+        classes = predicted(stream, stream.frame_block(X, learning=False))
         return pandas.Series(classes, index=X.index)
 
     def predict_proba_many(self, X: DataFrame) -> DataFrame:
@@ -99,9 +112,9 @@ class SelectorClassifier(base.MiniBatchClassifier):
         import pandas
 
         stream = self._stream
-        if stream.estimator is None:
+        if stream.learner is None:
             return pandas.DataFrame([self._before_any_row()] * len(X), index=X.index)
-        chances = stream.estimator.probabilities(stream.scores(stream.frame_block(X, learning=False)))
+        chances = chances_of(stream, stream.frame_block(X, learning=False))
         return pandas.DataFrame(chances, index=X.index, columns=stream.known_classes())
 
     def _before_any_row(self) -> dict[Any, float]:
@@ -127,8 +140,8 @@ class SelectorRegressor(base.MiniBatchRegressor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"selector": SOFSRegressor(5)}
-        yield {"selector": SOFSRegressor(5, max_cells=1024)}
+        yield {"selector": estimator_class("sofs-regressor")(5)}
+        yield {"selector": estimator_class("sofs-regressor")(5, max_cells=1024)}
 
     def selection(self) -> Selection:
         """The selected features under their names."""
@@ -141,7 +154,7 @@ class SelectorRegressor(base.MiniBatchRegressor):
     def predict_one(self, x: Features) -> float:
         """The number of a row; 0 as long as nothing was learned."""
         stream = self._stream
-        return 0.0 if stream.estimator is None else float(stream.scores(stream.block(x, learning=False))[0])
+        return 0.0 if stream.learner is None else float(predicted(stream, stream.block(x, learning=False))[0])
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
         """Learn the rows of a data frame, in their order."""
@@ -152,9 +165,9 @@ class SelectorRegressor(base.MiniBatchRegressor):
         import pandas
 
         stream = self._stream
-        if stream.estimator is None:
+        if stream.learner is None:
             return pandas.Series(np.zeros(len(X)), index=X.index)
-        return pandas.Series(stream.scores(stream.frame_block(X, learning=False)), index=X.index)
+        return pandas.Series(predicted(stream, stream.frame_block(X, learning=False)), index=X.index)
 
 
 class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
@@ -176,8 +189,8 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"selector": SOFSRegressor(3)}
-        yield {"selector": SOFSRegressor(3, max_cells=1024)}
+        yield {"selector": estimator_class("sofs-regressor")(3)}
+        yield {"selector": estimator_class("sofs-regressor")(3, max_cells=1024)}
 
     def selection(self) -> Selection:
         """The selected features under their names."""

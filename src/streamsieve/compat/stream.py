@@ -14,9 +14,10 @@ from sklearn.base import clone
 
 from ..blocks import RowBlock, nonzeros
 from ..errors import DataError, UsageError
-from ..estimators.rows import RowEstimator
+from ..estimators import Estimator
 from ..kernels.reading.entries import NOT_FINITE, settle_row
 from ..selection import Selection
+from ..selectors.prediction import Predictor
 from ..sources.base import not_finite
 from ..sources.named_rows import Entries, numbers_of
 from ..targets import Kind
@@ -43,16 +44,16 @@ class SelectorStream:
 
     def __init__(self, selector: Any, kinds: Iterable[Kind], classes: Any | None = None) -> None:
         self.selector = checked(selector, frozenset(kinds))
-        self.learns_classes = "classes" in self.selector.targets
+        self.learns_classes = "classes" in self.selector.method.targets
         self.classes = None if classes is None else list(classes)
-        self.exact = self.selector.inputs.centres  # a mean is taken off before values are rounded
+        self.exact = self.selector.new_learner().inputs.centres  # a mean is taken off before values are rounded
         self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
-        self.estimator: Any = None  # as soon as there is something to learn
+        self.learner: Any = None  # as soon as there is something to learn
         self.labels: dict[Any, NDArray[Any]] = {}  # those met, each as an array of one
         self.recent: deque[RowBlock] = deque()
         self.n_recent = self.n_rows = 0
         self.bounds: dict[int, NDArray[np.int64]] = {}  # by the length of a row
-        self._score: Any = None
+        self._predictor: Predictor | None = None
         self._chosen: frozenset[int] | None = None
 
     # ---- learning
@@ -102,16 +103,16 @@ class SelectorStream:
                 raise DataError(f"row {row:,}: its label is a {type(label).__name__}; labels are text or numbers")
 
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
-        new, before = [label for label in labels if label not in self.labels], self.estimator
+        new, before = [label for label in labels if label not in self.labels], self.learner
         try:
             if new or before is None:
                 self._admit(new)
-            self.estimator.partial_fit_block(block)
+            self.learner.partial_fit_block(block)
         except Exception:
-            self.estimator = before  # what cannot be learned changes nothing
+            self.learner = before  # what cannot be learned changes nothing
             raise
         self.labels.update((label, as_target(label)) for label in new)
-        self._score = self._chosen = None
+        self._predictor = self._chosen = None
         self.n_rows += block.n_rows
         if self.learns_classes and self.classes is None:
             self._remember(block)
@@ -124,8 +125,8 @@ class SelectorStream:
 
     def _admit(self, new: list[Any]) -> None:
         """Be ready for labels that were not met before."""
-        if self.estimator is None:
-            self.estimator = self._started(new)
+        if self.learner is None:
+            self.learner = self._started(new)
         elif self.learns_classes and self.classes is None and len(self.labels) + len(new) > 2:
             self._begin_anew([*self.labels, *new])
 
@@ -135,15 +136,14 @@ class SelectorStream:
             labels = self.classes
         elif any(isinstance(label, bool) for label in labels):
             labels = [False, True, *(label for label in labels if not isinstance(label, bool))]
-        estimator = clone(self.selector)
-        return estimator.start(None, as_objects(labels) if len(labels) > 1 else None)
+        return clone(self.selector).new_learner().start(None, as_objects(labels) if len(labels) > 1 else None)
 
     def _begin_anew(self, labels: list[Any]) -> None:
         """Learn the last rows again, with more classes; the rules for two, and for each number of more, differ."""
-        estimator = self._started(labels)
+        learner = self._started(labels)
         for block in self.recent:
-            estimator.partial_fit_block(block)
-        self.estimator = estimator
+            learner.partial_fit_block(block)
+        self.learner = learner
         if self.n_rows > self.n_recent:
             warnings.warn(
                 f"row {self.n_rows + 1:,} has a class, {labels[-1]!r}, that no row had before: learning began anew "
@@ -166,28 +166,28 @@ class SelectorStream:
 
     # ---- what was learned
 
-    def scores(self, block: RowBlock) -> NDArray[np.float64]:
-        """The scores, or predicted numbers, of rows."""
-        if self._score is None:
-            self._score = self.estimator.scorer()
-        scores: NDArray[np.float64] = self._score(block)
-        return scores
+    @property
+    def predictor(self) -> Predictor:
+        """Return what predicts with what was learned so far; something must have been."""
+        if self._predictor is None:
+            self._predictor = self.learner.results.predictor()
+        return self._predictor
 
     def known_classes(self) -> list[Any]:
-        """The classes in the order of scores."""
-        return [] if self.estimator is None else list(self.estimator.classes_.tolist())
+        """Return the classes in the order of scores."""
+        return [] if self.learner is None else list(self.learner.results.classes_.tolist())
 
     def chosen(self) -> frozenset[int]:
         """The ids of the selected features."""
         if self._chosen is None:
-            self._chosen = frozenset() if self.estimator is None else frozenset(self.selection().indices.tolist())
+            self._chosen = frozenset() if self.learner is None else frozenset(self.selection().indices.tolist())
         return self._chosen
 
     def selection(self) -> Selection:
         """The selected features under their names."""
-        if self.estimator is None:
+        if self.learner is None:
             return Selection(np.empty(0, np.int64), np.empty(0), np.empty(0, object))
-        found = self.estimator.selection()
+        found = self.learner.results.selection()
         return Selection(found.indices, found.scores, self.features.titles(found.indices, found.names))
 
     # ---- rows
@@ -254,22 +254,21 @@ class SelectorStream:
 def checked(selector: Any, kinds: frozenset[Kind]) -> Any:
     """A selector that can learn from a stream of dictionaries; others are refused."""
     name = type(selector).__name__
-    if not isinstance(selector, RowEstimator):
+    if not isinstance(selector, Estimator) or selector.method.reads != "rows":
         raise UsageError(f"{name} does not learn row by row; give a selector of rows, such as SOFS(10)")
-    if not selector.targets & kinds:
-        learns, cure = (
-            ("numbers", "SelectorRegressor") if "numbers" in selector.targets else ("classes", "SelectorClassifier")
-        )
+    targets = selector.method.targets
+    if not targets & kinds:
+        learns, cure = ("numbers", "SelectorRegressor") if "numbers" in targets else ("classes", "SelectorClassifier")
         raise UsageError(f"{name} learns {learns}; {cure} is for that")
-    selector.check_parameters()
-    if selector.needs_width:
+    learner: Any = selector.new_learner()
+    if learner.needs_width:
         raise UsageError(f"{name} draws from all features, and a stream does not say how many there will be")
     return selector
 
 
 def is_bounded(selector: Any) -> bool:
     """Whether a selector has a fixed memory for any number of features."""
-    return selector.parameters().get("max_cells") is not None
+    return getattr(selector, "max_cells", None) is not None
 
 
 def last_rows(block: RowBlock, most: int) -> RowBlock:

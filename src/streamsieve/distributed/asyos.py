@@ -11,9 +11,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from ..selectors.columns.asyos import MOST_WORKERS, AsyOSLearner
+from ..selectors.columns.asyos import MOST_WORKERS
+from ..selectors.columns.learner import ColumnLearner
 from ..selectors.diagnosis import Look
-from ..selectors.requirements import is_integer
+from ..selectors.parameters import is_integer
 from ..sources.base import ColumnSource, DataSource
 from ..training import Clock, ColumnFeed, Progress, Training, Watch
 from .asyos_worker import Saved, SubstitutionWorker, Task
@@ -27,7 +28,7 @@ MOST_WORK = 1 << 26  # values multiplied in a block: it is to take a fraction of
 
 
 def train_asyos(
-    learner: AsyOSLearner,
+    learner: ColumnLearner,
     source: DataSource,
     engine: Engine,
     *,
@@ -40,10 +41,10 @@ def train_asyos(
     """
     clock = Clock()
     learner.note_source(source)
-    if learner.staleness is not None:
+    if learner.params.staleness is not None:
         raise UsageError(
-            f"staleness={learner.staleness} is of a simulation, and workers that run at the same time know what they "
-            "know; omit staleness, or the engine"
+            f"staleness={learner.params.staleness} is of a simulation, and workers that run at the same time know what "
+            "they know; omit staleness, or the engine"
         )
 
     def report(unit: str, count: int, total: int | None) -> None:
@@ -65,21 +66,21 @@ def train_asyos(
     with finishing.learning():
         run.gather()
         learner.finish(source.name)
-        done = Training(remarks=learner.diagnosis(Look()))
-    learning, compiling = (sum(times) / learner.workers for times in zip(*run.seconds, strict=True))
+        done = Training(remarks=learner.results.diagnosis(Look()))
+    learning, compiling = (sum(times) / learner.params.workers for times in zip(*run.seconds, strict=True))
     total = clock.seconds()["total"]
     learning += finishing.seconds()["learn"]
     compiling += prepared["compile"] + finishing.seconds()["compile"]
     reading = max(0.0, total - learning - compiling)
     done.seconds = {"total": total, "read": reading, "learn": learning, "compile": compiling}
-    done.details = {"workers": learner.workers, "lost_workers": run.crew.losses}
+    done.details = {"workers": learner.params.workers, "lost_workers": run.crew.losses}
     return done
 
 
-def set_workers(learner: AsyOSLearner, n_workers: int) -> None:
+def set_workers(learner: ColumnLearner, n_workers: int) -> None:
     """Let it have that number of workers, or fewer: each keeps a column at least."""
-    if is_integer(learner.n_features_to_select):  # or it is refused when it starts
-        learner.workers = max(1, min(n_workers, learner.n_features_to_select, MOST_WORKERS))
+    if is_integer(learner.params.n_features_to_select):  # or it is refused when it starts
+        learner.params.workers = max(1, min(n_workers, learner.params.n_features_to_select, MOST_WORKERS))
 
 
 def block_size(n_rows: int, n_features: int | None, wanted: int, workers: int) -> int:
@@ -95,16 +96,17 @@ class AsyOSRun:
     """The workers of a learner that has started, and what they have handed over."""
 
     def __init__(
-        self, learner: AsyOSLearner, engine: Engine, pieces: list[ColumnSource], passes: int, n_features: int | None
+        self, learner: ColumnLearner, engine: Engine, pieces: list[ColumnSource], passes: int, n_features: int | None
     ) -> None:
-        target, workers = learner.memory.target, learner.workers
-        loss, wanted = learner.loss_of(target), learner.n_features_to_select
+        target, workers = learner.memory.target, learner.params.workers
+        rule: Any = learner.rule
+        params, wanted = learner.params, learner.params.n_features_to_select
         self.learner, self.engine = learner, engine
         self.hands = deal(pieces, [1.0] * len(pieces), workers)
         size = block_size(target.n_rows, n_features, wanted, workers)
-        self.task = engine.share(Task(target, loss, wanted, learner.step, learner.m, workers, passes, size))
+        self.task = engine.share(Task(target, rule.loss, wanted, params.step, params.m, workers, passes, size))
         self.centre = engine.centre(target.n_rows)
-        self.saved = [Saved.nothing(learner.n_features_in_) for _ in range(workers)]
+        self.saved = [Saved.nothing(learner.features.width) for _ in range(workers)]
         self.seconds = [(0.0, 0.0)] * workers  # of each: learning and compiling
         self.crew = Crew(engine, self.begin)
         self.left, self.absent = set(range(workers)), set(range(workers))  # have not finished; were never ready
@@ -152,6 +154,7 @@ class AsyOSRun:
     def gather(self) -> None:
         """Give the learner what all workers know."""
         learner, memory = self.learner, self.learner.memory
-        memory.state = learner.gathered([saved.state for saved in self.saved])
+        rule: Any = learner.rule
+        memory.state = rule.solver.gather([saved.state for saved in self.saved])
         memory.names = {feature: name for saved in self.saved for feature, name in saved.names.items()}
-        learner.take_over([saved.tally for saved in self.saved])
+        learner.adopt_counts([saved.tally for saved in self.saved])

@@ -14,19 +14,20 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock
 from ..kernels.columns.slots import Slots
-from ..selectors.columns.asynchronous import BlockWorker, shares
-from ..selectors.columns.base import ColumnLearner, ColumnMemory, Tally
+from ..kernels.types import F64, I64
+from ..selectors.columns.asyos import ASYOS, AsyOSParameters, BlockWorker, shares
+from ..selectors.columns.learner import ColumnLearner
+from ..selectors.columns.memory import ColumnMemory, Tally
+from ..selectors.columns.rules import ColumnRule
 from ..selectors.columns.slots import picked
-from ..selectors.columns.stepping import Stepping, SteppingState
-from ..selectors.linear import standardized
+from ..selectors.columns.substitution import Stepping, SteppingState
+from ..selectors.fitting import standardized
 from ..sources.base import ColumnSource
 from ..state import empty
-from ..targets import BOTH, Kind, Target
+from ..targets import Target
 from ..training import Clock
 from .engine import SLICE_SECONDS, CentreLike
 from .spent import spent_by
-
-F64 = NDArray[np.float64]
 
 
 class Task(NamedTuple):
@@ -86,26 +87,23 @@ class Saved(NamedTuple):
         return Saved(handed.reached, SteppingState(slots, handed.weights, handed.level), handed.tally, handed.names)
 
 
-class Part(ColumnLearner[SteppingState]):
-    """What one worker learns: as any learner of columns it checks and counts them, and notes their names."""
+class WorkerRule(ColumnRule[SteppingState]):
+    """How one worker takes columns: by the scores that the centre had when it last pushed its part."""
 
-    method: ClassVar[str] = "asyos"
-    targets: ClassVar[frozenset[Kind]] = BOTH
     takes_again: ClassVar[bool] = True
 
-    def __init__(self, number: int, worker: BlockWorker, centre: CentreLike, target: Target, saved: Saved) -> None:
+    def __init__(self, number: int, worker: BlockWorker, centre: CentreLike, target: Target) -> None:
+        super().__init__(None, target)
         self.number, self.worker, self.centre = number, worker, centre
         self.pushed = worker.part()
         self.u = centre.register(number, self.pushed)
-        self._memory = ColumnMemory(target, worker.state, names=saved.names)
-        self.take_over([saved.tally])
 
-    def _offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
+    def offer(self, memory: ColumnMemory[SteppingState], block: ColumnBlock) -> None:
         self.pushed = self.worker.take(block, self.u, self.pushed)
         self.u = self.centre.register(self.number, self.pushed)
-        return self.worker.state
+        memory.state = self.worker.state
 
-    def _remembered(self, state: SteppingState) -> NDArray[np.int64]:
+    def remembered(self, state: SteppingState) -> I64:
         return self.worker.ids
 
 
@@ -122,7 +120,11 @@ class SubstitutionWorker:
         rule = Stepping(task.loss, standardized(task.target), share, task.step, task.m)
         slots, weights, level = saved.state
         own = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
-        self.part = Part(number, BlockWorker(rule, task.workers, own), centre, task.target, saved)
+        self.worker = BlockWorker(rule, task.workers, own)
+        self.learner = ColumnLearner(ASYOS, AsyOSParameters())  # checks and counts columns, and notes their names
+        self.learner.adopt(task.target, own, WorkerRule(number, self.worker, centre, task.target))
+        self.learner.memory.names = saved.names
+        self.learner.adopt_counts([saved.tally])
         self.pieces, self.passes, self.block_size = pieces, task.passes, task.block_size
         self.reached, self.handed = saved.reached, set(slots.ids.tolist())
         self.stream = self._stream(saved.reached)
@@ -137,14 +139,14 @@ class SubstitutionWorker:
         finished = True
         for block in self.stream:
             with self.clock.learning():
-                self.part.partial_fit_block(block)
+                self.learner.partial_fit_block(block)
             if time.perf_counter() > until:
                 finished = False
                 break
         return self._handover(finished)
 
     def _handover(self, finished: bool) -> Handover:
-        worker = self.part.worker
+        worker = self.worker
         ids = worker.ids.copy()
         new = ids[[feature not in self.handed for feature in ids.tolist()]] if ids.size else ids
         self.handed = set(ids.tolist())
@@ -156,8 +158,8 @@ class SubstitutionWorker:
             picked([slots], new),
             weights[: ids.size].copy(),
             level.copy(),
-            self.part.tally(),
-            self.part.memory.names,
+            self.learner.tally(),
+            self.learner.memory.names,
             spent_by(self.clock)[1:],
         )
 
@@ -165,7 +167,7 @@ class SubstitutionWorker:
         """The columns of all scans after where it starts, in blocks; ``reached`` is how far it is with them."""
         for scan in range(start.scan, self.passes):
             if scan > start.scan:
-                self.part.begin_pass(scan)
+                self.learner.begin_pass(scan)
             first = start.piece if scan == start.scan else 0
             for piece in range(first, len(self.pieces)):
                 skipped = start.columns if (scan, piece) == (start.scan, start.piece) else 0

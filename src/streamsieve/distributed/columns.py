@@ -23,9 +23,10 @@ from ..blocks import ColumnBlock
 from ..errors import UsageError
 from ..machine import peak_memory
 from ..model import Model
-from ..registry import METHODS, learner_class
+from ..registry import METHODS, find_method
 from ..selectors.base import AnyLearner
-from ..selectors.columns.base import ColumnLearner, Tally
+from ..selectors.columns.learner import ColumnLearner
+from ..selectors.columns.memory import Tally
 from ..sources.base import ColumnSource, DataSource
 from ..sources.groups import Grouping
 from ..training import Clock, ColumnFeed, Progress, Training, Watch, pieces
@@ -85,7 +86,7 @@ class ColumnWorker:
     """Learns a shard of the columns from a model that has started; ``alone`` if there are no other shards."""
 
     def __init__(self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool) -> None:
-        self.learner = cast(ColumnLearner[Any], learner_class(base.method).from_model(base.copy()))
+        self.learner = cast(ColumnLearner, find_method(base.method).load(base.copy()))
         feed = ColumnFeed(shard, self.learner.memory.target.numbers, groups, None)
         self.pieces = (part for part, _ in pieces(feed, self.learner, passes))
         self.survivors, self.order = None if alone else Survivors(), shard.order
@@ -119,7 +120,7 @@ class ColumnWorker:
 class ColumnShards:
     """A training of columns on the workers of an engine, with a learner that has started."""
 
-    def __init__(self, learner: ColumnLearner[Any], feed: ColumnFeed, engine: Engine, watch: Watch | None) -> None:
+    def __init__(self, learner: ColumnLearner, feed: ColumnFeed, engine: Engine, watch: Watch | None) -> None:
         self.learner, self.feed, self.engine, self.watch = learner, feed, engine, watch
         self.passes = learner.passes_over(feed.columns)
         self.shards = feed.columns.column_shards(engine.n_workers)
@@ -170,7 +171,7 @@ class ColumnShards:
                 self.learner.begin_pass(number)
                 for block in blocks:
                     self.learner.partial_fit_block(block)
-            self.learner.take_over([part.tally for part in found])
+            self.learner.adopt_counts([part.tally for part in found])
         self.spent.add(spent_by(clock))
 
     def note(self, worker: int, part: Part) -> None:
@@ -213,13 +214,13 @@ def train_column_shards(
             watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
 
     feed = ColumnFeed(source, y, groups, report)
-    columns = cast(ColumnLearner[Any], learner)
+    columns = cast(ColumnLearner, learner)
     columns.start(columns.width_of(feed.columns), None, feed.columns.feature_names, y=feed.y, origin=source.name)
     columns.name_groups(feed.group_names)
     shards = ColumnShards(columns, feed, engine, watch)
     shards.learn()
     columns.finish(source.name)
-    done.remarks = [*columns.diagnosis(feed.look()), *feed.remarks(columns)]
+    done.remarks = [*columns.results.diagnosis(feed.look()), *feed.remarks(columns)]
     done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
     done.details = shards.details()
     return done
@@ -227,9 +228,9 @@ def train_column_shards(
 
 def refuse_not_selected_again(learner: AnyLearner, n_workers: int) -> None:
     """Refuse a learner that cannot select from what several have selected, before anything is read."""
-    if n_workers > 1 and not learner.selects_again:
-        can = ", ".join(method for method in METHODS if learner_class(method).selects_again)
+    if n_workers > 1 and not learner.method.selects_again:
+        can = ", ".join(method for method in METHODS if find_method(method).selects_again)
         raise UsageError(
-            f"{learner.method} needs all columns in one place, so it takes one worker; methods that can be trained on "
-            f"parts of the columns are {can}"
+            f"{learner.method.name} needs all columns in one place, so it takes one worker; methods that can be "
+            f"trained on parts of the columns are {can}"
         )

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ..machine import cores
 from ..recording import Trace
 from ..selectors.base import AnyLearner
-from ..selectors.columns.asyos import AsyOSLearner
+from ..selectors.columns.learner import ColumnLearner
 from ..sources.base import ColumnSource, DataSource, by_rows
 from ..training import Checkpoint, Training, Watch, groups_of, remarks_on
 from .asyos import train_asyos
@@ -45,15 +45,15 @@ def chosen_engine(engine: str | None, workers: int | None, address: str | None) 
 def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
     """Refuse what cannot be trained on workers, before anything is read."""
     if learner.reads == "matrix":
-        raise UsageError(f"{learner.method} needs the whole matrix at once and cannot be divided; omit --engine")
+        raise UsageError(f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit --engine")
     if learner.reads == "rows":
         refuse_not_merged(learner, choice.workers)
         return
-    if not learner.is_asynchronous:
+    if not learner.method.is_asynchronous:
         refuse_not_selected_again(learner, choice.workers)
     if checkpoints:
         raise UsageError(
-            f"checkpoints on an engine are for methods that take rows, and {learner.method} takes columns; omit "
+            f"checkpoints on an engine are for methods that take rows, and {learner.method.name} takes columns; omit "
             "--checkpoint-every or --engine"
         )
 
@@ -88,8 +88,8 @@ def train_on(
                     trace=None if again else trace,
                     note=note,
                 )
-            if learner.is_asynchronous:
-                return train_asyos(cast(AsyOSLearner, learner), source, engine, watch=watch)
+            if learner.method.is_asynchronous:
+                return train_asyos(cast(ColumnLearner, learner), source, engine, watch=watch)
             known = groups_of(learner, source, groups)
             return train_column_shards(learner, source, engine, groups=known, watch=watch)
 

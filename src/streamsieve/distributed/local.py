@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import RunError
 from ..machine import THREADS_VARIABLE, cores
-from ..selectors.columns.asynchronous import Centre
+from ..selectors.columns.asyos import Centre
 from .engine import Answer, CentreLike, Engine
 from .memory import Memory, Message, packed, receive, send
 

@@ -17,7 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..errors import RunError
 from ..machine import THREADS_VARIABLE, cores
-from ..selectors.columns.asynchronous import Centre
+from ..selectors.columns.asyos import Centre
 from .engine import F64, Answer, CentreLike, Engine
 from .local import Worker, sendable
 from .memory import LARGE, CheckedPickler

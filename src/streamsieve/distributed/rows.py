@@ -28,7 +28,7 @@ from ..errors import DataError, UsageError
 from ..machine import peak_memory
 from ..model import Model
 from ..recording import Trace, trace_point
-from ..registry import METHODS, learner_class, merge_models
+from ..registry import METHODS, find_method, merge_models
 from ..selectors.base import AnyLearner
 from ..selectors.rows.learner import RowLearner
 from ..selectors.rows.sample import Sample
@@ -118,15 +118,15 @@ class RowWorker:
         self, pieces: Sequence[Source], passes: int, missing: Missing, skip: int, first_rows: RowBlock | None
     ) -> None:
         self.stream, self.first_rows = RowStream(pieces, passes, missing, skip), first_rows
-        self.learner: RowLearner[Any] | None = None
+        self.learner: RowLearner | None = None
         self.wanted = self.rows = self.mistakes_before = 0
 
     def begin(self, base: Model, rows: int, times: int) -> Part:
         """Begin a round of so many rows, each of which counts so many times; 0 if nobody else learns."""
-        self.learner = cast(RowLearner[Any], learner_class(base.method).from_model(base.copy()))
+        self.learner = cast(RowLearner, find_method(base.method).load(base.copy()))
         if times:
             self.learner.as_part(times)
-        self.wanted, self.rows, self.mistakes_before = rows, 0, self.learner.mistakes or 0
+        self.wanted, self.rows, self.mistakes_before = rows, 0, mistakes_of(self.learner)
         return self.go_on()
 
     def go_on(self) -> Part:
@@ -139,14 +139,24 @@ class RowWorker:
             with clock.learning():
                 if block is None:
                     model, self.learner = learner.model(), None
-                    loss = 0.0 if self.first_rows is None else learner.loss_on(self.first_rows)
+                    loss = 0.0 if self.first_rows is None else loss_on(learner, self.first_rows)
                 else:
                     learner.partial_fit_block(block)
                     self.rows += block.n_rows
             if model is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
                 break
-        mistakes = (learner.mistakes or 0) - self.mistakes_before
+        mistakes = mistakes_of(learner) - self.mistakes_before
         return Part(self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss)
+
+
+def mistakes_of(learner: RowLearner) -> int:
+    """Return how many rows were predicted wrongly before they were learned; 0 where numbers are learned."""
+    return learner.results.counters().mistakes or 0
+
+
+def loss_on(learner: RowLearner, rows: RowBlock) -> float:
+    """Return the mean loss of rows as they are predicted now."""
+    return learner.memory.target.loss(learner.results.predictor().score(rows), rows.y)
 
 
 # ---- what the driver does
@@ -155,7 +165,7 @@ class RowWorker:
 class RowShards:
     """A training of rows on the workers of an engine."""
 
-    def __init__(self, learner: RowLearner[Any], source: Source, engine: Engine, watch: Watch | None) -> None:
+    def __init__(self, learner: RowLearner, source: Source, engine: Engine, watch: Watch | None) -> None:
         self.learner, self.source, self.engine, self.watch = learner, source, engine, watch
         self.pieces = pieces_of(source, engine.n_workers)
         self.n_workers = min(engine.n_workers, len(self.pieces))
@@ -168,7 +178,7 @@ class RowShards:
         self.spent = Spent()
         self.rounds = self.losses = self.memory = 0
         # that a row counts: of numbers every row steps, whatever is known already
-        self.times = self.n_workers if "numbers" in learner.targets else 1
+        self.times = self.n_workers if "numbers" in learner.method.targets else 1
         self.first_rows: RowBlock | None = None  # to look at what is merged
 
     @property
@@ -191,11 +201,11 @@ class RowShards:
         learner, sample, rows, kept = self.learner, Sample(), self.read_first_rows(), list[RowBlock]()
         going_on = learner.started
         if not going_on:
-            if classes is None and "classes" in learner.targets:
+            if classes is None and "classes" in learner.method.targets:
                 classes = first_classes(self.source)
             learner.start(learner.width_of(self.source), classes, self.source.all_names(), origin=self.source.name)
         seen = 0
-        while seen < self.n_first or not learner.is_settled:
+        while seen < self.n_first or learner.memory.warm_up is not None:
             worker, block = next(rows, (0, None))
             if block is None:
                 break
@@ -264,7 +274,7 @@ class RowShards:
         self.learner.take_up(models[0] if self.n_workers == 1 else merge_models(base, models))
         if self.first_rows is None or times >= len(models):
             return
-        loss, usual = self.learner.loss_on(self.first_rows), sum(part.loss for part in parts) / len(parts)
+        loss, usual = loss_on(self.learner, self.first_rows), sum(part.loss for part in parts) / len(parts)
         if not loss <= usual:  # it may be no number
             self.learner.take_up(merge_models(base, models, len(models)))
             self.times = min(2 * self.times, self.n_workers)
@@ -279,12 +289,12 @@ class RowShards:
     def show(self) -> None:
         if self.watch is None:
             return
-        learner, source, known = self.learner, self.source, self.learner.mistakes
+        learner, source, counters = self.learner, self.source, self.learner.results.counters()
         done = learner.n_learned + sum(part.rows for part in self.parts)
-        mistakes = None if known is None else known + sum(part.mistakes for part in self.parts)
+        mistakes = None if counters.mistakes is None else counters.mistakes + sum(part.mistakes for part in self.parts)
         total = None if source.n_rows is None else source.n_rows * self.passes
         bytes_read, n_bytes = sum(part.bytes_read for part in self.parts), source.n_bytes if self.passes == 1 else None
-        self.watch(Progress(done, total, "rows", bytes_read, n_bytes, mistakes, learner.r2))
+        self.watch(Progress(done, total, "rows", bytes_read, n_bytes, mistakes, counters.r2))
 
 
 def train_row_shards(
@@ -305,7 +315,7 @@ def train_row_shards(
     began = time.perf_counter()
     refuse_not_merged(learner, engine.n_workers)
     learner.note_source(source)
-    shards = RowShards(cast(RowLearner[Any], learner), source, engine, watch)
+    shards = RowShards(cast(RowLearner, learner), source, engine, watch)
     done = Training(trace=[] if trace is None else trace)
     if learner.started:
         shards.positions, shards.times = checked(note, shards.n_workers)
@@ -324,7 +334,7 @@ def train_row_shards(
             learner.save(checkpoint.path, known)
             saved = learner.n_learned
     learner.finish(source.name)
-    done.remarks = learner.diagnosis(sample)
+    done.remarks = learner.results.diagnosis(sample)
     done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
     done.details = {"workers": shards.n_workers, "rounds": shards.rounds, "lost_workers": shards.losses}
     done.details["worker_memory_bytes"] = shards.memory
@@ -335,10 +345,10 @@ def refuse_not_merged(learner: AnyLearner, n_workers: int) -> None:
     """Refuse a learner whose models cannot become one, before anything is read."""
     if n_workers == 1:
         return
-    if not learner.merges:
-        can = ", ".join(method for method in METHODS if learner_class(method).merges)
+    if not learner.method.merges:
+        can = ", ".join(method for method in METHODS if find_method(method).merges)
         raise UsageError(
-            f"models of {learner.method} that learned different rows cannot become one, so it takes one worker; "
+            f"models of {learner.method.name} that learned different rows cannot become one, so it takes one worker; "
             f"methods that can be trained in parts are {can}"
         )
 

@@ -1,18 +1,20 @@
-"""The algorithms as scikit-learn estimators: all the glue, once.
+"""All methods as scikit-learn estimators.
 
-Each public class is an interface mixed over a learner: ``SOFS`` over ``selectors.rows.sofs.SOFSLearner``.
+The class of a method is the interface of its kind with the parameters of the method: ``SOFS`` is a ``RowClassifier``
+with ``SOFSParameters``. It is made from the registry when it is first used; the stub of the package names all of them.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..errors import UsageError
 from ..model import Model, refusing_damage
-from ..registry import METHODS, method_named
-from ..selectors.base import AnyLearner
+from ..registry import METHODS, find_method, method_named
+from ..selectors.base import AnyLearner, Method
 from ..sources.finding import MODEL_FILE
 from .base import Estimator
 
@@ -20,23 +22,36 @@ __all__ = ["Estimator", "as_estimator", "estimator_class", "load"]
 
 
 def estimator_class(method: str) -> type[Estimator]:
-    """Return the estimator over the learner of a method."""
-    found = METHODS[method_named(method)]
-    folder = found.learner.partition(".")[0]
-    estimator: type[Estimator] = vars(import_module(f".{folder}", __package__))[found.estimator]
-    return estimator
+    """Return the estimator of a method."""
+    return make_class(method_named(method))
+
+
+@cache
+def make_class(name: str) -> type[Estimator]:
+    """Make the estimator of a method: the interface of its kind, with its parameters."""
+    method, title = find_method(name), METHODS[name].estimator
+    described = {"method": method, "__doc__": method.doc, "__module__": "streamsieve", "__qualname__": title}
+    return type(title, (interface_of(method), method.parameters), described)
+
+
+def interface_of(method: Method) -> type[Estimator]:
+    """Return the estimator of all methods of a kind."""
+    module, name = {"columns": ("columns", "ColumnEstimator"), "matrix": ("matrix", "MatrixEstimator")}.get(
+        method.reads, ("rows", "RowClassifier" if "classes" in method.targets else "RowRegressor")
+    )
+    interface: type[Estimator] = getattr(import_module(f".{module}", __package__), name)
+    return interface
 
 
 def as_estimator(learner: AnyLearner) -> Estimator:
-    """The same learner as an estimator; what either learns from then on, both know."""
-    kind = estimator_class(learner.method)
-    estimator = kind.__new__(kind)
-    estimator.__dict__ = learner.__dict__
-    return estimator
+    """Return an estimator that has a learner; what either learns from then on, both know."""
+    estimator: Any = estimator_class(learner.method.name)(**vars(learner.params))
+    estimator._lock, estimator._learner = learner.lock, learner
+    return cast(Estimator, estimator)
 
 
 def load(path: str | Path) -> Any:
-    """The estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted.
+    """Return the estimator that ``save`` wrote to ``path``; learning goes on as if never interrupted.
 
     The folder of a finished run stands for the model in it.
     """
@@ -46,4 +61,4 @@ def load(path: str | Path) -> Any:
             raise UsageError(f"{folder}: there is no model of a finished run in this folder")
     model = Model.load(path)
     with refusing_damage(path):
-        return estimator_class(model.method).from_model(model, str(path))
+        return as_estimator(find_method(model.method).load(model, str(path)))

@@ -1,143 +1,301 @@
-"""What all estimators share: scikit-learn's interface over a learner."""
+"""scikit-learn's interface to a learner, as far as all methods share it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags, _safe_indexing, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in
 
 from ..errors import UsageError
+from ..kernels.types import F64
 from ..machine import available_memory
+from ..model import Model
 from ..selection import Selection
+from ..selectors.base import AnyLearner, Method
 from ..selectors.diagnosis import warn_of
+from ..selectors.fitting import TASK_OF_LOSS
+from ..selectors.parameters import parameters_from
+from ..selectors.prediction import Predictor
+from ..selectors.serial import Lock, alone
 from ..sources.base import DataSource
 from ..training import train, watching
 from ..values import is_sparse
-from .validation import as_learned, check_array, usable, validate_data
+from .named_rows import named_rows, select_named
+from .validation import check_array, encode_table, has_unseen, usable, validate_data
 
-if TYPE_CHECKING:
-    from ..selectors.base import Learner
-
-    class LearnerBelow(Learner[Any, Any]):
-        """What an estimator is mixed into."""
-else:
-    LearnerBelow = object
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Estimator(TransformerMixin, BaseEstimator, LearnerBelow):
-    """What all estimators share: the checks of input, the support, the reduced matrix.
+def only_if(condition: Callable[[Any], bool]) -> Callable[[F], F]:
+    """Return a decorator of methods that are there only for estimators that fulfil a condition."""
+
+    def decorate(method: F) -> F:
+        return cast(F, available_if(condition)(method))
+
+    return decorate
+
+
+def predicts(estimator: Estimator) -> bool:
+    """Return True for methods that predict."""
+    return estimator.method.predicts
+
+
+def predicts_classes(estimator: Estimator) -> bool:
+    """Return True if classes were learned, or may yet be."""
+    method = estimator.method
+    if not method.fits_model or not estimator.__sklearn_is_fitted__():
+        return method.predicts and "classes" in method.targets
+    return estimator.learner.results.linear_model().classes is not None
+
+
+def predicts_probabilities(estimator: Any) -> bool:
+    """Return True if classes have probabilities, or may yet have."""
+    if not estimator.method.fits_model:
+        return predicts_classes(estimator)
+    if estimator.__sklearn_is_fitted__():
+        return bool(estimator.learner.results.linear_model().has_chances)
+    return estimator.loss in ("auto", "logistic")
+
+
+class Estimator(TransformerMixin, BaseEstimator):
+    """A method with parameters, as a scikit-learn selector: it has a learner as soon as there is something to learn.
 
     The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is wide and without
-    the import of half of scikit-learn.
+    the import of half of scikit-learn. What was learned (``selectors.base.Results``) is read under names that end with
+    ``_``: ``n_rows_``, ``coef_``, ``curve_``. A class of a method adds its parameters, a dataclass.
     """
 
+    method: ClassVar[Method]
+    learner: Any  # what has learned, or has been started
     # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly these to fail.
     expected_failed_checks: ClassVar[dict[str, str]] = {}
 
+    @property
+    def lock(self) -> Lock:
+        """Return what makes threads that share the estimator wait for one another; its learners have the same."""
+        lock: Lock = self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Lock())
+        return lock
+
+    def new_learner(self) -> AnyLearner:
+        """Return a learner with the parameters as they are now, which are checked."""
+        return self.method.learner(self.method, parameters_from(self.method.parameters, self), self.lock)
+
+    def current_learner(self) -> Any:
+        """Return the learner, which is made if there is none yet."""
+        if self.__dict__.get("_learner") is None:
+            self._learner = self.new_learner()
+        return self._learner
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the learner, or what it learned; no property may raise NotFittedError, which is an AttributeError."""
+        if name != "learner" and (name.startswith("_") or not name.endswith("_")):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit or start first")
+        return self._learner if name == "learner" else getattr(self._learner.results, name)
+
+    def __dir__(self) -> list[str]:
+        learned = dir(self.learner.results) if self.__sklearn_is_fitted__() else []
+        return [
+            *super().__dir__(),
+            *(name for name in learned if name[0] != "_" and name[-1] == "_" and hasattr(self, name)),
+        ]
+
+    # ---- learning
+
+    @alone
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+    ) -> Self:
+        """Forget everything and be ready for the first block.
+
+        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has the target of every
+        row, for methods that see all rows at once.
+        """
+        self._learner = self.new_learner().start(n_features, classes, feature_names, y=y)
+        return self
+
+    @alone
+    def partial_fit_block(self, block: Any) -> Self:
+        """Learn one more block; ``start`` comes before the first."""
+        self.current_learner().partial_fit_block(block)
+        return self
+
+    # ---- what was learned
+
+    @alone
     def selection(self) -> Selection:
-        """The selected features, with scores and names; its size is that of the selection."""
-        check_is_fitted(self)
-        return super().selection()
+        """Return the selected features, with scores and names; its size is that of the selection."""
+        selection: Selection = self.learner.results.selection()
+        return selection
 
+    @alone
+    def model(self, note: dict[str, Any] | None = None) -> Model:
+        """Return all that was learned; learning goes on with its arrays, so copy it before more is learned."""
+        model: Model = self.learner.model(note)
+        return model
+
+    @alone
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
-        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on."""
-        check_is_fitted(self)
-        super().save(path, note)
+        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
 
+        ``note`` is kept in the file as JSON.
+        """
+        self.learner.save(path, note)
+
+    @alone
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """A mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
-        selected = self.selection().indices
+        """Return a mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
+        selected, width = self.selection().indices, self.learner.features.width
         if indices:
             return selected
-        if self.n_features_in_ > available_memory():
+        if width > available_memory():
             raise UsageError(
-                f"a mask over {self.n_features_in_:,} features needs a byte for each, more than there are; ask for "
+                f"a mask over {width:,} features needs a byte for each, more than there are; ask for "
                 "get_support(indices=True)"
             )
-        mask = np.zeros(self.n_features_in_, bool)
+        mask = np.zeros(width, bool)
         mask[selected] = True
         return mask
 
     @property
     def support_(self) -> NDArray[np.bool_]:
-        """``get_support()``: made anew whenever it is asked for, one byte per feature of the data."""
+        """Return ``get_support()``, which is made anew whenever it is asked for, one byte per feature of the data."""
         return self.get_support()
 
-    @property
-    def scores_(self) -> NDArray[np.float64]:
-        """The scores of the selected features, larger is better, aligned with ``get_support(indices=True)``.
-
-        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of all others a method
-        in fixed memory may know nothing.
-        """
-        return self.selection().scores
-
+    @alone
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
-        """The names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
-        selected = self.selection().indices
-        if input_features is None and self.feature_names is None:
-            return np.array([f"x{feature}" for feature in selected], dtype=object)
-        names: NDArray[Any] = _check_feature_names_in(self, input_features)
-        return names[selected]
+        """Return the names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
+        selection = self.selection()
+        if input_features is not None:
+            names: NDArray[Any] = _check_feature_names_in(self, input_features)
+            return names[selection.indices]
+        if selection.names is not None:
+            return selection.names
+        return np.array([f"x{feature}" for feature in selection.indices], dtype=object)
 
+    @alone
     def transform(self, X: Any) -> Any:
-        """The selected columns of ``X``, in ascending order of id; of a table with text, features such as ``a=b``."""
-        check_is_fitted(self)
+        """Return the selected columns of ``X``, in ascending order of id.
+
+        Of a table with text they are features such as ``a=b``, of rows by name a sparse array.
+        """
+        selected, features = self.selection().indices, self.learner.features
+        rows = named_rows(self.learner, X)
+        if rows is not None:
+            return select_named(rows, selected)
         options = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": not get_tags(self).input_tags.allow_nan}
-        X, names = as_learned(self, X, reset=False)
-        X = validate_data(self, self._without_unseen(X), names=names, **options, reset=False)
-        chosen = _safe_indexing(X, self.selection().indices, axis=1)
+        X, names, _ = encode_table(self, X, features)
+        if has_unseen(X, features):  # in training there were no such columns, so they count nothing
+            X = usable(X).tocsr()[:, : features.width]
+        chosen = _safe_indexing(validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1)
         return chosen if names is None or not is_sparse(chosen) else chosen.toarray()
 
+    @alone
     def inverse_transform(self, X: Any) -> Any:
-        """A matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
+        """Return a matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
         from scipy.sparse import csr_array
 
-        selected = self.selection().indices
+        selected, width = self.selection().indices, self.learner.features.width
         X = check_array(X, accept_sparse="csr", dtype=None)
         if X.shape[1] != selected.size:
             raise ValueError(f"X has {X.shape[1]} columns, but {selected.size} features were selected")
         if is_sparse(X):
-            return csr_array((X.data, selected[X.indices], X.indptr), shape=(X.shape[0], self.n_features_in_))
-        wide = np.zeros((X.shape[0], self.n_features_in_), X.dtype)
+            return csr_array((X.data, selected[X.indices], X.indptr), shape=(X.shape[0], width))
+        wide = np.zeros((X.shape[0], width), X.dtype)
         wide[:, selected] = X
         return wide
 
-    def _refit(
-        self,
-        source: DataSource,
-        *,
-        y: NDArray[Any] | None = None,
-        classes: Any | None = None,
-        groups: Any | None = None,
-        progress: bool = False,
-    ) -> Self:
-        """Learn from a source, from scratch; ``progress`` shows a bar."""
-        self.reset()
-        with watching(None, progress) as watch:
-            done = train(self, source, y=y, classes=classes, groups=groups, watch=watch)
-        warn_of(done.remarks, stacklevel=4)
-        return self
+    # ---- predictions, of methods that predict
+
+    def _scored(self, X: Any) -> tuple[Predictor, F64]:
+        """Return what predicts, and the score of every row, here by a linear model of the selected features."""
+        chosen, results = self.transform(X), self.learner.results
+        model = results.linear_model()
+        return results.predictor(), np.asarray(chosen @ model.weights + model.intercept)
+
+    @only_if(predicts)
+    @alone
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class or the number of every row; a score of exactly 0 is the first class."""
+        predictor, scores = self._scored(X)
+        return predictor.labels(scores)
+
+    @only_if(predicts_classes)
+    @alone
+    def decision_function(self, X: Any) -> F64:
+        """Return the score of every row: positive for the second of two classes; a column per class for more."""
+        return self._scored(X)[1]
+
+    @only_if(predicts_probabilities)
+    @alone
+    def predict_proba(self, X: Any) -> F64:
+        """Return the probability of every class, a column each, in the order of ``classes_``.
+
+        Of methods on rows it is a logistic fit of the class on the score that each row had before it was learned (Platt
+        1999), from the same pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of
+        the data as it is. Where class weights move the decision to where the class is less likely than not, its
+        probability is given as just above 1/2. Others have the logistic loss.
+        """
+        predictor, scores = self._scored(X)
+        probabilities = predictor.probabilities(scores)
+        assert probabilities is not None, "classes have probabilities"
+        return probabilities
+
+    @only_if(predicts)
+    def score(self, X: Any, y: Any, sample_weight: Any | None = None) -> float:
+        """Return the accuracy, or for numbers R2, of what is predicted."""
+        measure = accuracy_score if predicts_classes(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    # ---- scikit-learn's
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.started
+        learner = self.__dict__.get("_learner")
+        return learner is not None and learner.started
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.method.asks or self.__dict__.get("missing") == "skip"
+        if self.method.fits_model:
+            task = TASK_OF_LOSS[self.loss]
+            if self.__sklearn_is_fitted__():
+                task = "classification" if predicts_classes(self) else "regression"
+            if task == "regression":
+                tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+            else:
+                tags.estimator_type = None if task == "auto" else "classifier"
+                tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
-    def _without_unseen(self, X: Any) -> Any:
-        """A sparse ``X`` without columns beyond those seen in training: there unseen features count nothing.
 
-        A dense one of another width is a mistake, and refused as scikit-learn demands.
-        """
-        return usable(X).tocsr()[:, : self.n_features_in_] if self._has_unseen(X) else X
-
-    def _has_unseen(self, X: Any) -> bool:
-        return is_sparse(X) and X.shape[1] > self.n_features_in_
+def refit(
+    estimator: Any,
+    learner: AnyLearner,
+    source: DataSource,
+    *,
+    y: NDArray[Any] | None = None,
+    classes: Any | None = None,
+    groups: Any | None = None,
+    progress: bool = False,
+) -> None:
+    """Have a learner learn from a source, and give it to an estimator; ``progress`` shows a bar."""
+    estimator._learner = learner  # what was learned before makes room, and what an error leaves can be looked at
+    with watching(None, progress) as watch:
+        done = train(learner, source, y=y, classes=classes, groups=groups, watch=watch)
+    warn_of(done.remarks, stacklevel=4)

@@ -1,40 +1,27 @@
-"""Learners of columns as scikit-learn selectors."""
+"""Methods on columns as scikit-learn selectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, columns_of
 from ..class_search import naming_methods
 from ..errors import UsageError
-from ..selectors.columns import alpha_investing, asyos, blankets, filters, grafting, ogfs, osfs, saola, substitution
+from ..selectors.serial import alone
 from ..sources.arrays import ArraySource, as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
 from ..sources.groups import GivenGroups, given_groups
-from .base import Estimator
-from .linear import LinearEstimator
-from .validation import as_learned, validate_data
-
-if TYPE_CHECKING:
-    from ..selectors.columns.base import ColumnLearner
-    from ..selectors.columns.groups import GroupLearner
-
-    class AnyColumnLearner(ColumnLearner[Any]):
-        """What an estimator of columns is mixed into."""
-
-    class AnyGroupLearner(GroupLearner[Any]):
-        """What an estimator of groups of columns is mixed into."""
-else:
-    AnyColumnLearner = AnyGroupLearner = object
+from .base import Estimator, refit
+from .validation import encode_table, validate_data
 
 
-class ColumnEstimator(Estimator, AnyColumnLearner):
-    """A learner of columns as a scikit-learn selector."""
+class ColumnEstimator(Estimator):
+    """A method on columns as a scikit-learn selector."""
 
+    @alone
     def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
         """Take the columns of ``X`` in their order, from scratch.
 
@@ -43,16 +30,18 @@ class ColumnEstimator(Estimator, AnyColumnLearner):
         need not be neighbours: groups come in the order of their first features. The levels of a column of text are a
         group unless others are given.
         """
-        self.check_parameters()
-        known = None if groups is None else self._given(groups)
-        finite = "allow-nan" if self.missing == "skip" else True
-        accepted = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": finite}
-        X, names = as_learned(self, X, reset=True)
-        X, y = validate_data(self, X, y, names, **accepted, ensure_min_samples=2)
-        source = ArraySource(X, y, self.feature_names, name="")
-        source.encoding = self.encoding
-        return self._refit(source, groups=known)
+        learner, known = self.new_learner(), self._given(groups)
+        finite = "allow-nan" if learner.missing_rows == "keep" else True
+        options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": finite}
+        X, names, encoding = encode_table(self, X, None)
+        (X, y), names = validate_data(self, X, y, names=names, **options, ensure_min_samples=2)
+        source = ArraySource(X, y, names, name="")
+        source.encoding = encoding
+        refit(self, learner, source, groups=known)
+        learner.features.names = names
+        return self
 
+    @alone
     def fit_source(
         self,
         source: DataSource | Iterable[ColumnBlock],
@@ -68,19 +57,15 @@ class ColumnEstimator(Estimator, AnyColumnLearner):
         terminal or a notebook.
         """
         target = None if y is None else as_labels(y, "")
-        known = None if groups is None else self._given(groups)
-        if isinstance(source, DataSource):
-            return self._refit(source, y=target, groups=known, progress=progress)
-        if target is None:
-            raise UsageError("blocks of columns come without a target; give it as y")
-        return self._refit(ColumnBlockSource(source, target), groups=known, progress=progress)
+        learner, known = self.new_learner(), self._given(groups)
+        if not isinstance(source, DataSource):
+            if target is None:
+                raise UsageError("blocks of columns come without a target; give it as y")
+            source = ColumnBlockSource(source, target)
+        refit(self, learner, source, y=target, groups=known, progress=progress)
+        return self
 
-    def _given(self, groups: Any) -> GivenGroups:
-        """Groups, for a method that knows them."""
-        if not self.knows_groups:
-            raise UsageError(f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do")
-        return given_groups(groups)
-
+    @alone
     def partial_fit_columns(
         self,
         X: Any,
@@ -95,93 +80,32 @@ class ColumnEstimator(Estimator, AnyColumnLearner):
         brings with it are taken; other ``names`` can be given. ``groups`` are the columns' groups, integers or names,
         for methods that know groups; the columns of a group come one after the other.
         """
-        matrix, known = as_matrix(X, "")
-        if y is not None and not self.started:
-            with naming_methods(self):
-                self.start(y=as_labels(y, ""))
-        elif not self.started:
+        matrix, titles = as_matrix(X, "")
+        if self.__sklearn_is_fitted__():
+            learner = self.learner
+            if y is not None:
+                learner.refuse_other_target(as_labels(y, ""))
+        elif y is None:
             raise ValueError("the first columns must come with the target, y")
-        elif y is not None:
-            self.refuse_other_target(as_labels(y, ""))
-        first = self.n_features_in_
+        else:
+            learner = self.new_learner()
+            with naming_methods(learner):
+                learner.start(y=as_labels(y, ""))
+        first, memory = learner.features.width, learner.memory
         ids = np.arange(first, first + matrix.shape[1]) if feature_ids is None else np.asarray(feature_ids, np.int64)
-        titles = known if names is None else np.asarray(names, dtype=object)
-        belong = None if groups is None else self._numbers_given(groups, matrix.shape[1])
-        return self.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=belong))
+        titles = titles if names is None else np.asarray(names, dtype=object)
+        before = memory.group_names
+        try:
+            numbers = None if self._given(groups) is None else memory.numbers_of(groups, matrix.shape[1])
+            learner.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=numbers))
+        except Exception:
+            memory.group_names = before  # what cannot be learned changes nothing
+            raise
+        self._learner = learner
+        return self
 
-    def _numbers_given(self, groups: Any, n_columns: int) -> NDArray[np.int64]:
-        raise UsageError(f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do")
-
-    def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
-        """The names of the selected columns: those seen in training, otherwise x0, x1, ..."""
-        names = self.selection().names
-        return super().get_feature_names_out(input_features) if names is None or input_features is not None else names
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "skip"
-        tags.target_tags.required = True
-        return tags
-
-
-class GroupEstimator(ColumnEstimator, AnyGroupLearner):
-    """A learner of groups of columns as a scikit-learn selector."""
-
-    def _numbers_given(self, groups: Any, n_columns: int) -> NDArray[np.int64]:
-        return self.numbers_of(groups, n_columns)
-
-
-class SAOLA(ColumnEstimator, saola.SAOLALearner):
-    __doc__ = saola.SAOLALearner.__doc__
-
-
-class GroupSAOLA(GroupEstimator, saola.GroupSAOLALearner):
-    __doc__ = saola.GroupSAOLALearner.__doc__
-
-
-class AlphaInvesting(ColumnEstimator, alpha_investing.AlphaInvestingLearner):
-    __doc__ = alpha_investing.AlphaInvestingLearner.__doc__
-
-
-class OSFS(ColumnEstimator, osfs.OSFSLearner):
-    __doc__ = osfs.OSFSLearner.__doc__
-
-
-class FastOSFS(ColumnEstimator, osfs.FastOSFSLearner):
-    __doc__ = osfs.FastOSFSLearner.__doc__
-
-
-class OGFS(GroupEstimator, ogfs.OGFSLearner):
-    __doc__ = ogfs.OGFSLearner.__doc__
-
-
-class FCBF(ColumnEstimator, filters.FCBFLearner):
-    __doc__ = filters.FCBFLearner.__doc__
-
-
-class MRMR(ColumnEstimator, filters.MRMRLearner):
-    __doc__ = filters.MRMRLearner.__doc__
-
-
-class IAMB(ColumnEstimator, blankets.IAMBLearner):
-    __doc__ = blankets.IAMBLearner.__doc__
-
-
-class MMMB(ColumnEstimator, blankets.MMMBLearner):
-    __doc__ = blankets.MMMBLearner.__doc__
-
-
-class LinearColumnEstimator(ColumnEstimator, LinearEstimator):
-    """A learner of columns with a linear model as a scikit-learn selector that predicts."""
-
-
-class OnlineSubstitution(LinearColumnEstimator, substitution.OnlineSubstitutionLearner):
-    __doc__ = substitution.OnlineSubstitutionLearner.__doc__
-
-
-class AsyOS(LinearColumnEstimator, asyos.AsyOSLearner):
-    __doc__ = asyos.AsyOSLearner.__doc__
-
-
-class Grafting(LinearColumnEstimator, grafting.GraftingLearner):
-    __doc__ = grafting.GraftingLearner.__doc__
+    def _given(self, groups: Any | None) -> GivenGroups | None:
+        """Return groups, if they are given, for a method that knows them."""
+        if groups is not None and not self.method.knows_groups:
+            raise UsageError(f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do")
+        return None if groups is None else given_groups(groups)

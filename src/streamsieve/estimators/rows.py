@@ -1,160 +1,57 @@
-"""Learners of rows as scikit-learn classifiers and selectors."""
+"""Methods on rows as scikit-learn classifiers and regressors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import RowBlock
-from ..selectors.rows import baselines, first_order, ofs_partial, sofs
+from ..errors import UsageError
+from ..kernels.types import F64, I64
+from ..selectors.base import Method
+from ..selectors.prediction import Predictor
+from ..selectors.rows.learner import RowLearner
+from ..selectors.serial import alone
 from ..sources.base import BlockSource, DataSource, Source
 from ..sources.label_words import expect_classes
+from ..sources.named_rows import NamedRowSource
 from ..targets import ONLY_NUMBERS
-from .base import Estimator
+from .base import Estimator, only_if, refit
 from .exact_rows import row_source
-from .named_rows import NamedRowsEstimator
+from .named_rows import named_rows
 from .small_chunks import small_block
-from .validation import as_learned, check_array, check_sample_weight, validate_data
+from .validation import check_array, check_sample_weight, encode_table, has_unseen, validate_data
 
-if TYPE_CHECKING:
-    from ..selectors.rows.learner import RowLearner
-
-    class AnyRowLearner(RowLearner[Any]):
-        """What an estimator of rows is mixed into."""
-else:
-    AnyRowLearner = object
+ONE_PASS = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
+)
 
 
-SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_", "encoding")
+def asks(estimator: Estimator) -> bool:
+    """Return True for methods that ask for the values that they read."""
+    return estimator.method.asks
 
 
-class RowEstimator(Estimator, AnyRowLearner):
-    """A learner of rows as a scikit-learn selector that predicts."""
+class RowClassifier(ClassifierMixin, Estimator):
+    """A method on rows that learns classes, as a scikit-learn classifier and selector."""
 
-    expected_failed_checks: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-        "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
-    )
+    expected_failed_checks: ClassVar[dict[str, str]] = ONE_PASS
 
+    @alone
     def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
         """Learn from the rows of ``X`` in their order, from scratch."""
-        self.check_parameters()
-        source = self._source(X, y, sample_weight)
-        return self._refit(source, classes=self._classes_in(source.targets()))
-
-    def _source(self, X: Any, y: Any, sample_weight: Any | None) -> Source:
-        """The rows to learn from, once it is clear that they can be."""
-        X, names = as_learned(self, X, reset=True)
-        X, y = validate_data(self, X, y, names, **self._accepted(), y_numeric=self.targets == ONLY_NUMBERS)
-        weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        source = row_source(X, y, self.feature_names, centres=self.inputs.centres, sample_weight=weights)
-        source.encoding = self.encoding
-        return source
-
-    def _classes_in(self, y: NDArray[Any]) -> NDArray[Any] | None:
-        """The classes among some labels, for methods that learn classes."""
-        return None
-
-    def _partial_fit(self, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> Self:
-        """Learn from some more rows; what cannot be learned changes nothing."""
-        first = not self.started
-        if not first and sample_weight is None and self.feature_names is None:
-            block = small_block(X, y, self.n_features_in_, self.inputs.centres)
-            if block is not None:
-                return self.partial_fit_block(block)
-        before: dict[str, Any] = {name: value for name, value in vars(self).items() if name in SET_BY_VALIDATION}
-        rows = -1 if first else self.n_rows_
-        try:
-            X, y = self._validated_chunk(X, y, first)
-            weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-            if first:
-                self.start(X.shape[1], self._classes_in(y) if classes is None else classes, self.feature_names)
-            source = row_source(X, y, centres=self.inputs.centres, sample_weight=weights)
-            labels = source.targets() if weights is None else source.targets()[weights != 0]
-            self.memory.target.encode(labels, "", self.n_rows_)  # those of all blocks, before the first is learned
-            for block in source.row_blocks(self.missing_rows):
-                self.partial_fit_block(block)
-        except Exception:
-            if first:
-                self.reset()
-            if first or self.n_rows_ == rows:  # nothing was learned: the widths and names are those of before
-                self.__dict__.pop("n_features_in_", None)
-                self.__dict__.pop("feature_names_in_", None)
-                self.set_encoding(None)
-                self.__dict__.update(before)
-            raise
+        learner = self.new_learner()
+        source = read_rows(self, learner, X, y, sample_weight)
+        refit(self, learner, source, classes=classes_of(source.targets()))
         return self
 
-    def _validated_chunk(self, X: Any, y: Any, first: bool) -> tuple[Any, NDArray[Any]]:
-        """A chunk of rows: as wide as before or wider; named columns keep their names and order."""
-        known = None if first else self.feature_names
-        width = 0 if first else self.n_features_in_
-        X, titles = as_learned(self, X, reset=first)
-        wider = np.shape(X)[1:] > (width,)
-        numeric = self.targets == ONLY_NUMBERS
-        X, y = validate_data(self, X, y, titles, **self._accepted(), y_numeric=numeric, reset=first or wider)
-        names = self.feature_names
-        if known is not None and (names is None or not np.array_equal(names[:width], known)):
-            raise ValueError("the columns seen before must come first, under the same names; new ones after them")
-        return X, y
-
-    def _accepted(self) -> dict[str, Any]:
-        """What input is let in: sparse or dense; missing values only where what is not asked for is not read."""
-        finite = "allow-nan" if self.asks else True
-        return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """The score of every row, or of every row and class."""
-        check_is_fitted(self)
-        X, names = as_learned(self, X, reset=False)
-        if self._has_unseen(X):  # they count nothing, but "l2" measures the rows with them
-            X = check_array(X, **self._accepted())
-        else:
-            X = validate_data(self, X, names=names, **self._accepted(), reset=False)
-        score = self.scorer()
-        blocks = row_source(X, centres=self.inputs.centres).row_blocks(self.missing_rows)
-        return np.concatenate([score(block) for block in blocks])
-
-    @property
-    def coef_(self) -> Any:
-        """The weights, a sparse array as wide as the data: one row, or a row per class if there are more than two.
-
-        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @ coef_.T +
-        intercept_``, N being the rows of X brought to length 1, standardised, or as they are. With two classes a
-        positive weight speaks for the second of ``classes_``.
-        """
-        from scipy.sparse import csr_array
-
-        check_is_fitted(self)
-        ids, weights, _ = self.weights()
-        n_vectors = weights.shape[1]
-        bounds = np.arange(n_vectors + 1) * ids.size
-        shape = (n_vectors, self.n_features_in_)
-        coef = csr_array((weights.T.ravel(), np.tile(ids, n_vectors), bounds), shape=shape)
-        coef.eliminate_zeros()
-        return coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The score of a row without values, one number or one per class: the intercept's weight times its input."""
-        check_is_fitted(self)
-        return self.intercept()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.asks
-        return tags
-
-
-class ClassifierEstimator(ClassifierMixin, RowEstimator):
-    """A learner of rows as a scikit-learn classifier and selector."""
-
+    @alone
     def fit_source(
         self, source: Source | Iterable[RowBlock], classes: Any | None = None, *, progress: bool = False
     ) -> Self:
@@ -166,43 +63,174 @@ class ClassifierEstimator(ClassifierMixin, RowEstimator):
         """
         rows = source if isinstance(source, DataSource) else BlockSource(source)
         expect_classes(rows, classes)
-        return self._refit(rows, classes=classes, progress=progress)
+        refit(self, self.new_learner(), rows, classes=classes, progress=progress)
+        return self
 
+    @alone
     def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
         """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
-        if self.started and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}")
-        return self._partial_fit(X, y, classes, sample_weight)
+        if classes is not None and self.__sklearn_is_fitted__():
+            known = self.classes_
+            if not np.array_equal(np.unique(classes), known):
+                raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}")
+        learn_rows(self, X, y, classes, sample_weight)
+        return self
 
-    def _classes_in(self, y: NDArray[Any]) -> NDArray[Any]:
-        return classes_of(y)
+    def _scored(self, X: Any) -> tuple[Predictor, F64]:
+        return score_rows(self, X)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of every row: positive for the second of two classes; a column per class for more."""
-        return self._scores(X)
+    @only_if(asks)
+    @alone
+    def ask(self) -> I64:
+        """Return the ids of the attributes to acquire for the next row, ascending; the same again until ``tell``."""
+        if not self.__sklearn_is_fitted__():
+            raise UsageError("call start(n_features=..., classes=[...]) before the first ask")
+        asked: I64 = self.learner.rule.ask(self.learner.memory)
+        return asked
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row; a score of exactly 0 is the first class."""
-        return self.classify(self.decision_function(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of every class, a column each, in the order of ``classes_``; the largest is that predicted.
-
-        A logistic fit of the class on the score that each row had before it was learned (Platt 1999), from the same
-        pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of the data as it is.
-        Where class weights move the decision to where the class is less likely than not, its probability is given as
-        just above 1/2.
-        """
-        return self.probabilities(self.decision_function(X))
+    @only_if(asks)
+    @alone
+    def tell(self, values: Any, y: Any) -> Self:
+        """Learn from the values of what ``ask`` named, in that order, and the label of the row."""
+        asked, learner = self.ask(), self.learner
+        seen = np.asarray(values, np.float64 if learner.inputs.centres else np.float32).ravel()
+        if seen.size != asked.size:
+            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
+        if not np.isfinite(seen).all():
+            missing = asked[~np.isfinite(seen)][0]
+            raise ValueError(f"the value of attribute {missing} is missing; tell what was asked for")
+        present = seen != 0
+        bounds, width = np.array([0, np.count_nonzero(present)]), learner.memory.declared_width
+        learner.partial_fit_block(RowBlock(bounds, asked[present], seen[present], np.asarray([y]), width, dense=True))
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self.two_classes_only
+        tags.classifier_tags.multi_class = not self.method.two_classes_only
         return tags
 
 
+class RowRegressor(RegressorMixin, Estimator):
+    """A method on rows that learns numbers, as a scikit-learn regressor and selector."""
+
+    expected_failed_checks: ClassVar[dict[str, str]] = ONE_PASS
+
+    @alone
+    def fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
+        """Learn from the rows of ``X`` in their order, from scratch."""
+        learner = self.new_learner()
+        refit(self, learner, read_rows(self, learner, X, y, sample_weight))
+        return self
+
+    @alone
+    def fit_source(self, source: Source | Iterable[RowBlock], *, progress: bool = False) -> Self:
+        """Learn from a source, or from any iterable of blocks, from scratch.
+
+        ``progress=True`` shows a bar, in a terminal or a notebook.
+        """
+        rows = source if isinstance(source, DataSource) else BlockSource(source)
+        refit(self, self.new_learner(), rows, progress=progress)
+        return self
+
+    @alone
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
+        """Learn from some more rows."""
+        learn_rows(self, X, y, None, sample_weight)
+        return self
+
+    def _scored(self, X: Any) -> tuple[Predictor, F64]:
+        return score_rows(self, X)
+
+
+def accepted(method: Method) -> dict[str, Any]:
+    """Return what input is let in: sparse or dense; missing values only where what is not asked for is not read."""
+    finite = "allow-nan" if method.asks else True
+    return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
+
+
+def read_rows(estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight: Any | None) -> Source:
+    """Return the rows to learn from, once it is clear that they can be."""
+    rows = named_rows(learner, X)
+    if rows is not None:
+        return NamedRowSource(rows, y, sample_weight)
+    X, names, encoding = encode_table(estimator, X, None)
+    numeric = learner.method.targets == ONLY_NUMBERS
+    (X, y), names = validate_data(estimator, X, y, names=names, **accepted(learner.method), y_numeric=numeric)
+    weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+    source = row_source(X, y, names, centres=learner.inputs.centres, sample_weight=weights)
+    source.encoding = encoding
+    return source
+
+
+def learn_rows(estimator: Any, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> None:
+    """Learn from some more rows; what cannot be learned changes nothing."""
+    first = not estimator.__sklearn_is_fitted__()
+    learner: RowLearner = estimator.new_learner() if first else estimator.learner
+    features, centres = learner.features, learner.inputs.centres
+    if not first and sample_weight is None and features.names is None:
+        block = small_block(X, y, features.width, centres)
+        if block is not None:
+            learner.partial_fit_block(block)
+            return
+    rows = named_rows(learner, X, learning=True)
+    names: NDArray[Any] | None = None
+    if rows is not None:
+        source: Source = NamedRowSource(rows, y, sample_weight)
+        width = None
+    else:
+        X, y, names = read_chunk(estimator, learner, X, y, first)
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+        source, width = row_source(X, y, centres=centres, sample_weight=weights), X.shape[1]
+    blocks = source.row_blocks(learner.missing_rows)
+    if first:
+        if classes is None and "classes" in learner.method.targets:
+            classes = classes_of(source.targets())
+        learner.start(width, classes, names)
+    if rows is None:  # the labels of all blocks, before the first is learned
+        labels = source.targets() if weights is None else source.targets()[weights != 0]
+        learner.memory.target.encode(labels, "", learner.n_learned)
+    for block in blocks:
+        learner.partial_fit_block(block)
+    if rows is None:
+        features.names = names
+    estimator._learner = learner
+
+
+def read_chunk(
+    estimator: Estimator, learner: RowLearner, X: Any, y: Any, first: bool
+) -> tuple[Any, NDArray[Any], NDArray[Any] | None]:
+    """Return a chunk of rows, as wide as before or wider, and the names of its columns, which keep their order."""
+    features = learner.features
+    X, titles, features.encoding = encode_table(estimator, X, None if first else features)
+    wider = first or np.shape(X)[1:] > (features.width,)
+    numeric = learner.method.targets == ONLY_NUMBERS
+    options = {**accepted(learner.method), "y_numeric": numeric}
+    (X, y), names = validate_data(estimator, X, y, None if wider else features, titles, **options)
+    known = None if first else features.names
+    if known is not None and (names is None or not np.array_equal(names[: features.width], known)):
+        raise ValueError("the columns seen before must come first, under the same names; new ones after them")
+    return X, y, names
+
+
+def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
+    """Return what predicts, and the score of every row, or of every row and class."""
+    learner = estimator.learner
+    predictor, rows = learner.results.predictor(), named_rows(learner, X)
+    if rows is not None:
+        blocks = NamedRowSource(rows).row_blocks()
+    else:
+        X, names, _ = encode_table(estimator, X, learner.features)
+        options = accepted(learner.method)
+        if has_unseen(X, learner.features):  # they count nothing, but "l2" measures the rows with them
+            X = check_array(X, **options)
+        else:
+            X = validate_data(estimator, X, features=learner.features, names=names, **options)[0]
+        blocks = row_source(X, centres=learner.inputs.centres).row_blocks(learner.missing_rows)
+    return predictor, np.concatenate([predictor.score(block) for block in blocks])
+
+
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:
-    """The labels, sorted: any values, but not the continuous target of a regression."""
+    """Return the labels, sorted: any values, but not the continuous target of a regression."""
     classes = np.unique(y)
     if classes.size > 2:
         try:
@@ -212,71 +240,3 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     if classes.size < 2:
         raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
     return classes
-
-
-class RegressorEstimator(RegressorMixin, RowEstimator):
-    """A learner of rows as a scikit-learn regressor and selector."""
-
-    def fit_source(self, source: Source | Iterable[RowBlock], *, progress: bool = False) -> Self:
-        """Learn from a source, or from any iterable of blocks, from scratch.
-
-        ``progress=True`` shows a bar, in a terminal or a notebook.
-        """
-        return self._refit(source if isinstance(source, DataSource) else BlockSource(source), progress=progress)
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
-        """Learn from some more rows."""
-        return self._partial_fit(X, y, None, sample_weight)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of every row."""
-        return self._scores(X)
-
-
-class FirstOrderEstimator(ClassifierEstimator):
-    """A learner whose step grows with the weight of a row."""
-
-    expected_failed_checks: ClassVar[dict[str, str]] = {
-        **RowEstimator.expected_failed_checks,
-        "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
-    }
-
-
-class SOFS(NamedRowsEstimator, ClassifierEstimator, sofs.SOFSLearner):
-    __doc__ = sofs.SOFSLearner.__doc__
-
-
-class PET(FirstOrderEstimator, first_order.PETLearner):
-    __doc__ = first_order.PETLearner.__doc__
-
-
-class FOFS(FirstOrderEstimator, first_order.FOFSLearner):
-    __doc__ = first_order.FOFSLearner.__doc__
-
-
-class OFSPartial(ClassifierEstimator, ofs_partial.OFSPartialLearner):
-    __doc__ = ofs_partial.OFSPartialLearner.__doc__
-
-
-class OGD(FirstOrderEstimator, baselines.OGDLearner):
-    __doc__ = baselines.OGDLearner.__doc__
-
-
-class FOBOS(FirstOrderEstimator, baselines.FOBOSLearner):
-    __doc__ = baselines.FOBOSLearner.__doc__
-
-
-class AROW(ClassifierEstimator, baselines.AROWLearner):
-    __doc__ = baselines.AROWLearner.__doc__
-
-
-class RandomSelection(FirstOrderEstimator, baselines.RandomSelectionLearner):
-    __doc__ = baselines.RandomSelectionLearner.__doc__
-
-
-class SOFSRegressor(NamedRowsEstimator, RegressorEstimator, sofs.SOFSRegressorLearner):
-    __doc__ = sofs.SOFSRegressorLearner.__doc__
-
-
-class AROWRegressor(RegressorEstimator, baselines.AROWRegressorLearner):
-    __doc__ = baselines.AROWRegressorLearner.__doc__

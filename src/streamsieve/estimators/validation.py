@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import get_tags, validation
 
 from ..errors import DataError
+from ..selectors.base import FeatureInfo
 from ..sources.arrays import as_matrix
 from ..sources.arrow_values import Where, numbers_of
 from ..sources.encoding import Encoding
@@ -29,39 +30,58 @@ def usable(X: Any) -> Any:
     return X
 
 
-def as_learned(estimator: Any, X: Any, reset: bool) -> tuple[Any, NDArray[Any] | None]:
-    """A table whose columns are not all numbers as the matrix of its features, and their names; else ``X`` and None.
+def encode_table(
+    estimator: Any, X: Any, features: FeatureInfo | None
+) -> tuple[Any, NDArray[Any] | None, Encoding | None]:
+    """Return a table whose columns are not all numbers as the matrix of its features, their names, and the encoding.
 
-    With ``reset`` the table shows how its columns are to be read, from then on; otherwise the training did.
+    Of anything else they are ``X``, None and None. Without ``features``, as learned before, the table shows how its
+    columns are to be read.
     """
-    if reset:
-        estimator.set_encoding(None)
+    encoding = None if features is None else features.encoding
     if not is_frame(X):
-        return X, None
-    if reset:
+        return X, None, encoding
+    if features is None:
         missing = "skip" if get_tags(estimator).input_tags.allow_nan else "error"
-        estimator.set_encoding(look(X, Reading(missing=missing), names_of(X), "").encoding)
-    encoding = estimator.encoding
+        encoding = look(X, Reading(missing=missing), names_of(X), "").encoding
     if encoding is None:
-        return X, None
+        return X, None, None
+    reads = encoding
     if names_of(X) == encoding.feature_names.tolist():  # may be encoded already
         if encoding.has_groups:
-            return csr_array(as_matrix(X, "")[0]), encoding.feature_names  # sparse, as the table itself is
-        encoding = Encoding(encoding.columns, encoding.missing, reduced=True)
-    return encoded_matrix(X, encoding, "", known=not reset), encoding.feature_names
+            return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding  # sparse, as the table itself is
+        reads = Encoding(encoding.columns, encoding.missing, reduced=True)
+    return encoded_matrix(X, reads, "", known=features is not None), encoding.feature_names, encoding
+
+
+def has_unseen(X: Any, features: FeatureInfo) -> bool:
+    """Return True for a sparse ``X`` with columns beyond those seen in training.
+
+    A dense one of another width is a mistake, and refused as scikit-learn demands.
+    """
+    return is_sparse(X) and X.shape[1] > features.width
 
 
 def validate_data(
-    estimator: Any, X: Any = NOTHING, y: Any = NOTHING, names: NDArray[Any] | None = None, **options: Any
-) -> Any:
-    """As scikit-learn's; ``names`` are those of the features of a matrix that was made of a table."""
-    if names is not None:
-        estimator.__dict__.pop("feature_names_in_", None)  # a matrix has none, which would be warned of
-        try:
-            return _validated(estimator, X, y, **options)
-        finally:
-            estimator.feature_names_in_ = names
-    return _validated(estimator, X, y, **options)
+    estimator: Any,
+    X: Any = NOTHING,
+    y: Any = NOTHING,
+    features: FeatureInfo | None = None,
+    names: NDArray[Any] | None = None,
+    **options: Any,
+) -> tuple[Any, NDArray[Any] | None]:
+    """Return what scikit-learn's function of that name does, and the names of the columns.
+
+    The estimator is not changed. ``features`` are those that ``X`` must have, ``names`` those of the features of a
+    matrix that was made of a table.
+    """
+    stand_in = type(estimator)(**estimator.get_params(deep=False))  # which is told widths and names
+    if features is not None:
+        stand_in.n_features_in_ = features.width
+        if features.names is not None and names is None:  # a matrix has none, which would be warned of
+            stand_in.feature_names_in_ = features.names
+    checked = _validated(stand_in, X, y, **options, reset=features is None)
+    return checked, stand_in.__dict__.get("feature_names_in_") if names is None else names
 
 
 def _validated(estimator: Any, X: Any, y: Any, **options: Any) -> Any:

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..registry import method_named, refuse_unknown_parameters
+from ..registry import make_learner, method_named, refuse_unknown_parameters
 from ..targets import labels_like
 from ..training import train
 from .in_memory import InMemory
 from .models import DEFAULT_MODEL, downstream
 from .quality import Fit, Quality, hold_out
-from .resampling import classes_in, new_learner
+from .resampling import classes_in
 
 
 class AgainstK(NamedTuple):
@@ -47,9 +47,9 @@ def accuracy_against_k(
     rows = np.arange(learned.y.size)
     points = []
     for k in ks:
-        learner = new_learner(method, {**params, "n_features_to_select": k}, seed)
+        learner = make_learner(method, {**params, "n_features_to_select": k}, seed)
         codes, classes = classes_in(learned, learner)
-        groups = learned.groups if learner.knows_groups else None
+        groups = learned.groups if learner.method.knows_groups else None
         seconds = train(learner, learned.rows(rows, learner.reads), classes=classes, groups=groups).seconds
         chosen = learned.selected(learner)
         judge = model

@@ -21,8 +21,9 @@ from ..errors import DataError, ParameterError, UsageError
 from ..json_text import to_json
 from ..kernels.jit import compile_seconds
 from ..machine import peak_memory, reset_peak_memory
-from ..registry import METHODS, learner_class, methods_for, refuse_unknown_parameters
+from ..registry import METHODS, find_method, make_learner, methods_for
 from ..selectors.base import AnyLearner
+from ..selectors.parameters import parameters_of
 from ..showing import printable
 from ..sources.arrays import ArraySource
 from ..targets import TASK_OF_KIND, Kind
@@ -236,35 +237,28 @@ def select_rival(data: DataSet, rows: Rows, trial: Trial) -> Selected:
 def select_learned(data: DataSet, rows: Rows, trial: Trial) -> Selected:
     learner = new_learner(trial, data.kind)
     source = ArraySource(rows.X, rows.y, name=data.name)
-    training = train(learner, source, groups=data.groups if learner.knows_groups else None)
-    seconds, features = training.seconds, learner.selection().indices
+    training = train(learner, source, groups=data.groups if learner.method.knows_groups else None)
+    seconds, features = training.seconds, learner.results.selection().indices
     figures = figures_of(features, seconds["total"] - seconds["compile"], seconds["learn"], seconds["compile"])
-    mistakes = learner.findings().mistakes
+    mistakes = learner.results.counters().mistakes
     if mistakes is not None:
         figures["online_mistake_rate"] = mistakes / learner.n_learned
-    return Selected(features, figures, learner if learner.predicts else None)
+    return Selected(features, figures, learner if learner.method.predicts else None)
 
 
 def new_learner(trial: Trial, target: Kind) -> AnyLearner:
     """The learner of a trial, its parameters checked, for a kind of target."""
-    kind = learner_class(trial.method)
-    if target not in kind.targets:
+    method = find_method(trial.method)
+    if target not in method.targets:
         others = "numbers" if target == "classes" else "classes"
-        able = ", ".join(methods_for(target, kind.reads))
+        able = ", ".join(methods_for(target, method.reads))
         raise DataError(
             f"{trial.method} learns {others}, and the target holds {target}; methods that learn them: {able}"
         )
     params = dict(trial.params)
     if isinstance(trial.k, int) or (trial.k == AUTO and not decides_alone(trial.method)):
         params[BUDGET] = trial.k
-    refuse_unknown_parameters(trial.method, params)
-    if "random_state" in kind.parameter_names():
-        params.setdefault("random_state", trial.seed)
-    for name, value in kind.parameters_for(target).items():
-        params.setdefault(name, value)
-    learner = kind(**params)
-    learner.check_parameters()
-    return learner
+    return make_learner(trial.method, {**method.parameters_for(target), **params}, trial.seed)
 
 
 def budgets_for(method: str, ks: Sequence[int | str]) -> list[int | str | None]:
@@ -276,7 +270,7 @@ def budgets_for(method: str, ks: Sequence[int | str]) -> list[int | str | None]:
 
 def takes_budget(method: str) -> bool:
     """Whether a number of features can be given to a method."""
-    return method in RIVALS or BUDGET in learner_class(method).parameter_names()
+    return method in RIVALS or BUDGET in find_method(method).parameter_names
 
 
 def can_choose(method: str) -> bool:
@@ -286,7 +280,7 @@ def can_choose(method: str) -> bool:
     if decides_alone(method):
         return True
     try:
-        learner_class(method)(**{BUDGET: AUTO}).check_parameters()
+        find_method(method).make(**{BUDGET: AUTO})
     except ParameterError:
         return False
     return True
@@ -294,12 +288,12 @@ def can_choose(method: str) -> bool:
 
 def decides_alone(method: str) -> bool:
     """Whether a method chooses the number of features unless one is given."""
-    return not takes_budget(method) or learner_class(method)().parameters()[BUDGET] is None
+    return not takes_budget(method) or parameters_of(find_method(method).parameters())[BUDGET] is None
 
 
 def predicts(method: str) -> bool:
     """Whether a method predicts by itself."""
-    return method in METHODS and learner_class(method).predicts
+    return method in METHODS and find_method(method).predicts
 
 
 def figures_of(features: NDArray[np.int64], seconds: float, learning: float, compiling: float) -> Line:
@@ -333,7 +327,7 @@ def judged(kind: Kind, rows: Rows, test: Rows, found: Selected, model: str, seed
 def own_quality(learner: AnyLearner | None, test: Rows) -> Quality | Fit:
     """The quality of a method's own predictions, as ``select`` measures it."""
     assert learner is not None, "a method that predicts has been trained"
-    predictor = learner.predictor()
+    predictor = learner.results.predictor()
     parts = [predictor(block) for block in ArraySource(test.X).row_blocks()]
     labels = np.concatenate([part.labels for part in parts])
     if predictor.classes is None:

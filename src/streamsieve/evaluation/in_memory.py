@@ -86,7 +86,7 @@ class InMemory:
 
     def selected(self, learner: AnyLearner) -> NDArray[np.int64]:
         """The features that a learner of some of the rows has selected, ascending."""
-        found = learner.selection().indices
+        found: NDArray[np.int64] = learner.results.selection().indices
         return self.ids[found] if self.ids is not None and self.renumbered else found
 
     def names_of(self, features: NDArray[np.int64]) -> NDArray[Any] | None:

@@ -29,7 +29,7 @@ from ..errors import UsageError
 from ..kernels.rows.batch import is_mistake
 from ..kernels.rows.errors import ERRORS
 from ..selectors.base import AnyLearner
-from ..selectors.requirements import is_integer
+from ..selectors.parameters import is_integer
 from ..sources import open_source
 from ..sources.base import BlockSource, Source, by_rows
 from ..sources.label_words import expect_classes
@@ -115,12 +115,13 @@ def prequential(
 
     Of numbers the first row of all is learned and not judged: there is nothing to predict it by.
     """
-    learner: AnyLearner = selector
-    if learner.reads != "rows":
-        raise UsageError(f"{learner.method} does not learn row by row; prequential accuracy is for methods on rows")
+    if selector.method.reads != "rows":
+        name = selector.method.name
+        raise UsageError(f"{name} does not learn row by row; prequential accuracy is for methods on rows")
     step = window if every is None else every
     if not is_integer(window) or not is_integer(step) or step < 1 or window < 1 or window % step:
         raise UsageError(f"window={window!r}, every={every!r}: give integers of 1 or more, the window a multiple")
+    learner: AnyLearner = selector.current_learner()
     source = rows_in(data)
     expect_classes(source, classes)
     stages: list[Stages] = []
@@ -161,7 +162,7 @@ class Stages:
 
     def __init__(self, learner: AnyLearner, step: int) -> None:
         self.learner, self.step = learner, step
-        self.numbers = learner.targets == ONLY_NUMBERS
+        self.numbers = learner.method.targets == ONLY_NUMBERS
         self.tallies = [Tally()]  # of every ``step`` rows
 
     def learn(self, block: RowBlock) -> None:
@@ -181,9 +182,9 @@ class Stages:
 
     def _countable(self, block: RowBlock, at: int) -> int:
         """Up to where in a block, from ``at`` on, the learner's own count can be taken."""
-        learner: Any = self.learner
-        alike = learner.uses_lengths or not (self.numbers or learner.fit_intercept)  # to what it predicts
-        if not alike or learner.n_features_to_select == "auto":
+        learner: Any = self.learner  # counts what it would predict only if
+        alike = learner.results.uses_lengths or not (self.numbers or learner.options.fit_intercept)
+        if not alike or learner.options.chooses_number:
             return at
         warm_up = learner.memory.warm_up
         return block.n_rows if warm_up is None else int(warm_up.stop(block, at)) - 1
@@ -191,7 +192,7 @@ class Stages:
     def _lost(self) -> float:
         """Mistakes, or squared errors, as the learner counts them."""
         learner = self.learner
-        return float(learner.memory.target.totals[ERRORS]) if self.numbers else float(learner.mistakes or 0)
+        return float(learner.memory.target.totals[ERRORS]) if self.numbers else float(learner.results.mistakes_)
 
     def _counted(self, rows: RowBlock) -> Tally:
         """Learn rows; the learner counts."""
@@ -202,10 +203,10 @@ class Stages:
     def _predicted(self, row: RowBlock) -> Tally:
         """Predict one row and learn it."""
         learner = self.learner
-        if not learner.n_rows_:
+        if not learner.results.n_rows_:
             learner.partial_fit_block(row)
             return Tally() if self.numbers else self._tally(row, 1.0)  # a score of 0 is a mistake
-        predictor = learner.predictor()
+        predictor = learner.results.predictor()
         predicted, classes = predictor(row), predictor.classes
         learner.partial_fit_block(row)
         if self.numbers:

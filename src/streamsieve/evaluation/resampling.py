@@ -13,9 +13,9 @@ from ..class_search import naming_methods
 from ..errors import UsageError
 from ..naming import title
 from ..parallel import Threads
-from ..registry import learner_class, method_named, refuse_unknown_parameters
+from ..registry import make_learner, method_named, refuse_unknown_parameters
 from ..selectors.base import AnyLearner
-from ..selectors.requirements import is_integer, is_number
+from ..selectors.parameters import is_integer, is_number
 from ..targets import ONLY_NUMBERS, Kind, kind_of
 from ..training import train
 from .in_memory import InMemory
@@ -110,11 +110,11 @@ def stability_selection(
         params["n_features_to_select"] = n_features_to_select
     refuse_unknown_parameters(method, params)
     refuse_counts(n_resamples, fraction, seed, jobs)
-    learner = new_learner(method, params)
-    if groups is not None and not learner.knows_groups:
+    learner = make_learner(method, params)
+    if groups is not None and not learner.method.knows_groups:
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
     held = InMemory.of(data)
-    if groups is None and learner.knows_groups:
+    if groups is None and learner.method.knows_groups:
         groups = held.groups
     held.refuse_copies(fraction, min(jobs, n_resamples))
     with naming_methods(learner):
@@ -124,7 +124,7 @@ def stability_selection(
     def selected(number: int) -> NDArray[np.int64]:
         random = draws[number]
         rows = subsample(random, codes, fraction)
-        known = new_learner(method, params, int(random.integers(2**31)))
+        known = make_learner(method, params, int(random.integers(2**31)))
         train(known, held.rows(rows, known.reads), classes=classes, groups=groups)
         return held.selected(known)
 
@@ -140,18 +140,6 @@ def stability_selection(
         tuple(selections),
         held.first_id,
     )
-
-
-def new_learner(method: str, params: dict[str, Any], seed: int | None = None) -> AnyLearner:
-    """A learner with these parameters, checked; ``seed`` is for methods that draw and were given none."""
-    kind = learner_class(method)
-    drawn = {"random_state": seed} if seed is not None and "random_state" in kind.parameter_names() else {}
-    learner = kind(**{**drawn, **params})
-    try:
-        learner.check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return learner
 
 
 def refuse_counts(n_resamples: int, fraction: float, seed: int, jobs: int) -> None:
@@ -171,9 +159,9 @@ def classes_in(held: InMemory, learner: AnyLearner) -> tuple[NDArray[np.int64], 
     y = held.y
     values, codes = np.unique(y, return_inverse=True)
     kind: Kind = "numbers"
-    if learner.targets != ONLY_NUMBERS:
-        task: Any = learner.parameters().get("task", "auto")
-        kind = kind_of(y, values, task, learner.targets, held.name)
+    if learner.method.targets != ONLY_NUMBERS:
+        task: Any = getattr(learner.params, "task", "auto")
+        kind = kind_of(y, values, task, learner.method.targets, held.name)
     if kind == "numbers":
         return np.zeros(y.size, np.int64), None
     return codes.astype(np.int64), values if learner.reads == "rows" else None

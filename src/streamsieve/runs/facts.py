@@ -26,12 +26,12 @@ def data_facts(request: RunRequest, source: DataSource, learner: AnyLearner) -> 
     The fingerprint says whether data is the same wherever it lies. It is made of sizes, names and samples, so it takes
     no time, and misses a change of a few values in the middle.
     """
-    rows, width = learner.n_rows_, learner.n_features_in_
-    classes = list((learner.class_rows() or {}).items())
+    results, width = learner.results, learner.features.width
+    rows, classes = results.n_rows_, list((results.class_rows() or {}).items())
     facts = {
         "n_bytes": size_of(source.matrix) if source.n_bytes is None else source.n_bytes,
         "fingerprint": fingerprint_of(request, source),
-        "density": learner.n_nonzero_ / (rows * width) if rows and width else None,
+        "density": results.n_nonzero_ / (rows * width) if rows and width else None,
         "classes": [{"label": to_builtin(label), "rows": count} for label, count in classes] or None,
     }
     if len(classes) > MOST_CLASSES:

@@ -1,14 +1,15 @@
-"""What every algorithm shares, without scikit-learn: parameters, the selection, saving and loading.
+"""What every method shares, without scikit-learn: its description, learning, what was learned, saving.
 
-An algorithm is written as a learner. ``streamsieve.estimators`` gives it scikit-learn's interface. The two are apart
-because a run from a file needs no scikit-learn, whose import alone costs most of a second and a hundred megabytes.
+A method is described by a ``Method``. A ``Learner`` of its kind (rows, columns, matrix) learns by it, and ``Results``
+read what was learned. ``streamsieve.estimators`` has scikit-learn's interface: an estimator has a learner. The two are
+apart because a run from a file needs no scikit-learn, whose import alone costs most of a second and 100 megabytes.
 """
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import naming
-from ..blocks import RowBlock
 from ..errors import UsageError
+from ..kernels.types import F64, I64
 from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
@@ -26,18 +27,134 @@ from ..sources.encoding import Encoding
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
-from .parameters import as_json, from_json, to_builtin
-from .prediction import Predictor, Squares
-from .requirements import count_of, is_integer
-from .serial import serialize
+from .fitting import AUTO_LOSS
+from .parameters import (
+    as_json,
+    check_parameters,
+    count_of,
+    ensure,
+    from_json,
+    is_integer,
+    parameter_fields,
+    parameters_of,
+)
+from .prediction import LinearModel, Predictor
+from .serial import Lock, alone
 
 Reads = Literal["rows", "columns", "matrix"]
 ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
 Seed = int | np.random.Generator | None
-CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 
 B = TypeVar("B")  # the kind of block a learner takes
 M = TypeVar("M")  # what holds all that it has learned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """A method: its parameters, how it touches the data, and what it can do."""
+
+    name: str  # in the registry and on the command line
+    parameters: type[Any]  # a dataclass of declared parameters, which also makes the rule that learns
+    learner: type[Learner[Any, Any]]
+    targets: frozenset[Kind] = ONLY_CLASSES  # what it can learn
+    predicts: bool = False
+    knows_groups: bool = False
+    merges: bool = False  # models that learned different rows can become one
+    is_asynchronous: bool = False  # workers can learn different columns at the same time, for one model
+    selects_again: bool = False  # what several of it kept of different columns can be selected from once more
+    two_classes_only: bool = False
+    draws: bool = False  # from all features: their number must be known before the first row
+    asks: bool = False  # for the values that it reads, and looks at no others: they may be missing
+    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
+    check_variants: tuple[dict[str, Any], ...] = ()
+    exempt_from_checks: Mapping[str, str] = field(default_factory=dict)
+    own_doc: str | None = None  # where the parameters are those of another method
+
+    @property
+    def doc(self) -> str:
+        """Return what the method is and what its parameters mean."""
+        return self.own_doc or self.parameters.__doc__ or ""
+
+    @property
+    def reads(self) -> Reads:
+        """Return how the method touches the data."""
+        return self.learner.reads
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Return the names of the parameters in their order."""
+        return [declared.name for declared in parameter_fields(self.parameters)]
+
+    @property
+    def fits_model(self) -> bool:
+        """Return True for methods that fit a linear model with a loss, of classes or numbers."""
+        return len(self.targets) > 1 and "loss" in self.parameter_names
+
+    def parameters_for(self, kind: Kind) -> dict[str, Any]:
+        """Return parameters by which any target is taken for one of a kind: integers may be classes or numbers."""
+        if self.fits_model:
+            return {"loss": AUTO_LOSS[kind]}
+        return {"task": TASK_OF_KIND[kind]} if "task" in self.parameter_names else {}
+
+    def make(self, *budget: Any, **params: Any) -> AnyLearner:
+        """Return a learner with these parameters, which are checked; ``n_features_to_select`` alone may come first."""
+        given = self.parameters(*budget, **params)
+        check_parameters(given)
+        return self.learner(self, given)
+
+    def load(self, model: Model, origin: str = "a model in memory") -> AnyLearner:
+        """Return a learner that goes on where a model was made."""
+        with refusing_damage(origin):
+            learner = self.make(**{name: from_json(value) for name, value in model.params.items()})
+            learner.take_up(model)
+        return learner
+
+
+@dataclass(slots=True, eq=False)
+class FeatureInfo:
+    """What is known of all features of the data."""
+
+    width: int = 0  # how many there are, or the widest row had
+    names: NDArray[Any] | None = None
+    first_id: int = 0  # what the data calls feature 0, where features have no names
+    encoding: Encoding | None = None  # how the columns of a table became features, if they are not just numbers
+
+    def start(self, width: int | None, names: Any | None) -> None:
+        """Begin with what is known before the first block."""
+        self.width, self.names = width or 0, None if names is None else np.asarray(names, dtype=object)
+
+    def widen(self, width: int) -> None:
+        """Be so wide; names are forgotten where features have come by that have none."""
+        self.width = width
+        if self.names is not None and self.names.size < width:
+            self.names = None
+
+    def title(self, feature: int, name: Any | None) -> str:
+        """Return what a feature of a name, or of none, is called in messages."""
+        return naming.title(feature, name, self.first_id)
+
+    def header(self) -> dict[str, Any]:
+        """Return what a model keeps beside the names."""
+        header: dict[str, Any] = {"first_id": self.first_id} if self.first_id else {}
+        return header if self.encoding is None else {**header, "encoding": self.encoding.to_dict()}
+
+    @classmethod
+    def from_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        """Take what a model knows of features out of its header and arrays."""
+        width = count_of(header, "n_features")
+        encoding = header.pop("encoding", None)
+        known = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
+        if encoding is not None:
+            known.encoding = Encoding.from_dict(encoding)
+            n_encoded = known.encoding.n_features
+            ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
+        if "named_ids" not in arrays:
+            known.names = texts_of_arrays(NAMES, arrays)
+            if known.names is not None:
+                ensure(known.names.size == width, f"it has {known.names.size:,} names for {width:,} features")
+                for part in ("text", "offsets"):
+                    del arrays[f"{NAMES}.{part}"]
+        return known
 
 
 class Findings(NamedTuple):
@@ -50,59 +167,170 @@ class Findings(NamedTuple):
     details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
 
 
-class Learner(ABC, Generic[B, M]):
-    """The base of all algorithms.
+class Counters(NamedTuple):
+    """What is counted while rows are learned; None for methods that do not learn row by row, or do not predict."""
 
-    A class declares how it touches the data and what it can learn; nobody asks for its type. Threads may share a
-    learner: one call waits for the other.
+    mistakes: int | None = None  # rows predicted wrongly before they were learned
+    updates: int | None = None  # rows that something was learned from
+    r2: float | None = None  # the fraction of the target's variance that was predicted
+
+
+class Results(ABC):
+    """What a learner has learned so far, to be read at any time; reading changes nothing.
+
+    Estimators show the attributes whose names end with ``_``; one that a method does not have raises AttributeError.
     """
 
-    method: ClassVar[str]  # its name in the registry
-    reads: ClassVar[Reads]
-    targets: ClassVar[frozenset[Kind]] = ONLY_CLASSES  # what it can learn
-    predicts: ClassVar[bool] = False
-    knows_groups: ClassVar[bool] = False
-    merges: ClassVar[bool] = False  # models that learned different rows can become one
-    is_asynchronous: ClassVar[bool] = False  # workers can learn different columns at the same time, for one model
-    selects_again: ClassVar[bool] = False  # what several of it kept of different columns can be selected from once more
+    uses_lengths: bool = False  # whether predictions depend on how long rows are with all of their features
+    predicts_with_all: bool = False  # whether they need all features, not those alone that were selected
+    advice_if_empty: str = "look whether the data was read as it should be: streamsieve info"
+    advice_if_all: str = "try a smaller number"  # where as many features may be selected as there are
 
-    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ()
-    exempt_from_checks: ClassVar[dict[str, str]] = {}
-
-    _memory: M | None = None  # nothing has been learned yet
-    _first_id: int = 0  # what the data calls feature 0, where features have no names
-    _listener: Report | None = None  # who wants to know how far the work inside a block is
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]  # there only if the features have names: scikit-learn's rule
-    encoding: Encoding | None = None  # how the columns of a table became features, if they are not just numbers
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        serialize(cls)
-
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        return list(inspect.signature(cls).parameters)
-
-    @classmethod
-    def parameters_for(cls, kind: Kind) -> dict[str, Any]:
-        """Parameters by which any target is taken for one of that kind: integers may be classes or numbers."""
-        return {"task": TASK_OF_KIND[kind]} if "task" in cls.parameter_names() else {}
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters by name, as JSON can hold them."""
-        return {name: to_builtin(getattr(self, name)) for name in self.parameter_names()}
+    def __init__(self, learner: Any) -> None:
+        self.learner, self.lock = learner, learner.lock
+        self.method, self.params, self.memory = learner.method, learner.params, learner.memory
+        self.features: FeatureInfo = learner.features
+        self.n_rows_, self.n_nonzero_ = self.sizes()
 
     @abstractmethod
-    def check_parameters(self) -> None:
-        """Refuse, with a ValueError, parameters that make no sense."""
+    def sizes(self) -> tuple[int, int]:
+        """Return how many rows were seen, and how many non-zeros."""
+
+    def counters(self) -> Counters:
+        """Return what is counted while rows are learned."""
+        return Counters()
+
+    @abstractmethod
+    def selected(self) -> tuple[I64, F64]:
+        """Return the chosen ids, ascending, and their scores."""
+
+    @alone
+    def selection(self) -> Selection:
+        """Return the selected features, with scores and names; its size is that of the selection."""
+        indices, scores = self.selected()
+        return Selection(indices, scores, self.names_of(indices))
+
+    def kept_now(self) -> tuple[I64, F64] | None:
+        """Return ids and scores of the selection, in any order, as far as it is known on the way.
+
+        It is read very often, so what a method does at the end of the data alone is not done for it; None where reading
+        it would take much of the time of learning.
+        """
+        return self.selected()
+
+    def class_rows(self) -> dict[Any, int] | None:
+        """Return how many rows of the data every class has; None where numbers are learned."""
+        return None
+
+    def findings(self) -> Findings:
+        """Return what a run reports beside the selection."""
+        return Findings()
+
+    @alone
+    def diagnosis(self, look: Look) -> list[Remark]:
+        """Return what a user should know of the result; ``look`` is what there still is of the data."""
+        selection = self.selection()
+        return self.remarks(selection, look) if len(selection) else [nothing_selected(self.advice_if_empty)]
+
+    def remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        """Return what is to be said of features that were selected."""
+        remarks = []
+        wanted: Any = parameters_of(self.params).get("n_features_to_select")
+        if is_integer(wanted) and wanted >= self.features.width:
+            remarks.append(no_limit(wanted, self.features.width, self.advice_if_all))
+        evidence = self.evidence(selection)
+        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
+        if groups:
+            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
+        return remarks
+
+    def evidence(self, selection: Selection) -> F64 | None:
+        """Return what was learned of each selected feature, a line each, equal for equal columns; None if unknown."""
+        return None
+
+    def names_of(self, indices: I64) -> NDArray[Any] | None:
+        """Return the names of some features, if they are known."""
+        return None if self.features.names is None else self.features.names[indices]
+
+    def title(self, feature: int) -> str:
+        """Return what a feature is called in messages."""
+        names = self.names_of(np.array([feature]))
+        return self.features.title(feature, None if names is None else names[0])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Return how many features the data has, or the widest row had."""
+        return self.features.width
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Return the names of all features, where they have names."""
+        if self.features.names is None:
+            raise AttributeError("the features have no names")
+        return self.features.names
+
+    @property
+    def scores_(self) -> F64:
+        """Return the scores of the selected features, in ascending order of id; larger is better.
+
+        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of all others a method
+        in fixed memory may know nothing.
+        """
+        return self.selection().scores
+
+    # ---- predictions, of methods that predict
+
+    def predictor(self) -> Predictor:
+        """Return what predicts rows, with what was learned so far."""
+        if not self.method.predicts:
+            raise UsageError(f"{self.method.name} selects features and predicts nothing")
+        return self.linear_model().predictor(self.lock)
+
+    def linear_model(self) -> LinearModel:
+        """Return the model of the selected features, for values as they come."""
+        raise AttributeError(f"{self.method.name} fits no linear model")
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Return the two classes, sorted; there only after classes were learned."""
+        classes = self.linear_model().classes
+        if classes is None:
+            raise AttributeError("numbers were learned, not classes")
+        return classes
+
+    @property
+    def coef_(self) -> Any:
+        """Return the weights, for values as they come, of the selected features in ascending order of id."""
+        return self.linear_model().weights
+
+    @property
+    def intercept_(self) -> Any:
+        """Return the score of a row whose selected features are all 0."""
+        return self.linear_model().intercept
+
+
+class Learner(ABC, Generic[B, M]):
+    """Learns by a method from blocks of one kind. Threads may share a learner: one call waits for the other."""
+
+    reads: ClassVar[Reads]
+    results_type: ClassVar[type[Results]]
+    missing_rows: Missing = "error"  # what is to be done with missing values in rows
+
+    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
+        self.method, self.params, self.lock = method, params, lock or Lock()
+        self.features = FeatureInfo()
+        self._memory: M | None = None  # nothing has been learned yet
+        self.listener: Report | None = None  # who wants to know how far the work inside a block is
 
     # ---- learning
 
     def passes_over(self, source: DataSource) -> int:
-        """How often a source is read."""
+        """Return how often a source is read."""
         return 1
+
+    def width_of(self, source: DataSource) -> int | None:
+        """Return the number of features of a source, as far as it is known beforehand."""
+        return source.n_features
 
     @abstractmethod
     def start(
@@ -122,9 +350,9 @@ class Learner(ABC, Generic[B, M]):
 
     def note_source(self, source: DataSource) -> None:
         """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
-        self._first_id = source.first_id
-        self.set_encoding(source.encoding)
+        self.features.first_id, self.features.encoding = source.first_id, source.encoding
 
+    @alone
     def reset(self) -> None:
         """Be as if nothing had ever been learned."""
         self._memory = None
@@ -139,248 +367,70 @@ class Learner(ABC, Generic[B, M]):
     def partial_fit_block(self, block: B) -> Self:
         """Learn one more block; ``start`` comes before the first."""
 
-    def listen(self, listener: Report | None) -> None:
-        """Say from now on, or no more, how far the work inside a block is."""
-        self._listener = listener
+    def finish(self, origin: str = "") -> Self:
+        """End the data: refuse what cannot have taught anything, naming ``origin``."""
+        return self
 
     def report(self, unit: str, done: int, total: int | None) -> None:
         """Say how far the work inside a block is, to whoever listens."""
-        if self._listener:
-            self._listener(unit, done, total)
+        if self.listener:
+            self.listener(unit, done, total)
 
-    def width_of(self, source: DataSource) -> int | None:
-        """The number of features of a source, as far as it is known beforehand."""
-        return source.n_features
-
-    @property
-    def missing_rows(self) -> Missing:
-        """What is to be done with missing values in rows."""
-        return "error"
+    # ---- what was learned
 
     @property
     def memory(self) -> M:
-        """All that was learned."""
+        """Return all that was learned."""
         if self._memory is None:
-            raise UsageError(f"{self.method} has not learned anything yet; call start or fit first")
+            raise UsageError(f"{self.method.name} has not learned anything yet; call start or fit first")
         return self._memory
 
     @property
     def started(self) -> bool:
-        """Whether there is something to go on with."""
+        """Return True if there is something to go on with."""
         return self._memory is not None
 
     @property
     @abstractmethod
     def n_learned(self) -> int:
-        """How much has been learned, over all passes: rows, or features for methods that take columns."""
+        """Return how much has been learned, over all passes: rows, or features for methods that take columns."""
 
     @property
-    @abstractmethod
-    def n_rows_(self) -> int:
-        """Rows seen."""
-
-    @property
-    @abstractmethod
-    def n_nonzero_(self) -> int:
-        """Non-zeros seen."""
-
-    @property
-    def mistakes(self) -> int | None:
-        """Rows predicted wrongly before they were learned; None for methods that do not predict."""
-        return None
-
-    @property
-    def r2(self) -> float | None:
-        """The fraction of the target's variance that was predicted so far; None for methods that do not."""
-        return None
-
-    @property
-    def updates(self) -> int | None:
-        """Rows that something was learned from; None for methods that do not learn row by row."""
-        return None
-
-    def finish(self, origin: str = "") -> Self:
-        """The end of the data: refuse what cannot have taught anything, naming ``origin``."""
-        return self
-
-    # ---- what was learned
-
-    @abstractmethod
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The chosen ids, ascending, and their scores."""
-
-    def selection(self) -> Selection:
-        """The selected features, with scores and names; its size is that of the selection."""
-        indices, scores = self._selected()
-        return Selection(indices, scores, self._names_of(indices))
-
-    def kept_now(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Ids and scores of the selection, in any order, as far as it is known on the way.
-
-        It is read very often, so what a method does at the end of the data alone is not done for it; None where reading
-        it would take much of the time of learning.
-        """
-        return self._selected()
-
-    def class_rows(self) -> dict[Any, int] | None:
-        """How many rows of the data every class has; None where numbers are learned."""
-        return None
-
-    def findings(self) -> Findings:
-        """What a run reports beside the selection."""
-        return Findings()
-
-    def diagnosis(self, look: Look) -> list[Remark]:
-        """What a user should know of the result, once all is learned; ``look`` is what there still is of the data."""
-        selection = self.selection()
-        return self._remarks(selection, look) if len(selection) else [nothing_selected(self._advice_if_empty())]
-
-    def _remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        """What is to be said of features that were selected."""
-        remarks = []
-        wanted: Any = self.parameters().get("n_features_to_select")
-        if is_integer(wanted) and wanted >= self.n_features_in_:
-            remarks.append(no_limit(wanted, self.n_features_in_, self._advice_if_all()))
-        evidence = self._evidence(selection)
-        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
-        if groups:
-            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
-        return remarks
-
-    def _evidence(self, selection: Selection) -> NDArray[np.float64] | None:
-        """What was learned of each selected feature, a line each, equal for equal columns; None if nothing is."""
-        return None
-
-    def _advice_if_empty(self) -> str:
-        """What to try where no feature was selected."""
-        return "look whether the data was read as it should be: streamsieve info"
-
-    def _advice_if_all(self) -> str:
-        """What to try where as many features may be selected as there are."""
-        return "try a smaller number"
-
-    def title(self, feature: int) -> str:
-        """What a feature is called in messages."""
-        names = self._names_of(np.array([feature]))
-        return naming.title(feature, None if names is None else names[0], self._first_id)
-
-    def row_squares(self, block: RowBlock) -> Squares:
-        """The squared lengths of complete rows, where predictions depend on them; None where they do not."""
-        return None
-
-    @property
-    def uses_lengths(self) -> bool:
-        """Whether predictions depend on how long rows are with all of their features."""
-        return False
-
-    @property
-    def predicts_with_all(self) -> bool:
-        """Whether predictions need all features, not those alone that were selected."""
-        return False
-
-    def predictor(self) -> Predictor[B]:
-        """What predicts rows, with what was learned so far; for methods that predict."""
-        raise UsageError(f"{self.method} selects features and predicts nothing")
-
-    @property
-    def feature_names(self) -> NDArray[Any] | None:
-        """The names of all features, if they are known."""
-        return self.__dict__.get("feature_names_in_")
-
-    def _names_of(self, indices: NDArray[np.int64]) -> NDArray[Any] | None:
-        """The names of some features, if they are known."""
-        names = self.feature_names
-        return None if names is None else names[indices]
-
-    def _drop_names_of_some(self) -> None:
-        """Forget the names where features have come by that have none."""
-        if self.feature_names is not None and self.feature_names.size < self.n_features_in_:
-            self._set_names(None)
-
-    def _set_names(self, names: Any | None) -> None:
-        self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-
-    def set_encoding(self, encoding: Encoding | None) -> None:
-        """Keep, or forget, how the columns of a table become features."""
-        self.__dict__.pop("encoding", None)
-        if encoding is not None:
-            self.encoding = encoding
+    def results(self) -> Any:
+        """Return what reads all that was learned so far."""
+        return self.results_type(self)
 
     # ---- saving
 
     @abstractmethod
-    def _header(self) -> dict[str, Any]:
-        """What is needed beside the arrays, as JSON."""
-
-    @abstractmethod
-    def _arrays(self) -> Arrays:
-        """All that was learned, as arrays."""
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        """Return all that was learned: what JSON can hold, and arrays."""
 
     @abstractmethod
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Take up what ``_header`` and ``_arrays`` gave, once it is clear that it fits together."""
+        """Take up what ``_saved`` gave, once it is clear that it fits together."""
 
+    @alone
     def model(self, note: dict[str, Any] | None = None) -> Model:
-        """All that was learned; its arrays are those learning goes on with, so copy it before more is learned.
+        """Return all that was learned; its arrays are those learning goes on with, so copy it before more is learned.
 
         They stay valid while the model is held, but what they hold is then neither the old state nor the new one.
         """
-        params = {name: as_json(value) for name, value in self.parameters().items()}
-        header, arrays = {"n_features": self.n_features_in_, **self._header()}, self._arrays()
-        if self._first_id:
-            header["first_id"] = self._first_id
-        if self.encoding is not None:
-            header["encoding"] = self.encoding.to_dict()
-        names = self.feature_names
-        if names is not None:
-            arrays |= texts_to_arrays(NAMES, names)
-        return Model(self.method, params, header, arrays, note)
+        params = {name: as_json(value) for name, value in parameters_of(self.params).items()}
+        (header, arrays), features = self._saved(), self.features
+        header = {"n_features": features.width, **header, **features.header()}
+        if features.names is not None:
+            arrays |= texts_to_arrays(NAMES, features.names)
+        return Model(self.method.name, params, header, arrays, note)
 
-    @classmethod
-    def from_model(cls, model: Model, origin: str = "a model in memory") -> Self:
-        """A learner that goes on where the model was made."""
-        with refusing_damage(origin):
-            learner = cls(**{name: from_json(value) for name, value in model.params.items()})
-            learner.check_parameters()
-            learner.take_up(model)
-        return learner
-
+    @alone
     def take_up(self, model: Model) -> None:
         """Go on where a model was made, with the same parameters; its arrays are those learning goes on with."""
         header, arrays = dict(model.header), dict(model.arrays)
-        self.n_features_in_ = count_of(header, "n_features")
-        self._first_id = count_of(header, "first_id", 1) if "first_id" in header else 0
-        encoding = header.pop("encoding", None)
-        self.set_encoding(None if encoding is None else Encoding.from_dict(encoding))
-        if self.encoding is not None and self.encoding.n_features < self.n_features_in_:
-            raise ValueError(f"its encoding has {self.encoding.n_features:,} of {self.n_features_in_:,} features")
-        if "named_ids" not in arrays:
-            names = texts_of_arrays(NAMES, arrays)
-            if names is not None and names.size != self.n_features_in_:
-                raise ValueError(f"it has {names.size:,} names for {self.n_features_in_:,} features")
-            self._set_names(names)
-            arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{NAMES}.")}
+        self.features = FeatureInfo.from_model(header, arrays)
         self._restore(header, arrays)
 
-    @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
-        """One model of what several learned, each from rows of its own, all going on from the same ``base``.
-
-        For methods that merge. What the parts add is divided by how often their rows have counted (``as_part``), or by
-        another number. A single part whose rows counted once is given back as it is, its arrays shared.
-        """
-        raise UsageError(CANNOT_MERGE.format(cls.method))
-
-    def as_part(self, times: int) -> Self:
-        """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
-
-        For methods that merge. Every row counts so many times, as if so many parts had such a row, and merging makes up
-        for it.
-        """
-        raise UsageError(CANNOT_MERGE.format(self.method))
-
+    @alone
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
         """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
 

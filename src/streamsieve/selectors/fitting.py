@@ -5,14 +5,24 @@ For columns that are standardised and can be multiplied: ``ColumnSet``.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kernels.losses import CURVATURE, SQUARED, slopes
+from ..errors import DataError, prefix
+from ..kernels.losses import CURVATURE, LOGISTIC, SQUARED, SQUARED_HINGE, slopes
+from ..kernels.types import F64, I64
+from ..targets import BOTH, Kind, Target, read_target, show
+from .parameters import one_of
+from .prediction import LinearModel
 
-F64 = NDArray[np.float64]
+if TYPE_CHECKING:
+    from .base import Method
+
+LOSSES = {"squared": SQUARED, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
+TASK_OF_LOSS = {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
+AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
+LOSS = one_of(*TASK_OF_LOSS)  # what the parameter ``loss`` may be
 
 MOST_STEPS = 500
 MOST_HALVINGS = 30
@@ -33,7 +43,7 @@ class ColumnSet(Protocol):
         """The intercept and all columns times their weights, a score per row."""
         ...
 
-    def dense(self, columns: NDArray[np.int64]) -> F64:
+    def dense(self, columns: I64) -> F64:
         """Some columns written out, a line each."""
         ...
 
@@ -41,7 +51,7 @@ class ColumnSet(Protocol):
 class Fit(NamedTuple):
     """A linear model of some columns."""
 
-    columns: NDArray[np.int64]  # ascending
+    columns: I64  # ascending
     weights: F64
     intercept: float
 
@@ -65,7 +75,7 @@ def curvature(loss: int, second: F64) -> float:
     return max(float(second.mean()), LEAST_CURVATURE * CURVATURE[loss])
 
 
-def largest(values: F64, most: int) -> NDArray[np.int64]:
+def largest(values: F64, most: int) -> I64:
     """Where the largest magnitudes are, ascending; of equal ones the first."""
     return np.sort(np.argsort(-np.abs(values), kind="stable")[:most])
 
@@ -110,7 +120,7 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
     return Fit(chosen, weights[chosen], intercept)
 
 
-def refit(columns: ColumnSet, loss: int, y: F64, chosen: NDArray[np.int64]) -> Fit:
+def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
     """The least loss with some columns, by Newton's method.
 
     A ridge of 1 / n, half of the squared weights beside the losses of all rows added up, keeps the weights finite
@@ -146,3 +156,56 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: NDArray[np.int64]) -> F
         if settled or loss == SQUARED:
             break
     return Fit(chosen, weights, intercept)
+
+
+# ---- targets of linear models
+
+
+def read_linear_target(y: Any, loss: str, method: str, origin: str = "") -> Target:
+    """Return a target of the kind that a loss is for."""
+    y = np.asarray(y)
+    if loss == "squared" and y.size and y.dtype.kind not in "biuf":
+        raise DataError(
+            f"{prefix(origin)}loss='squared' is for numbers, and the target holds {show(y.ravel()[0])}; take "
+            "loss='logistic' or 'squared_hinge' for classes"
+        )
+    target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
+    if target.kind == "classes" and target.n_classes > 2:
+        raise DataError(
+            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method} tells two apart; for "
+            "numbers set loss='squared', for many classes take another method, such as sofs or saola"
+        )
+    return target
+
+
+def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
+    """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
+    if method.fits_model:
+        return read_linear_target(y, params.loss, method.name, origin)
+    task, class_weight = getattr(params, "task", "auto"), getattr(params, "class_weight", None)
+    return read_target(y, task, method.targets, class_weight, origin)
+
+
+def loss_of(target: Target, loss: str) -> int:
+    """Return the code of a loss, for kernels."""
+    return LOSSES[AUTO_LOSS[target.kind] if loss == "auto" else loss]
+
+
+def standardized(target: Target) -> F64:
+    """Return the target as losses take it: of mean 0 and variance 1, or -1 and 1 for the first and second class."""
+    if target.kind == "classes":
+        return np.where(target.codes > 0, 1.0, -1.0)
+    return target.numbers * float(np.sqrt(target.n_rows))
+
+
+def in_given_units(
+    target: Target, loss: int, ids: I64, weights: F64, intercept: float, centres: F64, scales: F64
+) -> LinearModel:
+    """Return the model for columns and a target as they came, from one for standardised ones."""
+    of_classes = target.kind == "classes"
+    size, middle = (1.0, 0.0) if of_classes else (target.scale / np.sqrt(target.n_rows), target.centre)
+    order = np.argsort(ids)
+    slopes = size * weights / scales
+    level = middle + size * intercept - float((slopes * centres).sum())
+    classes = target.classes if of_classes else None
+    return LinearModel(ids[order], slopes[order], level, classes, of_classes and loss == LOGISTIC)

@@ -1,14 +1,182 @@
-"""Parameters of a method as models keep them."""
+"""Parameters of methods: the fields of a dataclass, each declared with what it may be.
+
+    eta: float = parameter(0.1, between(*STEPS))
+
+The ranges are as wide as data of any scale can ask for, and so narrow that no product in a kernel overflows: values of
+rows are float32, up to 3.4e38, and a row has weights up to 10^12. Values outside of them are rejected.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import Field, field, fields
 from typing import Any
 
 import numpy as np
 
+from ..errors import ParameterError
+
+LARGEST_COUNT = 2**63 - 1  # an int64
+LARGEST_FLOAT = int(np.finfo(np.float64).max)
+MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
+
+# A squared length of rows: those of float32 are from 10^-90 to 10^77 times the width.
+GAMMAS = 1e-90, 1e90
+STEPS = 1e-80, 1e20  # a step times a squared length is to be about 1
+RADII = 1e-30, 1e30  # of a ball of weights
+PENALTIES = 0.0, 1e20
+# With a half-life below one row a learner would have forgotten every row before it meets the next.
+HALF_LIVES = 1.0, 1e15
+FRACTIONS = 1e-6, 1.0  # of rows to explore: values are divided by it
+MOST_EPOCHS = 1_000_000
+MOST_CELLS = 1 << 40
+LARGEST_WEIGHT = 1e12  # of a row or a class
+
+Check = Callable[[Any, str, Any], None]  # of all parameters, a name and its value: raises ParameterError
+
+
+# ---- declaring
+
+
+def parameter(default: Any, *checks: Check) -> Any:
+    """Return the field of a parameter that is given by name."""
+    return field(default=default, metadata=checked(*checks))
+
+
+def checked(*checks: Check) -> dict[str, tuple[Check, ...]]:
+    """Return the metadata of a field whose values must pass some checks."""
+    return {"checks": checks}
+
+
+def check_parameters(params: Any) -> None:
+    """Raise ParameterError if a parameter has a value that it cannot have."""
+    for declared in parameter_fields(params):
+        for check in declared.metadata["checks"]:
+            check(params, declared.name, getattr(params, declared.name))
+
+
+def parameters_from(kind: type[Any], holder: Any) -> Any:
+    """Return parameters of a kind, a dataclass, as the attributes of an object say, once they are checked."""
+    params = kind(**{declared.name: getattr(holder, declared.name) for declared in fields(kind)})
+    check_parameters(params)
+    return params
+
+
+def parameter_fields(params: Any) -> list[Field[Any]]:
+    """Return the declarations of the parameters, of a dataclass or an instance of one."""
+    return list(fields(params))
+
+
+def parameters_of(params: Any) -> dict[str, Any]:
+    """Return the parameters by name, as JSON can hold them."""
+    return {declared.name: to_builtin(getattr(params, declared.name)) for declared in parameter_fields(params)}
+
+
+def options_of(options: type[Any], params: Any) -> Any:
+    """Return a dataclass of options filled from parameters; options that a method does not have keep their default."""
+    names = {declared.name for declared in parameter_fields(params)}
+    return options(**{name.name: getattr(params, name.name) for name in fields(options) if name.name in names})
+
+
+# ---- what a parameter may be
+
+
+def fits(test: Callable[[Any], bool], expected: str) -> Check:
+    """Return a check of a value by itself."""
+    return together(lambda params, value: test(value), expected)
+
+
+def together(test: Callable[[Any, Any], bool], expected: str) -> Check:
+    """Return a check of a value beside all other parameters."""
+
+    def check(params: Any, name: str, value: Any) -> None:
+        require(test(params, value), name, value, expected)
+
+    return check
+
+
+def one_of(*allowed: Any) -> Check:
+    """Return a check that a value is one of some."""
+
+    def check(params: Any, name: str, value: Any) -> None:
+        same = (value is option or (type(value) is type(option) and value == option) for option in allowed)
+        if not any(same):
+            raise ParameterError(name, value, " or ".join(map(repr, allowed)), list(allowed))
+
+    return check
+
+
+def between(low: float, high: float, *otherwise: Any, words: str = "") -> Check:
+    """Return a check that a value is a number in a range, or one of a few others, which ``words`` name."""
+    named = words or "".join(f"{value!r} or " for value in otherwise)
+
+    def test(value: Any) -> bool:
+        other = value is None or isinstance(value, str)
+        return value in otherwise if other else is_number(value) and low <= to_builtin(value) <= high
+
+    return fits(test, f"{named}a number from {low:g} to {high:g}")
+
+
+def count(most: int, optional: bool = False) -> Check:
+    """Return a check that a value is an integer from 1 to ``most``, or None if that is allowed."""
+    return fits(
+        lambda value: (optional and value is None) or (is_integer(value) and 1 <= value <= most),
+        f"{'None or ' if optional else ''}an integer from 1 to {most:,}",
+    )
+
+
+YES_OR_NO = one_of(True, False)
+BUDGET = fits(
+    lambda value: is_integer(value) and 1 <= value < MOST_FEATURES, f"an integer of 1 or more, below {MOST_FEATURES:,}"
+)
+BUDGET_OR_NONE = fits(
+    lambda value: value is None or (is_integer(value) and 1 <= value < MOST_FEATURES),
+    f"None or an integer of 1 or more, below {MOST_FEATURES:,}",
+)
+LEVEL = fits(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1")
+NOT_NEGATIVE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
+SEED = fits(
+    lambda value: value is None or isinstance(value, np.random.Generator) or (is_integer(value) and value >= 0),
+    "None, an integer of 0 or more, or a numpy.random.Generator",
+)
+
+
+def require(condition: bool, name: str, value: Any, expected: str) -> None:
+    """Raise ParameterError, saying what a parameter must be, unless a condition holds."""
+    if not condition:
+        raise ParameterError(name, value, expected)
+
+
+def is_integer(value: Any) -> bool:
+    """Return True for an integer that is not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for a finite number, no larger than a float64 can be, that is not a truth value."""
+    if is_integer(value):
+        return abs(int(value)) <= LARGEST_FLOAT
+    return isinstance(value, float | np.floating) and bool(np.isfinite(value))
+
+
+# ---- in models
+
+
+def count_of(header: dict[str, Any], name: str, most: int = LARGEST_COUNT) -> int:
+    """Return a number of things in the header of a model."""
+    value = header[name]
+    ensure(is_integer(value) and 0 <= value <= most, f"{name} is {str(value)[:40]!r}")
+    return int(value)
+
+
+def ensure(condition: Any, fault: str) -> None:
+    """Raise ValueError, saying what is wrong with a model, unless a condition holds."""
+    if not condition:
+        raise ValueError(fault)
+
 
 def to_builtin(value: Any) -> Any:
-    """NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
+    """Return NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
 
     What a generator would draw next is saved apart.
     """
@@ -18,12 +186,12 @@ def to_builtin(value: Any) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """A parameter as JSON gives it back: keys of any kind become pairs."""
+    """Return a parameter as JSON gives it back: keys of any kind become pairs."""
     if isinstance(value, dict):
         return {"pairs": [[to_builtin(key), weight] for key, weight in value.items()]}
     return value
 
 
 def from_json(value: Any) -> Any:
-    """What ``as_json`` was given."""
+    """Return what ``as_json`` was given."""
     return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value

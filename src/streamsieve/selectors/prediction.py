@@ -1,36 +1,107 @@
-"""What is predicted of rows."""
+"""What is predicted of rows, and linear models of selected features, which predict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-B = TypeVar("B")  # the kind of block that has the rows
-Squares = NDArray[np.float64] | None
+from ..blocks import RowBlock
+from ..kernels.types import F64, I64
+
+Squares = F64 | None
+
+
+class Scorer(Protocol):
+    """Gives the scores of rows: a number each, or one per class beyond two."""
+
+    def __call__(self, block: RowBlock, squares: Squares = None) -> F64: ...
 
 
 class Prediction(NamedTuple):
     """What is predicted of some rows."""
 
     labels: NDArray[Any]  # classes, or numbers
-    scores: NDArray[np.float64]  # per row; for more than two classes, per row and class
-    probabilities: NDArray[np.float64] | None  # per row and class; None of numbers
+    scores: F64  # per row; for more than two classes, per row and class
+    probabilities: F64 | None  # per row and class; None of numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Predictor(Generic[B]):
-    """Predicts the rows of a block, made once for as many blocks as there are.
-
-    Of rows with the selected features alone, ``squares`` has the squared lengths that the complete rows have, as
-    ``Learner.row_squares`` gives them; NaN where that is not known.
-    """
+class Predictor:
+    """Predicts the rows of a block, made once for as many blocks as there are."""
 
     classes: NDArray[Any] | None  # sorted; None if it predicts numbers
-    predict: Callable[[B, Squares], Prediction]
+    score: Scorer
+    labels: Callable[[F64], NDArray[Any]]  # of rows with some scores
+    probabilities: Callable[[F64], F64 | None]
+    lock: Any  # of the learner whose arrays it reads
+    row_squares: Callable[[RowBlock], F64] | None = None  # the squared lengths of complete rows, where scores need them
 
-    def __call__(self, block: B, squares: Squares = None) -> Prediction:
-        return self.predict(block, squares)
+    def __call__(self, block: RowBlock, squares: Squares = None) -> Prediction:
+        """Return what is predicted of rows.
+
+        Of rows with the selected features alone, ``squares`` has the squared lengths that the complete rows have, as
+        ``row_squares`` gives them; NaN where that is not known.
+        """
+        with self.lock:
+            scores = self.score(block, squares)
+            return Prediction(self.labels(scores), scores, self.probabilities(scores))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """Scores rows by some features: ``intercept + sum of weight * value``."""
+
+    ids: I64  # ascending
+    weights: F64
+    intercept: float
+    classes: NDArray[Any] | None  # two; None of numbers
+    has_chances: bool  # whether the score is a log odds
+
+    def score(self, block: RowBlock, squares: Squares = None) -> F64:
+        """Return the score of every row; how long rows are does not matter."""
+        scores = np.full(block.n_rows, self.intercept)
+        if not self.ids.size:
+            return scores
+        begin, end = block.indptr[0], block.indptr[-1]
+        indices, values = block.indices[begin:end], block.values[begin:end]
+        at = np.minimum(np.searchsorted(self.ids, indices), self.ids.size - 1)
+        present = np.flatnonzero(self.ids[at] == indices)
+        rows = np.searchsorted(block.indptr - begin, present, side="right") - 1
+        return scores + np.bincount(rows, self.weights[at[present]] * values[present], block.n_rows)
+
+    def labels(self, scores: F64) -> NDArray[Any]:
+        """Return what rows with these scores are: classes, a score of 0 being the first, or the scores themselves."""
+        return scores if self.classes is None else self.classes[(scores > 0.0).astype(np.int64)]
+
+    def probabilities(self, scores: F64) -> F64 | None:
+        """Return the probability of each class; None where scores are no log odds."""
+        if not self.has_chances:
+            return None
+        second = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        return np.stack([1.0 - second, second], axis=1)
+
+    def predictor(self, lock: Any) -> Predictor:
+        """Return what predicts rows by this model, of a learner with some lock."""
+        return Predictor(self.classes, self.score, self.labels, self.probabilities, lock)
+
+    def details(self) -> dict[str, Any]:
+        """Return what a run reports: the weight of every selected feature, and the class that it speaks for."""
+        weights = {"weights": self.weights.tolist(), "intercept": self.intercept}
+        if self.classes is None:
+            return weights
+        return {**weights, "speaks_for": classes_of_weights(self.weights[:, None], self.classes.tolist())}
+
+
+def classes_of_weights(weights: F64, classes: list[Any]) -> list[Any]:
+    """Return the class that each feature speaks for; None where all of its weights are 0.
+
+    Of two classes a positive weight speaks for the second; of more, a feature for the class of its largest weight.
+    """
+    codes = (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
+    codes = np.minimum(codes, len(classes) - 1)
+    silent = ~(weights != 0).any(axis=1)
+    return [None if nothing else classes[code] for code, nothing in zip(codes.tolist(), silent.tolist(), strict=True)]

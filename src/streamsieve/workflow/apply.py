@@ -94,7 +94,7 @@ def apply(
 
 
 def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
-    selection, source = run.learner.selection(), run.rows.source
+    selection, source = run.learner.results.selection(), run.rows.source
     as_table = is_table(path, source.takes_target)
     if as_table and renumber:
         raise UsageError(f"{path}: a table has its columns by name; omit --renumber, which is for sparse rows")
@@ -120,8 +120,8 @@ def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) 
         if names is None and as_table:
             names = np.array(titles_of_ids(selection.indices.tolist()), dtype=object)
         return names, len(selection)
-    width = run.learner.n_features_in_
-    for known in (run.learner.feature_names, run.rows.source.feature_names, names_of_training(run)):
+    width = run.learner.features.width
+    for known in (run.learner.features.names, run.rows.source.feature_names, names_of_training(run)):
         if known is not None and known.size == width:
             return known, width
     if selection.names is None:
@@ -172,7 +172,8 @@ class CompleteRows:
     def measured(self, block: RowBlock) -> NDArray[np.float64] | None:
         """The lengths of complete rows, too; None where they are not known."""
         known = self(block)
-        return self.run.learner.row_squares(block) if self._complete else known
+        measure = self.run.learner.results.predictor().row_squares
+        return measure(block) if self._complete and measure is not None else known
 
     def expected(self, block: RowBlock) -> NDArray[np.float64] | None:
         """NaN where lengths are not known."""
@@ -185,7 +186,8 @@ def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowB
 
     A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are many.
     """
-    selected, kept, width = run.learner.selection().indices, run.rows.source.kept, run.learner.n_features_in_
+    selected, kept = run.learner.results.selection().indices, run.rows.source.kept
+    width = run.learner.features.width
     if selected.size == (width if kept is None else kept.count(width)):
         return [], True
     held: list[RowBlock] = []
@@ -202,7 +204,8 @@ def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowB
 @contextmanager
 def keeping_lengths(path: Path, run: Trained) -> Iterator[LengthsWriter | None]:
     """Keep the lengths of rows beside the file they are written to, if predictions depend on them."""
-    needed = run.learner.uses_lengths and not run.learner.predicts_with_all
+    results = run.learner.results
+    needed = results.uses_lengths and not results.predicts_with_all
     if not needed or not path.parent.is_dir() or (path.exists() and not path.is_file()):
         yield None
         return
@@ -224,10 +227,10 @@ def lengths_noted(rows: CompleteRows, lengths: LengthsWriter, missing: Missing) 
 def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
     """What is predicted of ``data``, and its own labels, block by block."""
     run = trained(run_dir, data, target, zero_based, predicting=True)
-    learner, source = run.learner, run.rows.source
-    if not learner.predicts:
-        raise UsageError(f"{run_dir}: {learner.method} selects features and predicts nothing; apply the selection")
-    if not learner.uses_lengths and not learner.predicts_with_all:
+    learner, source, results = run.learner, run.rows.source, run.learner.results
+    if not learner.method.predicts:
+        raise UsageError(f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the selection")
+    if not results.uses_lengths and not results.predicts_with_all:
         return predictions(learner, source)
     rows, noted = CompleteRows(run), False
 
@@ -237,25 +240,25 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
         if rows.unknown and not noted:
             noted = True
             note_incomplete(learner, source, rows.unknown)
-        return found if learner.uses_lengths else None
+        return found if results.uses_lengths else None
 
     return predictions(learner, source, squares, rows.blocks(learner.missing_rows))
 
 
 def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
     """Say that what is predicted of reduced rows may not be what is predicted of complete ones."""
-    if learner.predicts_with_all:
+    if learner.results.predicts_with_all:
         notes.warning(
             "%s: the rows have none but selected features, and %s predicts with all; predict the complete rows",
             source.name,
-            learner.method,
+            learner.method.name,
         )
         return
     notes.warning(
         "%s: the rows have none but selected features, and normalize=%r divides rows by their length with all of them, "
         "which is not known (%s); a typical one is taken, and some predictions may differ from those of complete rows",
         source.name,
-        learner.parameters().get("normalize"),
+        learner.params.normalize,
         reason,
     )
 
@@ -267,7 +270,7 @@ def predictions(
     rows: Iterator[RowBlock] | None = None,
 ) -> Predictions:
     """Return what is predicted of a source, and its own labels, block by block; ``rows`` are its blocks, if begun."""
-    predictor = learner.predictor()
+    predictor = learner.results.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
         source.labels_as_written()
     blocks = (

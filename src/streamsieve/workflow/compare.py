@@ -32,9 +32,8 @@ from ..evaluation.models import downstream
 from ..evaluation.rivals import RIVALS
 from ..evaluation.store import ComparisonFolder
 from ..machine import cores, resets_peak_memory
-from ..registry import learner_class, method_named, refuse_unknown_parameters
-from ..selectors.parameters import to_builtin
-from ..selectors.requirements import is_integer
+from ..registry import find_method, make_learner, method_named
+from ..selectors.parameters import is_integer, to_builtin
 from ..sources.reading import Reading
 from ..targets import BOTH, TASKS
 from ..training import Progress, Watch, watching
@@ -220,11 +219,7 @@ def params_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if BUDGET in found:
         raise UsageError(f"{BUDGET} of {method} is what a comparison varies; give it as ks (-k)")
     if method not in RIVALS:
-        refuse_unknown_parameters(method, found)
-        try:
-            learner_class(method)(**found).check_parameters()
-        except ValueError as error:
-            raise UsageError(f"{method}: {error}") from None
+        make_learner(method, found, origin=method)
     return found
 
 
@@ -267,7 +262,7 @@ class Work:
     def on(self, sets: Sequence[Opened]) -> Comparison:
         """Everything that is asked, set by set: one at a time is in memory."""
         self.total = len(sets) * sum(len(trial.models) for trial in self.trials)
-        kinds = [BOTH if method in RIVALS else learner_class(method).targets for method in self.asked.methods]
+        kinds = [BOTH if method in RIVALS else find_method(method).targets for method in self.asked.methods]
         lines: list[Line] = []
         facts: list[dict[str, Any]] = []
         for opened in sets:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..distributed.driving import chosen_engine, refuse_on_engine
 from ..errors import UsageError
-from ..registry import METHODS, learner_class, refuse_unknown_parameters
+from ..registry import METHODS, find_method, make_learner
 from ..runs import RunRequest
 from ..selectors.base import AnyLearner
 from ..sources.groups import given_groups
@@ -16,22 +16,12 @@ from ..sources.groups import given_groups
 
 def new_learner(request: RunRequest) -> AnyLearner:
     """The learner a request names, its parameters checked before anything is read."""
-    known = learner_class(request.method)
-    params = dict(request.params)
-    refuse_unknown_parameters(request.method, params)
-    if request.seed is not None and "random_state" in known.parameter_names():
-        params.setdefault("random_state", request.seed)
-    learner = known(**params)
-    try:
-        learner.check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return learner
+    return make_learner(request.method, request.params, request.seed)
 
 
 def with_skipping(request: RunRequest) -> RunRequest:
     """The same request where missing values are skipped by the method and by the reading alike."""
-    if "missing" not in learner_class(request.method).parameter_names():
+    if "missing" not in find_method(request.method).parameter_names:
         return request
     if request.missing == "skip":
         return replace(request, params={"missing": "skip", **request.params})
@@ -41,7 +31,7 @@ def with_skipping(request: RunRequest) -> RunRequest:
 def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     """Refuse what a method has no use for."""
     method = request.method
-    if test is not None and not learner.predicts:
+    if test is not None and not learner.method.predicts:
         raise UsageError(
             f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
             "train a model on what it leaves"
@@ -51,12 +41,12 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
         )
     if request.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
-        can = ", ".join(known for known in METHODS if "missing" in learner_class(known).parameter_names())
+        can = ", ".join(known for known in METHODS if "missing" in find_method(known).parameter_names)
         raise UsageError(
             f"{method} cannot skip missing values; fill them in (--missing zero or mean), or use a method that can: "
             f"{can}"
         )
-    if request.classes is not None and "classes" not in learner.targets:
+    if request.classes is not None and "classes" not in learner.method.targets:
         raise UsageError(f"{method} learns numbers, not classes; omit --classes")
     if request.classes is not None and learner.reads != "rows":
         raise UsageError(f"{method} takes the classes from the target; omit --classes")
@@ -65,7 +55,7 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
     if choice is not None:
         refuse_on_engine(learner, choice, request.checkpoint_every is not None)
-    if request.groups is not None and not learner.knows_groups:
+    if request.groups is not None and not learner.method.knows_groups:
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
 
 

@@ -23,6 +23,7 @@ from ..files import replacing
 from ..json_text import from_json, to_json
 from ..runs import fingerprint
 from ..selectors.base import AnyLearner
+from ..selectors.parameters import parameters_of
 
 HEADER_BYTES = 1024
 MARK_DIGITS = 16
@@ -39,8 +40,8 @@ def mark_of(*parts: NDArray[Any] | str) -> str:
 
 def model_mark(learner: AnyLearner) -> str:
     """What tells one trained model from another."""
-    selection = learner.selection()
-    known = f"{learner.method} {learner.parameters()} {learner.n_rows_}"
+    selection = learner.results.selection()
+    known = f"{learner.method.name} {parameters_of(learner.params)} {learner.results.n_rows_}"
     return mark_of(selection.indices, selection.scores, known)
 
 

@@ -67,10 +67,11 @@ class Features:
     @classmethod
     def of(cls, learner: AnyLearner, renumbered: str | None, kept: KeptFeatures | None, predicting: bool) -> Features:
         """Those of a model."""
-        selection, needs_all = learner.selection(), predicting and learner.predicts_with_all
-        known = learner.feature_names, learner.n_features_in_, selection.indices, selection.names, renumbered
-        wants_all = needs_all or learner.uses_lengths or not len(selection)
-        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=learner.encoding, kept=kept)
+        results, features = learner.results, learner.features
+        selection, needs_all = results.selection(), predicting and results.predicts_with_all
+        known = features.names, features.width, selection.indices, selection.names, renumbered
+        wants_all = needs_all or results.uses_lengths or not len(selection)
+        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=kept)
 
     @property
     def mark(self) -> str | None:

@@ -17,15 +17,14 @@ from ..distributed.driving import chosen_engine, train_on
 from ..errors import DataError, UsageError
 from ..machine import available_memory, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
-from ..registry import learner_class, load_learner, method_named
+from ..registry import find_method, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
 from ..runs.facts import data_facts
 from ..runs.request import Location
 from ..runs.shapes import is_history, is_trace, is_trace_by_rows
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
-from ..selectors.parameters import to_builtin
-from ..selectors.requirements import is_integer
+from ..selectors.parameters import is_integer, parameters_of, to_builtin
 from ..sources import open_reading
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
@@ -119,7 +118,7 @@ def select(
     method = method_named(method)
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
-    if engine is None and workers is not None and "workers" in learner_class(method).parameter_names():
+    if engine is None and workers is not None and "workers" in find_method(method).parameter_names:
         params["workers"], workers = workers, None  # of a simulation
     choice = chosen_engine(engine, to_builtin(workers), address)
     reading = Reading.of(
@@ -332,7 +331,8 @@ def announced(record: RunRecord) -> RunRecord:
 
 def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> RunRecord:
     """What a run found and what it cost."""
-    found = learner.findings()
+    results = learner.results
+    found = results.findings()
     details: dict[str, Any] = {**found.details, "diagnosis": [remark._asdict() for remark in training.remarks]}
     if training.history is not None:
         details["history"] = training.history
@@ -340,11 +340,11 @@ def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> R
         details["engine"] = training.details
     return RunRecord(
         method=request.method,
-        params=learner.parameters(),
-        n_rows=learner.n_rows_,
-        n_features=learner.n_features_in_,
-        n_nonzero=learner.n_nonzero_,
-        selection=learner.selection(),
+        params=parameters_of(learner.params),
+        n_rows=results.n_rows_,
+        n_features=learner.features.width,
+        n_nonzero=results.n_nonzero_,
+        selection=results.selection(),
         mistakes=found.mistakes,
         updates=found.updates,
         seconds=training.seconds,

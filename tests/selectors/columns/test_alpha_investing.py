@@ -42,7 +42,7 @@ def test_columns_without_anything_new_are_not_taken_and_cost_their_test():
     wealth = 0.5
     for i in range(2, 8):  # the constant was the first
         wealth += (0.5 if i == 4 else 0.0) - wealth / (2 * i)
-    state = selector._settled()
+    state = selector.learner.results.settled()
     assert state.wealth[0] == pytest.approx(wealth)
     y = (y - y.mean()) / np.linalg.norm(y - y.mean())  # as it is learned
     left = y - np.polyval(np.polyfit(signal, y, 1), signal)

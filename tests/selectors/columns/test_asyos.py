@@ -12,10 +12,10 @@ from scipy.sparse import csc_array
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of
-from streamsieve.selectors.columns.asynchronous import BlockWorker, Centre, Worker, shares
-from streamsieve.selectors.columns.asyos import Asynchronous
-from streamsieve.selectors.columns.stepping import Stepping
-from streamsieve.selectors.linear import LOSSES, standardized
+from streamsieve.estimators import as_estimator
+from streamsieve.selectors.columns.asyos import ASYOS, Asynchronous, BlockWorker, Centre, Worker, shares
+from streamsieve.selectors.columns.substitution import Stepping
+from streamsieve.selectors.fitting import LOSSES, standardized
 from tests.oracles import asyos as oracle
 
 SAFE = 1e-7
@@ -60,7 +60,7 @@ def test_agrees_with_the_oracle(loss, workers, staleness, seed, n_rows, n_column
     params = {"loss": loss, "n_scans": scans, "step": step, "m": m, "refit": False}
     for data in (X, csc_array(X)):
         found = ss.AsyOS(wanted, workers=workers, staleness=delay, **params).fit(data, y)
-        selection, state = found.selection(), found.memory.state
+        selection, state = found.selection(), found.learner.memory.state
         assert selection.indices.tolist() == sorted(expected)
         close = {"rtol": 1e-7, "atol": 1e-9}
         np.testing.assert_allclose(selection.scores, [abs(expected[j]) for j in sorted(expected)], **close)
@@ -104,7 +104,7 @@ def test_the_centre_has_the_scores_of_the_model(workers):
     """What the centre believes of the error is true: ||Z w - y|| by the model is that by its u."""
     X, y, _ = planted()
     found = ss.AsyOS(20, workers=workers, refit=False).fit(X, y)
-    u = Centre(found.memory.state.parts).scores()
+    u = Centre(found.learner.memory.state.parts).scores()
     np.testing.assert_allclose(found.predict(X), y.mean() + y.std() * u, rtol=0, atol=1e-9)
     assert np.linalg.norm(found.predict(X) - y) == pytest.approx(np.linalg.norm(y.mean() + y.std() * u - y))
 
@@ -125,14 +125,14 @@ def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
     expected = ss.AsyOS(8, workers=3, staleness=staleness).fit(csc_array(X), y)
     model = ss.AsyOS(8, workers=3, staleness=staleness).start(y=y)
     for scan, size in ((0, 7), (1, 11)):
-        model.begin_pass(scan)
+        model.learner.begin_pass(scan)
         for start in range(0, X.shape[1], size):
             model.partial_fit_block(columns_of(X[:, start : start + size], start))
             model.save(tmp_path / "model")
             model = ss.load(tmp_path / "model")
     assert model.coef_.tolist() == expected.coef_.tolist()
-    np.testing.assert_array_equal(model.memory.state.parts, expected.memory.state.parts)
-    np.testing.assert_array_equal(model.memory.state.pushes, expected.memory.state.pushes)
+    np.testing.assert_array_equal(model.learner.memory.state.parts, expected.learner.memory.state.parts)
+    np.testing.assert_array_equal(model.learner.memory.state.pushes, expected.learner.memory.state.pushes)
 
 
 # ---- the pieces, driven as an engine does
@@ -140,8 +140,8 @@ def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
 
 def pieces(X, y, wanted=12, workers=3):
     """A rule, workers that have nothing yet, and blocks of columns for each of them."""
-    learner = ss.AsyOS(wanted, workers=workers, refit=False)
-    target = learner.read_target(y)
+    learner = ASYOS.make(wanted, workers=workers, refit=False).start(X.shape[1], y=y)
+    target = learner.memory.target
     rule = Asynchronous(LOSSES["squared"], standardized(target), wanted, workers, 0, None, 1.0)
     blocks = [columns_of(X[:, start : start + 16], start) for start in range(0, X.shape[1], 16)]
     return learner, rule, rule.workers(rule.start().workers), [blocks[worker::workers] for worker in range(workers)]
@@ -161,11 +161,10 @@ def test_an_engine_drives_the_pieces_by_blocks():
     learner, rule, workers, blocks = pieces(X, y)
     centre = Centre(np.zeros((3, y.size)))
     run(centre, workers, blocks, range(len(blocks[0])))
-    learner.start(n_features=X.shape[1], y=y)
     learner.memory.state = rule.gather([worker.state for worker in workers])
-    assert set(planted_columns) <= set(learner.selection().indices)
+    assert set(planted_columns) <= set(learner.results.selection().indices)
     u = y.mean() + y.std() * centre.scores()
-    np.testing.assert_allclose(learner.predict(X), u, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(as_estimator(learner).predict(X), u, rtol=0, atol=1e-9)
     np.testing.assert_allclose(centre.parts, learner.memory.state.parts, rtol=0, atol=1e-12)
 
 
@@ -182,12 +181,10 @@ def test_one_worker_with_blocks_is_online_substitution():
 
 def in_step(X, y, wanted, workers, size, **params):
     """Blocks taken by all workers at once, none of which knows what the others do: the centre's scores after that."""
-    learner = ss.AsyOS(wanted, workers=workers, **params)
-    target = learner.read_target(y)
-    rules = [
-        Stepping(learner.loss_of(target), standardized(target), share, None, learner.m)
-        for share in shares(wanted, workers)
-    ]
+    learner = ASYOS.make(wanted, workers=workers, **params)
+    learner.start(y=y)
+    target, loss = learner.memory.target, learner.rule.loss
+    rules = [Stepping(loss, standardized(target), share, None, learner.params.m) for share in shares(wanted, workers)]
     parallel = [BlockWorker(rule, workers) for rule in rules]
     centre = Centre(np.zeros((workers, y.size)))
     parts = [worker.part() for worker in parallel]
@@ -227,8 +224,8 @@ def test_one_worker_that_takes_blocks_is_online_substitution_to_the_bit(size):
     alone = ss.OnlineSubstitution(12, solver="paper", refit=False).fit(X, y)
     _, (worker,) = in_step(X, y, 12, 1, size)
     used = worker.ids.size
-    assert worker.ids.tolist() == alone.memory.state.slots.ids[:used].tolist()
-    assert worker.state.weights[:used].tolist() == alone.memory.state.weights[:used].tolist()
+    assert worker.ids.tolist() == alone.learner.memory.state.slots.ids[:used].tolist()
+    assert worker.state.weights[:used].tolist() == alone.learner.memory.state.weights[:used].tolist()
 
 
 def test_a_lost_worker_leaves_the_parts_of_the_others():
@@ -278,7 +275,9 @@ def test_shares_add_up():
 def test_a_worker_keeps_no_more_than_its_share():
     X, y, _ = planted()
     found = ss.AsyOS(11, workers=4).fit(X, y)
-    assert [Worker(Stepping(0, y, 3, None, 1.0), 4, state).ids.size for state in found.memory.state.workers] == [
+    assert [
+        Worker(Stepping(0, y, 3, None, 1.0), 4, state).ids.size for state in found.learner.memory.state.workers
+    ] == [
         3,
         3,
         3,
@@ -332,7 +331,7 @@ def test_of_columns_that_are_the_same_at_two_workers_one_is_selected():
     chosen = found.selection().indices
     assert np.unique(chosen // 2).size == chosen.size
     assert set(2 * planted_columns) <= set(chosen)
-    u = y.mean() + y.std() * Centre(found.memory.state.parts).scores()
+    u = y.mean() + y.std() * Centre(found.learner.memory.state.parts).scores()
     np.testing.assert_allclose(found.predict(twice), u, rtol=0, atol=1e-9)
 
 
@@ -368,4 +367,4 @@ def test_a_staleness_beyond_the_data_reads_nothing_of_others():
     alone = [ss.AsyOS(3, workers=1, **params).fit(X[:, start::2], y) for start in (0, 1)]
     ids = [2 * one.selection().indices + start for start, one in enumerate(alone)]
     assert found.selection().indices.tolist() == sorted(np.concatenate(ids).tolist())
-    assert len(found.memory.state.pushes) < 200
+    assert len(found.learner.memory.state.pushes) < 200

@@ -20,7 +20,7 @@ ROWS, AT_ONCE, INFORMATIVE = 2_000, 500, 7
 STREAM = """
 import resource, sys
 from pathlib import Path
-from streamsieve.selectors.columns.saola import SAOLALearner
+from streamsieve.selectors.columns.saola import SAOLA
 from streamsieve.sources import open_source
 from streamsieve.training import train
 
@@ -28,10 +28,10 @@ def held():
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 small, large, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
-train(SAOLALearner(measure="fisher_z", alpha=1e-9), open_source(small))  # all code is loaded now
+train(SAOLA.make(measure="fisher_z", alpha=1e-9), open_source(small))  # all code is loaded now
 limit = limit if limit > held() else held() + limit
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-learner = SAOLALearner(measure="fisher_z", alpha=1e-9)
+learner = SAOLA.make(measure="fisher_z", alpha=1e-9)
 train(learner, open_source(large))
 print(limit, learner.n_features_seen_, *learner.selection().indices)
 """

@@ -13,7 +13,7 @@ from streamsieve.blocks import columns_of
 from streamsieve.distributed.columns import train_column_shards
 from streamsieve.distributed.local import ThreadEngine
 from streamsieve.kernels.columns.copies import are_equal, fingerprint
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
 
@@ -41,7 +41,7 @@ def copies(discrete: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def learned(method: str, X: Any, y: Any, **params: Any) -> Any:
-    learner: Any = learner_class(method)(**params)
+    learner: Any = find_method(method).make(**params)
     names = NAMES[: X.shape[1]] if X.shape[1] <= NAMES.size else None
     learner.remarks = train(learner, ArraySource(X, y, names)).remarks
     return learner
@@ -53,8 +53,8 @@ def test_of_copies_the_first_is_kept(method, params, discrete):
     X, y = copies(discrete)
     alone = learned(method, X[:, :3], y, **params)
     learner = learned(method, X, y, **params)
-    assert learner.selection().indices.tolist() == alone.selection().indices.tolist()
-    assert learner.n_duplicates_ == learner.findings().details["duplicates"] == 2
+    assert learner.results.selection().indices.tolist() == alone.results.selection().indices.tolist()
+    assert learner.results.n_duplicates_ == learner.results.findings().details["duplicates"] == 2
     (remark,) = [remark for remark in learner.remarks if remark.kind == "copies dropped"]
     assert "2 exact copies" in remark.message
     assert "column 'a again' = column 'a', column 'a once more' = column 'a'" in remark.message
@@ -65,15 +65,15 @@ def test_of_copies_the_first_is_kept(method, params, discrete):
 def test_the_rule_alone_keeps_copies(method, params):
     X, y = copies()
     learner = learned(method, X, y, **params, duplicates="keep")
-    assert {0, 3, 4} <= set(learner.selection().indices.tolist())
-    assert learner.findings().details["duplicates"] == 0
+    assert {0, 3, 4} <= set(learner.results.selection().indices.tolist())
+    assert learner.results.findings().details["duplicates"] == 0
 
 
 @EVERY_RULE
 def test_equal_but_for_shift_unit_or_labels_is_no_copy(method, params):
     X, y = copies(discrete=True)
     for other in (2.0 * X[:, 0], X[:, 0] + 1.0, 1.0 - X[:, 0], X[:, 0] * 3.0):
-        assert learned(method, np.column_stack([X[:, 0], other]), y, **params).n_duplicates_ == 0
+        assert learned(method, np.column_stack([X[:, 0], other]), y, **params).results.n_duplicates_ == 0
 
 
 @EVERY_RULE
@@ -81,14 +81,14 @@ def test_equal_but_for_shift_unit_or_labels_is_no_copy(method, params):
 def test_blocks_do_not_matter(method, params, size, tmp_path: Path):
     X, y = copies()
     whole = learned(method, X, y, **params)
-    learner: Any = learner_class(method)(**params).start(y=y)
+    learner: Any = find_method(method).make(**params).start(y=y)
     for start in range(0, 5, size):
         part = slice(start, start + size)
         learner.partial_fit_block(columns_of(X[:, part], start, names=NAMES[part]))
         learner.save(tmp_path / "model")
-        learner = ss.load(tmp_path / "model")
-    assert learner.selection().indices.tolist() == whole.selection().indices.tolist()
-    assert [str(remark) for remark in learner.diagnosis(ss.selectors.diagnosis.Look())] == [
+        learner = ss.load(tmp_path / "model").learner
+    assert learner.results.selection().indices.tolist() == whole.results.selection().indices.tolist()
+    assert [str(remark) for remark in learner.results.diagnosis(ss.selectors.diagnosis.Look())] == [
         str(remark) for remark in whole.remarks if remark.kind != "no groups"
     ]
 
@@ -98,8 +98,8 @@ def test_missing_values_are_part_of_a_copy():
     X[::9] = np.nan
     X[5, 4] = np.nan
     learner = learned("saola", X, y, missing="skip")
-    assert learner.n_duplicates_ == 1
-    assert 3 not in learner.selection().indices
+    assert learner.results.n_duplicates_ == 1
+    assert 3 not in learner.results.selection().indices
 
 
 def test_copies_are_dropped_across_groups():
@@ -114,13 +114,13 @@ def test_shards_drop_the_same_copies(workers):
     X, y = copies()
     wide = np.column_stack([X, X[:, :3]])
     one_pass = learned("saola", wide, y)
-    learner: Any = learner_class("saola")()
+    learner: Any = find_method("saola").make()
     with ThreadEngine(workers) as engine:
         remarks = train_column_shards(learner, ArraySource(wide, y), engine).remarks
-    assert learner.selection().indices.tolist() == one_pass.selection().indices.tolist() == [0, 1, 2]
-    assert learner.n_duplicates_ == one_pass.n_duplicates_ == 5
+    assert learner.results.selection().indices.tolist() == one_pass.results.selection().indices.tolist() == [0, 1, 2]
+    assert learner.results.n_duplicates_ == one_pass.results.n_duplicates_ == 5
     assert [remark.kind for remark in remarks] == ["copies dropped"]
-    assert sum(learner.counts_.values()) == 8
+    assert sum(learner.results.counts_.values()) == 8
 
 
 def prints(*columns: list[tuple[int, float]]) -> list[float]:

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 import streamsieve as ss
 from streamsieve.kernels.columns import centring
 from streamsieve.kernels.columns.slots import measure_column
+from streamsieve.registry import find_method
 from streamsieve.training import train
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
@@ -92,7 +93,7 @@ def test_what_32_bits_cannot_hold_is_said(name, params, width):
     X, y = problem(width, 1.7e9)
     coarse = X.astype(np.float32)
     collapsed = np.ptp(coarse[:, STRONG]) == 0
-    learner = getattr(ss, name)(**params)
+    learner = find_method(name).make(**params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         remarks = train(learner, ss.sources.arrays.ArraySource(coarse, y)).remarks

@@ -28,7 +28,7 @@ def test_mrmr_agrees_with_the_oracle(problem, budget, criterion):
     X, y = problem
     selector = ss.MRMR(budget, criterion=criterion, bins=None).fit_source([columns_of(csc_array(X))], y)
     expected = oracle.mrmr(X.T.tolist(), y.tolist(), budget, criterion == "quotient")
-    ids, _ = selector._kept(selector._settled())  # in the order of choice
+    ids, _ = selector.learner.rule.kept(selector.learner.results.settled())  # in the order of choice
     assert ids.tolist() == expected
 
 
@@ -54,7 +54,7 @@ def test_mrmr_agrees_with_the_oracle_when_many_are_chosen(criterion, seed):
     X = np.where(random.random((60, 12)) < random.uniform(0.2, 0.8, 12), y[:, None], random.integers(0, 3, (60, 12)))
     X[:, 7] = X[:, 2]
     selector = ss.MRMR(8, criterion=criterion, bins=None).fit(X, y)
-    ids, scores = selector._kept(selector._settled())
+    ids, scores = selector.learner.rule.kept(selector.learner.results.settled())
     expected = oracle.mrmr(X.T.tolist(), y.tolist(), 8, criterion == "quotient")
     assert ids.tolist() == expected
     weights = [1.0] * 60

@@ -10,7 +10,7 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.grafting import solve_equations
 from streamsieve.kernels.columns.slots import TOP
-from streamsieve.selectors.columns.lasso import lasso
+from streamsieve.selectors.columns.grafting import lasso
 from streamsieve.state import arrays_of
 from tests.oracles import grafting as oracle
 from tests.selectors.columns.test_substitution import LOSSES, as_solved, planted, problem
@@ -39,7 +39,7 @@ def test_agrees_with_the_oracle(loss, penalty, density):
             np.testing.assert_allclose(
                 found.selection().scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-4, atol=1e-5
             )
-            assert found._settled().level[0] == pytest.approx(level, rel=1e-4, abs=1e-5)
+            assert found.learner.results.settled().level[0] == pytest.approx(level, rel=1e-4, abs=1e-5)
     assert compared >= 4
 
 
@@ -109,9 +109,9 @@ def test_resuming_in_the_middle_changes_nothing(loss, tmp_path):
     part = ss.Grafting(5, loss=loss, n_scans=1).partial_fit_columns(X[:, :33], target)
     part.save(tmp_path / "model")
     resumed = ss.load(tmp_path / "model").partial_fit_columns(X[:, 33:])
-    for name, array in arrays_of(whole.memory.state).items():
+    for name, array in arrays_of(whole.learner.memory.state).items():
         if not name.startswith("slots.") and name != "gram":
-            np.testing.assert_array_equal(array, arrays_of(resumed.memory.state)[name])
+            np.testing.assert_array_equal(array, arrays_of(resumed.learner.memory.state)[name])
     assert resumed.coef_.tolist() == whole.coef_.tolist()
 
 
@@ -130,7 +130,7 @@ def test_memory_is_that_of_the_columns_wanted_and_sparse_ones_stay_sparse():
     for number in range(40):
         block = csc_array((random.random((300, 50)) < 0.05) * random.normal(3, 1, (300, 50)))
         model.partial_fit_block(columns_of(block, 50 * number))
-    state = model.memory.state
+    state = model.learner.memory.state
     assert state.slots.ids.size == 6
     assert state.slots.ends[TOP] <= 6 * 40
     assert state.slots.values.size <= 2 * 6 * 40

@@ -20,7 +20,7 @@ from streamsieve import workflow
 from streamsieve.blocks import ColumnBlock, columns_of
 from streamsieve.distributed.driving import EngineChoice, train_on
 from streamsieve.model import Model
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.sources import group_order
 from streamsieve.sources.base import ColumnBlockSource
 from streamsieve.sources.group_order import OrderedColumns
@@ -159,12 +159,12 @@ def test_groups_in_any_order_on_several_workers(genes) -> None:
     X, y, groups = genes
     source, order = ss.sources.open_source((X, y)), by_first(groups)
     in_order = ss.sources.open_source((X[:, order], y))
-    one, other = learner_class("group-saola")(), learner_class("group-saola")()
+    one, other = find_method("group-saola").make(), find_method("group-saola").make()
     train_on(EngineChoice("local", 2), one, source, groups=NAMES[groups].tolist())
     train_on(EngineChoice("local", 2), other, in_order, groups=groups[order].tolist())
-    expected = sorted(order[other.selection().indices].tolist())
-    assert one.selection().indices.tolist() == expected
-    assert one.selection().groups.tolist() == NAMES[groups[expected]].tolist()
+    expected = sorted(order[other.results.selection().indices].tolist())
+    assert one.results.selection().indices.tolist() == expected
+    assert one.results.selection().groups.tolist() == NAMES[groups[expected]].tolist()
 
 
 def test_a_dictionary_has_names_or_indices(files: Path, genes) -> None:
@@ -225,7 +225,7 @@ def test_named_groups_of_a_strange_model_are_checked(genes) -> None:
     ):
         bad = Model(model.method, model.params, model.header, {**model.arrays, name: value})
         with pytest.raises(ss.DataError, match="damaged"):
-            learner_class("group-saola").from_model(bad)
+            find_method("group-saola").load(bad)
 
 
 # ---- what is refused
@@ -328,7 +328,7 @@ def test_a_method_for_groups_says_if_there_are_none(genes) -> None:
     X, y, groups = genes
 
     def kinds(given: Any) -> list[str]:
-        learner = learner_class("group-saola")()
+        learner = find_method("group-saola").make()
         return [remark.kind for remark in train(learner, ss.sources.open_source((X, y)), groups=given).remarks]
 
     assert "no groups" in kinds(None)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import streamsieve as ss
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
 
-HERE = [method for method in METHODS if learner_class(method).reads != "rows"]
+HERE = [method for method in METHODS if find_method(method).reads != "rows"]
 HOSTILE: list[Any] = [
     *(
         np.nan,
@@ -48,7 +48,7 @@ def problem() -> tuple[np.ndarray, np.ndarray]:
 
 def parameters() -> Iterator[tuple[str, str]]:
     for method in HERE:
-        for name in learner_class(method).parameter_names():
+        for name in find_method(method).parameter_names:
             yield method, name
 
 
@@ -56,24 +56,24 @@ def parameters() -> Iterator[tuple[str, str]]:
 def test_a_parameter_is_refused_by_name_or_works(method, name):
     X, y = problem()
     for value in HOSTILE:
-        learner = learner_class(method)(**{name: value})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            refusal = refusal_of(learner, ArraySource(X, y))
+            learner, refusal = learned_or_refused(method, {name: value}, ArraySource(X, y))
         if refusal is not None:
             assert "the weights diverge" in refusal or refusal.startswith((f"{name}=", "workers="))
             continue
-        assert np.isfinite(learner.selection().scores).all(), (name, value)
-        learner_class(method).from_model(learner.model())
+        assert np.isfinite(learner.results.selection().scores).all(), (name, value)
+        find_method(method).load(learner.model())
 
 
-def refusal_of(learner: Any, source: ArraySource) -> str | None:
-    """What is said where training is refused; nothing else may happen."""
+def learned_or_refused(method: str, params: dict[str, Any], source: ArraySource) -> tuple[Any, str | None]:
+    """A learner that has learned, or what is said where it is refused; nothing else may happen."""
     try:
+        learner = find_method(method).make(**params)
         train(learner, source)
     except ValueError as error:
-        return str(error)
-    return None
+        return None, str(error)
+    return learner, None
 
 
 def test_scans_without_end_are_refused():
@@ -86,14 +86,14 @@ def test_scans_without_end_are_refused():
 @pytest.mark.parametrize("method", ["relieff", "irelief", "local-learning"])
 def test_scales_of_features_lose_nothing(method, scale):
     X, y = problem()
-    wanted = learner_class(method)(scale=scale)
-    learner = learner_class(method)(scale=scale)
+    wanted = find_method(method).make(scale=scale)
+    learner = find_method(method).make(scale=scale)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         train(wanted, ArraySource(np.round(X, 3), y))
         train(learner, ArraySource(np.round(X, 3) + 1.7e9, y))
-    assert learner.selection().indices.tolist() == wanted.selection().indices.tolist()
-    np.testing.assert_allclose(learner.selection().scores, wanted.selection().scores, rtol=1e-3)
+    assert learner.results.selection().indices.tolist() == wanted.results.selection().indices.tolist()
+    np.testing.assert_allclose(learner.results.selection().scores, wanted.results.selection().scores, rtol=1e-3)
 
 
 @pytest.mark.parametrize("method", ["relieff", "irelief", "local-learning"])
@@ -101,7 +101,7 @@ def test_what_no_scale_could_hold_is_refused(method):
     X, y = problem()
     X[3, 2] = 1e31
     with pytest.raises(ss.DataError, match=r"feature 2 goes from .* too far for scale='none'; use 'minmax'"):
-        train(learner_class(method)(scale="none"), ArraySource(X, y))
+        train(find_method(method).make(scale="none"), ArraySource(X, y))
 
 
 @pytest.mark.parametrize("method", HERE)
@@ -110,12 +110,12 @@ def test_extreme_values_are_sound(method, value):
     X, y = problem()
     X[:, 1] = np.where(np.arange(40) % 3 == 0, value, 0.0)
     X[7, 2] = value
-    learner = learner_class(method)()
+    learner = find_method(method).make()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         train(learner, ArraySource(X, y))
-    assert np.isfinite(learner.selection().scores).all()
-    learner_class(method).from_model(learner.model())
+    assert np.isfinite(learner.results.selection().scores).all()
+    find_method(method).load(learner.model())
 
 
 def test_bins_of_many_values_and_classes_are_refused_before_they_take_all_memory():
@@ -129,6 +129,6 @@ def test_bins_of_many_values_and_classes_are_refused_before_they_take_all_memory
 def test_a_level_next_to_1_makes_no_constant_relevant(method):
     X, y = problem()
     X[:, 2] = 7.0
-    learner = learner_class(method)(alpha=1 - 1e-16, measure="fisher_z")
+    learner = find_method(method).make(alpha=1 - 1e-16, measure="fisher_z")
     train(learner, ArraySource(X, y))
-    assert 2 not in learner.selection().indices
+    assert 2 not in learner.results.selection().indices

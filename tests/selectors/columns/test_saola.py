@@ -143,7 +143,7 @@ def test_newcomers_to_a_full_selection_fare_as_by_the_rule(
     selector = ss.SAOLA(budget, **rule).start(y=y)
     for start in range(0, X.shape[1], size):
         selector.partial_fit_columns(X[:, start : start + size])
-    selection = selector.finish().selection()
+    selection = selector.learner.finish().results.selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
     np.testing.assert_allclose(selection.scores, [dict(expected)[i] for i in selection.indices.tolist()], rtol=1e-9)
     assert selector.counts_ == counts
@@ -246,7 +246,7 @@ def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size
     selection = selector.selection()
     found = sorted((number, group) for group, members in expected.items() for number in members)
     assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
-    assert sum(selector.finish().counts_.values()) == X.shape[1]
+    assert sum(selector.learner.finish().results.counts_.values()) == X.shape[1]
 
 
 def test_a_group_in_two_parts_is_refused():
@@ -268,7 +268,7 @@ def test_published_rules_decide_about_copies_and_the_default_drops_them(estimato
 
     def selected(**params):
         selector = estimator(measure=measure, bound="max", **params).fit(X, y)
-        assert selector.findings().details["duplicates"] == selector.n_duplicates_
+        assert selector.learner.results.findings().details["duplicates"] == selector.n_duplicates_
         return selector.selection().indices.tolist(), selector.n_duplicates_
 
     rule = {"measure": measure, "bound": "max"}

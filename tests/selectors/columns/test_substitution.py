@@ -58,7 +58,7 @@ def test_the_paper_s_algorithm_agrees_with_the_oracle(seed, n_rows, n_columns, d
         selection = found.selection()
         assert selection.indices.tolist() == sorted(expected)
         np.testing.assert_allclose(selection.scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-7, atol=1e-9)
-        assert found._settled().level[0] == pytest.approx(level, rel=1e-7, abs=1e-9)
+        assert found.learner.results.settled().level[0] == pytest.approx(level, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.needs_jit
@@ -78,7 +78,7 @@ def test_the_pool_agrees_with_the_oracle(seed, n_rows, n_columns, density, loss,
     assume(closest > SAFE)
     for data in (X, csc_array(X)):
         found = ss.OnlineSubstitution(wanted, loss=loss, n_scans=scans).fit(data, y)
-        slots = found.memory.state.slots
+        slots = found.learner.memory.state.slots
         assert slots.ids[: slots.ends[USED]].tolist() == expected
 
 
@@ -152,13 +152,13 @@ def test_two_scans_where_the_source_can_be_read_again():
     X, y, _ = planted()
     blocks = [columns_of(X[:, start : start + 50], start) for start in range(0, 600, 50)]
     once = ss.OnlineSubstitution(2, n_scans=1).fit(X, y)
-    assert (once.n_learned, once.n_features_seen_) == (600, 600)
+    assert (once.learner.n_learned, once.n_features_seen_) == (600, 600)
     for source in (X, blocks):
         twice = ss.OnlineSubstitution(2)
         twice = twice.fit(X, y) if source is X else twice.fit_source(blocks, y)
-        assert (twice.n_learned, twice.n_features_seen_) == (1200, 600)
+        assert (twice.learner.n_learned, twice.n_features_seen_) == (1200, 600)
     stream = ss.OnlineSubstitution(2).fit_source(iter(blocks), y)
-    assert stream.n_learned == 600
+    assert stream.learner.n_learned == 600
     assert stream.selection().indices.tolist() == once.selection().indices.tolist()
     with pytest.raises(ss.UsageError, match="read only once, so n_scans=2 is too many"):
         ss.OnlineSubstitution(2, n_scans=2).fit_source(iter(blocks), y)
@@ -171,12 +171,12 @@ def test_a_second_scan_is_resumed_where_it_was(solver, tmp_path):
     expected = ss.OnlineSubstitution(3, solver=solver).fit(X, y)
     model = ss.OnlineSubstitution(3, solver=solver).start(y=y)
     for scan in range(2):
-        model.begin_pass(scan)
+        model.learner.begin_pass(scan)
         for start in range(0, 200, 13):
             model.partial_fit_block(columns_of(X[:, start : start + 13], start))
             model.save(tmp_path / "model")
             model = ss.load(tmp_path / "model")
-    assert model.n_learned == 400
+    assert model.learner.n_learned == 400
     assert model.selection().indices.tolist() == expected.selection().indices.tolist()
     assert model.coef_.tolist() == expected.coef_.tolist()
 
@@ -231,7 +231,7 @@ def test_memory_is_that_of_the_columns_wanted(solver):
     sizes = []
     for start in range(0, 40_000, 2000):
         model.partial_fit_block(columns_of(random.normal(0, 1, (n_rows, 2000)), start))
-        sizes.append(sum(array.nbytes for array in arrays_of(model.memory.state).values()))
+        sizes.append(sum(array.nbytes for array in arrays_of(model.learner.memory.state).values()))
     most = 200 if solver == "pool" else wanted + 1
     assert max(sizes) <= 12 * most * n_rows * 1.3 + 8 * most**2 + 20_000
     assert sizes[-1] == sizes[-5]
@@ -244,7 +244,7 @@ def test_sparse_columns_stay_sparse():
     X.resize((100_000, 400))
     y = np.asarray(X[:, [3, 50]].sum(axis=1)).ravel() + random.normal(0, 0.01, 100_000)
     model = ss.OnlineSubstitution(2).start(y=y).partial_fit_block(columns_of(X))
-    assert model.memory.state.slots.values.size < 30_000
+    assert model.learner.memory.state.slots.values.size < 30_000
     assert model.selection().indices.tolist() == [3, 50]
 
 

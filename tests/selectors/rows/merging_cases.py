@@ -12,7 +12,8 @@ from streamsieve.kernels.rows.members import MISTAKES, UPDATES
 from streamsieve.kernels.rows.second_order import SecondOrderState
 from streamsieve.kernels.rows.signal import SignalState
 from streamsieve.model import Model
-from streamsieve.registry import learner_class, merge_models
+from streamsieve.registry import find_method, merge_models
+from streamsieve.state import arrays_of
 from tests.oracles import merging as oracle
 
 Row = tuple[dict[int, float], float]
@@ -55,20 +56,20 @@ def first_rows(n_classes: int) -> list[Row]:
 
 def started(cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, dense: bool = False, **params: Any) -> Model:
     """A model that knows which classes there are, or where the numbers are."""
-    learner = cls(**{"n_features_to_select": 5, "normalize": False, **params})
+    learner = cls.make(**{"n_features_to_select": 5, "normalize": False, **params})
     learner.start(width, range(n_classes) if n_classes else None)
     return gone_on(learner.model(), first_rows(n_classes), width or 1, dense).model()
 
 
 def gone_on(model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1) -> Any:
     """A learner that goes on from a model with some rows, as one of some parts; the model stays as it is."""
-    learner: Any = learner_class(model.method).from_model(model.copy()).as_part(times)
+    learner: Any = find_method(model.method).load(model.copy()).as_part(times)
     return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
 
 
 def merged(base: Model, parts: list[Any], divisor: float | None = None) -> Any:
     model = merge_models(base, [part.model() for part in parts], divisor)
-    return learner_class(model.method).from_model(model)
+    return find_method(model.method).load(model)
 
 
 def contents(learner: Any) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def contents(learner: Any) -> dict[str, Any]:
     precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
     weight[oracle.INTERCEPT] = state.bias[:, 0].tolist()
     usual = state.usual.tolist() if isinstance(state, SignalState) else [0.0, 0.0]
-    counts = (learner.n_rows_, learner.n_nonzero_, *state.counts[[MISTAKES, UPDATES]].tolist())
+    counts = (learner.results.n_rows_, learner.results.n_nonzero_, *state.counts[[MISTAKES, UPDATES]].tolist())
     return {"precision": precision, "weight": weight, "usual": usual, **dict(zip(COUNTS, counts, strict=True))}
 
 
@@ -114,8 +115,8 @@ def assert_close(found: dict[str, Any], expected: dict[str, Any], tolerance: flo
 def assert_same(a: Any, b: Any, tolerance: float) -> None:
     """Two learners have learned the same."""
     assert_close(contents(a), contents(b), tolerance)
-    assert a.selection().indices.tolist() == b.selection().indices.tolist()
-    np.testing.assert_allclose(a.selection().scores, b.selection().scores, rtol=tolerance)
-    targets = (learner.memory.target.arrays() for learner in (a, b))
+    assert a.results.selection().indices.tolist() == b.results.selection().indices.tolist()
+    np.testing.assert_allclose(a.results.selection().scores, b.results.selection().scores, rtol=tolerance)
+    targets = (arrays_of(learner.memory.target.state()) for learner in (a, b))
     for ours, theirs in zip(*(known.values() for known in targets), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=max(tolerance, 1e-12), atol=max(tolerance, 1e-12))

@@ -20,13 +20,13 @@ from streamsieve import workflow
 from streamsieve.checks.data import sparse_stream
 from streamsieve.estimators import estimator_class
 from streamsieve.evaluation import area_under_curve
+from streamsieve.kernels.rows.calibration import ENTRIES as CALIBRATED
 from streamsieve.kernels.rows.calibration import MIXED, OFFSET, SLOPE, calibrate
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from streamsieve.selectors.rows.calibration import (
     check_calibration,
     merged_calibration,
     probabilities,
-    start_calibration,
     swapped,
 )
 from tests.paths import TEST, TRAIN
@@ -35,13 +35,13 @@ from tests.paths import TEST, TRAIN
 pytestmark = pytest.mark.filterwarnings("ignore:.*not clearly fewer than:UserWarning")
 
 ROW_METHODS = [
-    method for method in METHODS if learner_class(method).reads == "rows" and "classes" in learner_class(method).targets
+    method for method in METHODS if find_method(method).reads == "rows" and "classes" in find_method(method).targets
 ]
 
 
 def made(method: str, **params: Any) -> Any:
     estimator = estimator_class(method)
-    seed = {"random_state": 3} if "random_state" in estimator.parameter_names() else {}
+    seed = {"random_state": 3} if "random_state" in estimator.method.parameter_names else {}
     return estimator(5, **seed, **params)
 
 
@@ -171,7 +171,7 @@ def test_the_most_probable_class_is_the_one_predicted(method: str) -> None:
 
 
 def test_rounding_does_not_part_probability_and_prediction() -> None:
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     tiny = np.array([5e-324, 1e-300, 1e-17, 0.0, -0.0, -5e-324, -1e-17, 1e300, -1e300, 1.0, -1.0])
     for slope, offset in ((1.0, 0.0), (1.0, -5.0), (1.0, 5.0), (1e-9, 1.0), (1e6, -1.0)):
         calibration[[SLOPE, OFFSET]] = slope, offset
@@ -196,7 +196,7 @@ def test_one_step_per_row_comes_to_the_batch_fit(size: float) -> None:
     scores = random.normal(-0.5, 1.0, 4000)
     y = (random.random(4000) < expit(2.5 * scores - 1.0)).astype(np.int64)
     weights = random.choice([0.5, 1.0, 3.0], 4000)
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     calibrate(size * scores[:, None], y, weights * 1e-3, calibration)
     expected = fitted(scores, y, weights * np.arange(1, 4001))
     found = calibration[SLOPE] * size, calibration[OFFSET]
@@ -208,14 +208,14 @@ def test_many_classes_come_to_the_batch_fit() -> None:
     scores = random.standard_normal((4000, 5)) + 7.0
     chances = np.exp(1.7 * scores) / np.exp(1.7 * scores).sum(axis=1, keepdims=True)
     y = (chances.cumsum(axis=1) < random.random((4000, 1))).sum(axis=1)
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     calibrate(scores, y, np.ones(4000), calibration)
     assert calibration[SLOPE] == pytest.approx(1.7, abs=0.1)
 
 
 def test_scores_that_separate_the_classes_keep_a_finite_slope() -> None:
     scores = np.tile([1.0, -1.0], 5000)
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], (scores > 0).astype(np.int64), np.ones(10_000), calibration)
     assert 0.9 < probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
 
@@ -224,7 +224,7 @@ def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 2000)
     scores = random.standard_normal(2000) * np.where(np.arange(2000) < 20, 1e-6, 1.0)
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(2000), calibration)
     assert abs(probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
 
@@ -233,7 +233,7 @@ def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None
 def test_scores_of_any_size_leave_a_fit_of_numbers(size: float) -> None:
     random = np.random.default_rng(0)
     for n_vectors in (1, 3):
-        calibration = start_calibration()
+        calibration = np.zeros(CALIBRATED)
         scores = size * random.standard_normal((300, n_vectors))
         calibrate(scores, random.integers(0, 2, 300), np.ones(300), calibration)
         check_calibration(calibration, n_vectors)
@@ -246,7 +246,7 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
     let_in = 0
     for _ in range(3000):
         n_vectors = int(random.choice([1, 3]))
-        calibration = start_calibration()
+        calibration = np.zeros(CALIBRATED)
         scores = random.standard_normal((40, n_vectors)) * random.choice([1e-99, 1.0, 1e99])
         codes, weights = random.integers(0, 2, 40), random.choice([1e-12, 1.0, 1e12], 40)
         calibrate(scores, codes, weights, calibration)
@@ -267,7 +267,7 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
 def test_rows_without_a_score_do_not_count() -> None:
     random = np.random.default_rng(0)
     scores, y = random.standard_normal((200, 1)), random.integers(0, 2, 200)
-    one, other = start_calibration(), start_calibration()
+    one, other = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
     calibrate(scores, y, np.ones(200), one)
     spread = np.repeat(scores, 2, axis=0)
     spread[1::2] = np.nan
@@ -278,7 +278,7 @@ def test_rows_without_a_score_do_not_count() -> None:
 def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
     random = np.random.default_rng(0)
     scores, y = random.normal(-1.0, 0.1, 5000), (random.random(5000) < 0.03).astype(np.int64)
-    calibration = start_calibration()
+    calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(5000), calibration)
     assert probabilities(np.array([-1.0]), calibration)[0, 1] == pytest.approx(0.03, abs=0.01)
 
@@ -286,7 +286,7 @@ def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
 def test_swapped_classes_give_the_same_probabilities() -> None:
     random = np.random.default_rng(0)
     scores, y = random.standard_normal((500, 1)), random.integers(0, 2, 500)
-    one, other = start_calibration(), start_calibration()
+    one, other = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
     calibrate(scores[:200], y[:200], np.ones(200), one)
     calibrate(-scores[:200], 1 - y[:200], np.ones(200), other)
     np.testing.assert_array_equal(swapped(other), one)
@@ -299,7 +299,7 @@ def test_parts_that_saw_alike_rows_merge_to_the_same_fit() -> None:
     random = np.random.default_rng(0)
     scores = random.standard_normal((8000, 1))
     y = (random.random(8000) < expit(2.0 * scores[:, 0] - 0.5)).astype(np.int64)
-    base, *parts = (start_calibration() for _ in range(3))
+    base, *parts = (np.zeros(CALIBRATED) for _ in range(3))
     for part, rows in zip(parts, (slice(0, 4000), slice(4000, 8000)), strict=True):
         calibrate(scores[rows], y[rows], np.ones(4000), part)
     merged = merged_calibration([base, *parts])
@@ -318,9 +318,9 @@ def test_probabilities_are_saved_and_go_on(tmp_path: Path) -> None:
 
 def test_damaged_calibrations_are_refused() -> None:
     model = ss.SOFS(5).fit(*sparse_stream()).model()
-    model.arrays["calibration"] = -np.ones_like(model.arrays["calibration"])
+    model.arrays["target.calibration"] *= -1.0
     with pytest.raises(ss.DataError, match="a number below 0"):
-        ss.SOFS.from_model(model)
+        ss.SOFS.method.load(model)
 
 
 def calibration_error(chances: NDArray[Any], y: NDArray[Any], bins: int = 10) -> float:
@@ -338,7 +338,7 @@ def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
         ("synthetic:clicks?rows=60000", "synthetic:clicks?rows=60000&seed=1", 0.25 * rate, 0.05),
     ):
         selector = ss.SOFS(30, class_weight=weight).fit_source(ss.open_source(data), classes=[-1, 1])
-        predictor = selector.predictor()
+        predictor = selector.learner.results.predictor()
         blocks = [(predictor(block).probabilities[:, 1], block.y > 0) for block in ss.open_source(test).row_blocks()]
         chances, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         assert calibration_error(chances, y) < worst_error

@@ -43,7 +43,7 @@ def mixed_stream(rows: int, n_classes: int = 2, absent: float = 0.0) -> tuple[An
 
 def learned(selector: Any, X: Any) -> dict[str, Any]:
     """All that a user can see of what was learned, with its scores of some rows."""
-    selection, score = selector.selection(), selector.scorer()
+    selection, score = selector.selection(), selector.learner.results.predictor().score
     return {
         "selected": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
@@ -62,7 +62,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     selector = ss.SOFS(1, normalize=False, class_weight=None).partial_fit(X[:1], y[:1], classes=[0, 1])
     # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D = 0.45 + 1.5
     mu, precision = 2 / (1.95 + 4), 1 + 4 / 1.5
-    ids, weights, scores = selector.kept_in(selector.memory.state)
+    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
     assert ids.tolist() == [1]
     np.testing.assert_allclose(weights, [[mu]], rtol=1e-6)
     np.testing.assert_allclose(scores, [mu * sqrt(precision)], rtol=1e-6)
@@ -75,7 +75,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     m, D = -bias * c, c**2 / bias_precision + 1.05
     bias -= (1 - m) * c / bias_precision / D
     new = -(1 - m) / (D + 1)  # of feature 2, whose key is above that of feature 1
-    ids, weights, scores = selector.kept_in(selector.memory.state)
+    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
     assert ids.tolist() == [2]
     np.testing.assert_allclose(weights, [[new]], rtol=1e-6)
     np.testing.assert_allclose(scores, [-new * sqrt(1 + 1 / 1.05)], rtol=1e-6)
@@ -130,7 +130,7 @@ def assert_learned_by_the_choice_of_the_oracle(rows: NDArray[Any], y: NDArray[An
         ss.SOFS(8, normalize=kind).partial_fit(X, y, classes=[0, 1]) for kind, X in (("auto", rows), (False, prepared))
     )
     assert abs(by_choice.mistakes_ - by_hand.mistakes_) <= 2  # a score near 0 can go either way
-    found, expected = (selector.kept_in(selector.memory.state) for selector in (by_choice, by_hand))
+    found, expected = (selector.learner.kept_in(selector.learner.memory.state) for selector in (by_choice, by_hand))
     assert sorted(found[0].tolist()) == sorted(expected[0].tolist())
     for part in (1, 2):
         ours, theirs = (kept[part][np.argsort(kept[0])] for kept in (found, expected))
@@ -278,7 +278,7 @@ def test_no_number_can_break_the_selection(
             assert np.isin(selection.indices, np.arange(30)).all()
             assert not np.isnan(selection.scores).any()
             block = next(ArraySource(rows, y).row_blocks())
-            assert np.isin(selector.predictor()(block).labels, np.arange(n_classes)).all()
+            assert np.isin(selector.learner.results.predictor()(block).labels, np.arange(n_classes)).all()
             selector.save(tmp_path / "model")
             ss.load(tmp_path / "model").partial_fit_block(block)
 

@@ -11,8 +11,10 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
+from streamsieve.estimators import as_estimator
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import rungs as rungs_module
+from streamsieve.selectors.rows.curves import whole_curve
 from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
 from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
@@ -34,17 +36,17 @@ def stream(n_rows: int, n_features: int, n_classes: int = 2, filled: float = 0.1
 
 
 def rung_of(selector: Any, budget: int) -> Any:
-    return next(rung for rung in selector.memory.rungs.rungs if rung.budget == budget)
+    return next(rung for rung in selector.learner.memory.rungs.rungs if rung.budget == budget)
 
 
 def learned(selector: Any, state: Any) -> dict[str, Any]:
-    ids, weights, scores = selector.kept_in(state)
+    ids, weights, scores = selector.learner.kept_in(state)
     order = np.argsort(ids)
     return {
         "ids": ids[order].tolist(),
         "weights": weights[order].tolist(),
         "scores": scores[order].tolist(),
-        "bias": selector.rule.bias(state).tolist(),
+        "bias": selector.learner.rule.bias(state).tolist(),
         "counts": state.counts.tolist(),
     }
 
@@ -53,9 +55,9 @@ def all_learned(selector: Any) -> list[Any]:
     """Everything that rungs and curve know, to the last bit."""
     of_rungs = [
         (learned(selector, rung.state), rung.curve.mistakes.tolist(), rung.calibration.tolist())
-        for rung in selector.memory.rungs.rungs
+        for rung in selector.learner.memory.rungs.rungs
     ]
-    return [learned(selector, selector.memory.state), selector.curve_["accuracy"].tolist(), *of_rungs]
+    return [learned(selector, selector.learner.memory.state), selector.curve_["accuracy"].tolist(), *of_rungs]
 
 
 # ---- who answers
@@ -73,9 +75,9 @@ def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None
 
 def test_only_rungs_that_the_grid_needs_are_there() -> None:
     X, y = stream(50, 30)
-    assert [rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).memory.rungs.rungs] == [2, 10]
-    assert ss.SOFS(30, curve=[30]).fit(X, y).memory.rungs is None
-    assert ss.SOFS(25).fit(X, y).memory.rungs is None
+    assert [rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs] == [2, 10]
+    assert ss.SOFS(30, curve=[30]).fit(X, y).learner.memory.rungs is None
+    assert ss.SOFS(25).fit(X, y).learner.memory.rungs is None
 
 
 # ---- a rung is a run of its own
@@ -92,7 +94,7 @@ def test_a_rung_is_a_run_of_its_own_as_long_as_it_sees_all_features(
     one = ss.SOFS(100, curve=[1, 3, 5, 20, 60], **form).fit(X, y)
     for budget in (1, 5, 20):
         own = ss.SOFS(budget, **form).fit(X, y)
-        assert learned(one, rung_of(one, budget).state) == learned(own, own.memory.state)
+        assert learned(one, rung_of(one, budget).state) == learned(own, own.learner.memory.state)
         at = one.curve_["n_features"].tolist().index(budget)
         assert one.curve_["accuracy"][at] == 1 - own.mistakes_ / own.n_rows_
 
@@ -105,8 +107,8 @@ def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(criterion: str
     for budget in (1, 2, 5, 10):
         own = ss.SOFS(budget, criterion=criterion).fit(X, y)
         rung = rung_of(one, budget)
-        assert learned(one, rung.state) == learned(own, own.memory.state)
-        assert rung.calibration.tolist() == own.memory.target.calibration.tolist()
+        assert learned(one, rung.state) == learned(own, own.learner.memory.state)
+        assert rung.calibration.tolist() == own.learner.memory.target.calibration.tolist()
         assert rung.curve.mistakes[-1] == own.mistakes_
 
 
@@ -129,7 +131,7 @@ def test_a_rung_for_numbers_is_a_run_of_its_own(n_rows: int, n_features: int, lo
     one = ss.SOFSRegressor("auto", loss=loss, curve=[2, 10, n_features]).fit(X, y)
     for at, budget in enumerate((2, 10)):
         own = ss.SOFSRegressor(budget, loss=loss).fit(X, y)
-        assert learned(one, rung_of(one, budget).state) == learned(own, own.memory.state)
+        assert learned(one, rung_of(one, budget).state) == learned(own, own.learner.memory.state)
         assert one.curve_["r2"][at] == pytest.approx(own.r2_, abs=1e-12)
 
 
@@ -170,24 +172,26 @@ def test_candidates_agree_with_the_oracle(criterion: str, n_classes: int, forget
     budgets, form = [1, 2, 5], {"criterion": criterion, "forget": forget, "gamma": "auto", "fit_intercept": True}
     expected = oracle.learn(rows_of(X, y), n_classes, budgets=budgets, main_budget=50, **form)
     selector = ss.SOFS(50, curve=budgets, normalize=False, class_weight=None, **form).fit(X, y)
-    narrow = [rung.allowed.sum() < 70 for rung in selector.memory.rungs.rungs]
+    narrow = [rung.allowed.sum() < 70 for rung in selector.learner.memory.rungs.rungs]
     assert narrow == [True, True, True]
     for budget in budgets:
         assert expected[budget]["closest_call"] > 1e-7
         rung = rung_of(selector, budget)
-        ids, weights, scores = selector.kept_in(rung.state)
+        ids, weights, scores = selector.learner.kept_in(rung.state)
         assert rung.curve.mistakes[-1] == expected[budget]["mistakes"]
         assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
         wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
         np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4)
-        np.testing.assert_allclose(selector.rule.bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            selector.learner.rule.bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5
+        )
 
 
 def test_rungs_remember_their_candidates_alone() -> None:
     X, y = stream(1500, 5000, filled=0.01)
     selector = ss.SOFS(100, curve=True).fit(X, y)
-    rungs = selector.memory.rungs
+    rungs = selector.learner.memory.rungs
     most = 5 * 50 + 20 + sum(budget for budget in BUDGETS if budget <= 50)
     assert rungs.addresses.used <= most
     for smaller, larger in zip(rungs.rungs, rungs.rungs[1:], strict=False):
@@ -225,7 +229,7 @@ def test_ids_as_wide_as_any_change_nothing() -> None:
     near.fit_source([RowBlock(X.indptr.astype(np.int64), X.indices, X.data, y, 200)])
     distant.fit_source([RowBlock(X.indptr.astype(np.int64), far[X.indices], X.data, y, wide)])
     assert near.curve_["accuracy"].tolist() == distant.curve_["accuracy"].tolist()
-    for one, other in zip(near.memory.rungs.rungs, distant.memory.rungs.rungs, strict=True):
+    for one, other in zip(near.learner.memory.rungs.rungs, distant.learner.memory.rungs.rungs, strict=True):
         here, there = learned(near, one.state), learned(distant, other.state)
         assert far[here.pop("ids")].tolist() == there.pop("ids")
         assert here == there
@@ -255,7 +259,7 @@ def test_auto_predicts_with_the_rung_that_answers(
     for k, budget in ((5, 5), (7, 10)):
         monkeypatch.setattr(Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k))
         rung = rung_of(selector, budget)
-        ids, weights, scores = selector.kept_in(rung.state)
+        ids, weights, scores = selector.learner.kept_in(rung.state)
         best = np.lexsort((ids, -scores))[:k]
         assert selector.n_features_selected_ == k
         assert selector.selection().indices.tolist() == sorted(ids[best].tolist())
@@ -263,11 +267,11 @@ def test_auto_predicts_with_the_rung_that_answers(
         if k == budget:
             own = ss.SOFS(k, criterion=criterion)
             own.start(300, range(n_classes))
-            own.memory.state, own.memory.target.calibration = rung.state, rung.calibration
-            own.memory.moments, own.memory.scaling, own.memory.counts = (
-                selector.memory.moments,
-                selector.memory.scaling,
-                selector.memory.counts,
+            own.learner.memory.state, own.learner.memory.target.calibration = rung.state, rung.calibration
+            own.learner.memory.moments, own.learner.memory.scaling, own.learner.memory.counts = (
+                selector.learner.memory.moments,
+                selector.learner.memory.scaling,
+                selector.learner.memory.counts,
             )
             assert own.decision_function(X).tolist() == selector.decision_function(X).tolist()
             assert own.predict_proba(X).tolist() == selector.predict_proba(X).tolist()
@@ -304,10 +308,15 @@ def test_a_damaged_rung_is_refused() -> None:
         damaged = model.copy()
         damaged.arrays[name] = np.full_like(damaged.arrays[name], value)
         with pytest.raises(ss.DataError, match="damaged"):
-            ss.SOFS.from_model(damaged)
+            ss.SOFS.method.load(damaged)
 
 
 # ---- merging
+
+
+def counted(selector: Any) -> Any:
+    """The curve with what its small learners have counted."""
+    return whole_curve(selector.learner.memory, selector.curve)
 
 
 @CRITERIA
@@ -319,21 +328,21 @@ def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_class
     base = ss.SOFS(100, **form).partial_fit(X[:600], y[:600], classes=range(n_classes))
     parts = []
     for start in (600, 2600):
-        part = ss.SOFS.from_model(base.model().copy())
+        part = as_estimator(base.method.load(base.model().copy()))
         parts.append(part.partial_fit(X[start : start + 2000], y[start : start + 2000]))
-    merged = ss.SOFS.from_model(merge_models(base.model(), [part.model() for part in parts]))
-    wrong = [one._known_curve().mistakes for one in (merged, base, *parts)]
+    merged = as_estimator(base.method.load(merge_models(base.model(), [part.model() for part in parts])))
+    wrong = [counted(one).mistakes for one in (merged, base, *parts)]
     assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
-    for rung in merged.memory.rungs.rungs:
-        ids, _, scores = merged.kept_in(rung.state)
+    for rung in merged.learner.memory.rungs.rungs:
+        ids, _, scores = merged.learner.kept_in(rung.state)
         assert ids.size == rung.budget
         assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
     merged.partial_fit(X[4600:], y[4600:])
-    after = merged._known_curve().mistakes - wrong[0]
+    after = counted(merged).mistakes - wrong[0]
     straight = ss.SOFS(100, **form).partial_fit(X[:4600], y[:4600], classes=range(n_classes))
-    before = straight._known_curve().mistakes
+    before = counted(straight).mistakes
     straight.partial_fit(X[4600:], y[4600:])
-    assert (after < straight._known_curve().mistakes - before + 0.05 * 2000).all()
+    assert (after < counted(straight).mistakes - before + 0.05 * 2000).all()
 
 
 def test_what_only_some_rows_have_is_looked_up_right(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import streamsieve as ss
+from streamsieve.estimators import as_estimator
 from streamsieve.kernels.heap import refresh_root
 from streamsieve.kernels.rows.members import KEPT
 from streamsieve.kernels.rows.second_order import freshen_root
 from streamsieve.kernels.rows.storing import LARGEST, LATE, LONGEST_STEP, bounded, limited, rounded, storable
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 from streamsieve.selectors.diagnosis import Look
 from tests.paths import ROOT
 
@@ -49,14 +50,14 @@ def drawn(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     while True:
         estimator = METHODS[random.integers(len(METHODS))]
         params = {name: values[random.integers(len(values))] for name, values in EDGES.items()}
-        params = {name: params[name] for name in params if name in estimator.parameter_names()}
-        if isinstance(params.get("gamma"), float) and "sofs" in estimator.method and random.random() < 0.3:
+        params = {name: params[name] for name in params if name in estimator.method.parameter_names}
+        if isinstance(params.get("gamma"), float) and "sofs" in estimator.method.name and random.random() < 0.3:
             params["gamma"] = "auto"
-        if "random_state" in estimator.parameter_names():
+        if "random_state" in estimator.method.parameter_names:
             params["random_state"] = 0
         selector = estimator(int(random.integers(1, 6)), **params)
         try:
-            selector.check_parameters()
+            selector.new_learner()
         except ValueError:
             continue  # two of them do not go together
         return selector, params
@@ -68,8 +69,8 @@ def rows_of(random: np.random.Generator, selector: Any) -> tuple[Any, NDArray[An
     X = random.choice(some, (n_rows, width)) * random.choice([-1.0, 1.0], (n_rows, width))
     if random.random() < 0.3:
         X[:, 0] = X[:, -1]
-    numeric = "numbers" in selector.targets
-    n_classes = 2 if not numeric and selector.two_classes_only else int(random.integers(2, 4))
+    numeric = "numbers" in selector.method.targets
+    n_classes = 2 if not numeric and selector.method.two_classes_only else int(random.integers(2, 4))
     y = random.choice([0.0, 1.0, -1e30, 1e-30], n_rows) if numeric else random.integers(0, n_classes, n_rows)
     y[:n_classes] = np.arange(n_classes)
     weights = np.ones(n_rows)
@@ -87,10 +88,10 @@ def check(selector: Any, X: Any) -> None:
     assert all(0 <= feature < width for feature in ids.tolist())
     assert np.isfinite(selection.scores).all(), selection.scores
     assert np.isfinite(selector.coef_.toarray()).all()
-    assert not np.isnan(selector._scores(X)).any()
-    selector.diagnosis(Look())
-    again = type(selector).from_model(selector.model())
-    assert again.selection().indices.tolist() == ids.tolist()
+    assert not np.isnan(selector._scored(X)[1]).any()
+    selector.learner.results.diagnosis(Look())
+    again = type(selector).method.load(selector.model())
+    assert again.results.selection().indices.tolist() == ids.tolist()
 
 
 def fuzz(seed: int, n_cases: int) -> None:
@@ -106,10 +107,10 @@ def fuzz(seed: int, n_cases: int) -> None:
             selector.fit(X, y, sample_weight=weights)
         else:
             half = X.shape[0] // 2
-            classes = {} if "numbers" in selector.targets else {"classes": np.unique(y)}
+            classes = {} if "numbers" in selector.method.targets else {"classes": np.unique(y)}
             selector.partial_fit(X[:half], y[:half], **classes, sample_weight=weights[:half])
-            if hasattr(selector.memory.state, "counts") and random.random() < 0.3:
-                selector.memory.state.counts[2] += LATE
+            if hasattr(selector.learner.memory.state, "counts") and random.random() < 0.3:
+                selector.learner.memory.state.counts[2] += LATE
             selector.partial_fit(X[half:], y[half:], sample_weight=weights[half:])
         check(selector, X)
 
@@ -154,12 +155,12 @@ def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(n_classes: 
     for name in ("state.heap_key", "state.key", "state.fresh"):
         if name in model.arrays:
             model.arrays[name][...] = 0.0 if name != "state.key" else -1e300
-    again = learner_class("sofs").from_model(model)
+    again = find_method("sofs").load(model)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
     for _ in range(5):
         again.partial_fit_block(block)
     assert again.memory.state.counts[KEPT] == 1
-    type(again).from_model(again.model())
+    again.method.load(again.model())
 
 
 # ---- scales
@@ -179,7 +180,7 @@ def test_columns_far_from_zero_are_centred_before_they_are_rounded(normalize: st
     in_parts = ss.SOFS(2, normalize=normalize)
     for start in range(0, 2000, 170):
         in_parts.partial_fit(far[start : start + 170], y[start : start + 170], classes=[0, 1])
-        in_parts = type(in_parts).from_model(in_parts.model())
+        in_parts = as_estimator(in_parts.method.load(in_parts.model()))
     assert in_parts.decision_function(far).tolist() == moved.decision_function(far).tolist()
 
 
@@ -199,8 +200,8 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
         warnings.simplefilter("error")
         exact = ss.SOFS(2, normalize=normalize).fit(X, y)
         without = ss.SOFS(2, normalize=normalize).fit(X[:, [0, 2]].astype(np.float32), y)
-    assert "rounded" not in [remark.kind for remark in exact.diagnosis(Look())]
-    notes = [str(remark) for remark in without.diagnosis(Look()) if remark.kind == "rounded"]
+    assert "rounded" not in [remark.kind for remark in exact.learner.results.diagnosis(Look())]
+    notes = [str(remark) for remark in without.learner.results.diagnosis(Look()) if remark.kind == "rounded"]
     assert len(notes) == 1
     assert "the values of feature 1 are all 20261116 to a float32" in notes[0]
 

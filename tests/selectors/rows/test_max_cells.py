@@ -17,8 +17,9 @@ from streamsieve.blocks import RowBlock
 from streamsieve.checks.data import sparse_stream
 from streamsieve.checks.rows import learned
 from streamsieve.kernels.table import fill_table, probe, remove
-from streamsieve.selectors.rows import fixed_memory
-from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.registry import merge_models
+from streamsieve.selectors.rows import memory as row_memory
+from streamsieve.selectors.rows.sofs import SOFS
 from tests.effort import examples
 from tests.estimators.test_named_rows import as_dictionaries
 from tests.oracles import max_cells, sofs, sofs_regressor
@@ -76,7 +77,9 @@ def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
     assert_agrees(selector, expected)
     if any(weights):
         wanted = [sofs.predict(expected, x) for x, _ in prepared]
-        np.testing.assert_allclose(selector.scorer()(block).reshape(len(rows), -1), wanted, **CLOSE)
+        np.testing.assert_allclose(
+            selector.learner.results.predictor().score(block).reshape(len(rows), -1), wanted, **CLOSE
+        )
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -97,7 +100,7 @@ def test_shared_cells_agree_with_the_oracle_for_numbers(data: Any) -> None:
     assert_agrees(selector, expected)
     if any(weights):
         wanted = [sofs_regressor.predict(expected, x) for x, _ in prepared]
-        np.testing.assert_allclose(selector.scorer()(block), wanted, **CLOSE)
+        np.testing.assert_allclose(selector.learner.results.predictor().score(block), wanted, **CLOSE)
 
 
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}  # cells are float32
@@ -114,14 +117,14 @@ def drawn_params(data: Any) -> dict[str, Any]:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any]) -> None:
-    state = selector.memory.state
-    ids, weights, scores = selector.kept_in(state)
+    state = selector.learner.memory.state
+    ids, weights, scores = selector.learner.kept_in(state)
     assert set(ids.tolist()) == set(expected["weights"])
     assert selector.updates_ == expected["updates"]
     for j, vector, score in zip(ids.tolist(), weights, scores.tolist(), strict=True):
         np.testing.assert_allclose(vector, expected["weights"][j], **CLOSE)
         np.testing.assert_allclose(score, expected["scores"][j], **CLOSE)
-    np.testing.assert_allclose(selector.rule.bias(state), expected["bias"], **CLOSE)
+    np.testing.assert_allclose(selector.learner.rule.bias(state), expected["bias"], **CLOSE)
     n_vectors = weights.shape[1]
     excess, shadows = state.cells[:, -2 * n_vectors :: 2], state.cells[:, 1 - 2 * n_vectors :: 2]
     np.testing.assert_allclose(np.hstack([shadows, excess * state.scale[0]]), expected["cells"], **CLOSE)
@@ -172,7 +175,10 @@ def test_ids_of_a_file_may_be_as_large_as_files_allow(tmp_path: Path) -> None:
         selector.get_support()
     assert selector.coef_.shape == (1, 90_000_000_000_000_001)
     block = next(ss.open_source(path).row_blocks())
-    assert selector.classify(selector.scorer()(block)).tolist() == [1, -1] * 20
+    assert (
+        selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)).tolist()
+        == [1, -1] * 20
+    )
 
 
 FLAT = """
@@ -226,7 +232,7 @@ def test_parameters_that_make_no_sense_are_refused(params: dict[str, Any], messa
 
 
 def test_more_cells_than_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(row_memory, "available_memory", lambda: 1000)
     with pytest.raises(ss.UsageError, match="max_cells=1000 needs"):
         ss.SOFS(7, max_cells=1000).start(classes=[0, 1])
 
@@ -236,9 +242,9 @@ def test_models_with_shared_cells_are_not_merged() -> None:
     base = ss.SOFS(7, max_cells=64).start(classes=[-1, 1]).model().copy()
     parts = [ss.SOFS(7, max_cells=64).partial_fit(X, y, classes=[-1, 1]).model() for _ in range(2)]
     with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
-        SOFSLearner.merge(base, parts)
+        merge_models(base, parts)
     with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
-        SOFSLearner.from_model(base).as_part(2)
+        SOFS.load(base).as_part(2)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -256,7 +262,7 @@ def test_a_model_with_another_number_of_cells_than_it_says_is_refused(cells: int
     model = ss.SOFS(3, max_cells=16).fit(X, y).model().copy()
     model.params["max_cells"] = cells
     with pytest.raises(ss.DataError, match="damaged"):
-        SOFSLearner.from_model(model)
+        SOFS.load(model)
 
 
 def test_a_kept_feature_without_a_name_or_kept_twice_is_refused() -> None:
@@ -268,4 +274,4 @@ def test_a_kept_feature_without_a_name_or_kept_twice_is_refused() -> None:
     below.arrays["state.cells"][3, 0] = -1.0
     for hostile, message in ((nameless, "has no name"), (twice, "kept twice"), (below, "a precision below its start")):
         with pytest.raises(ss.DataError, match=message):
-            SOFSLearner.from_model(hostile)
+            SOFS.load(hostile)

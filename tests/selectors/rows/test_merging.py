@@ -18,8 +18,9 @@ from streamsieve.kernels.rows.errors import DEVIATIONS, ERRORS, MEAN, WEIGHT
 from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
-from streamsieve.selectors.rows.baselines import AROWLearner, AROWRegressorLearner
-from streamsieve.selectors.rows.sofs import SOFSLearner, SOFSRegressorLearner
+from streamsieve.selectors.rows.baselines import AROW, AROW_REGRESSOR
+from streamsieve.selectors.rows.curves import whole_curve
+from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
 from tests.effort import examples
 from tests.oracles import merging as oracle
 from tests.paths import TEST, TRAIN
@@ -49,10 +50,10 @@ def exact(cls: Any) -> list[dict[str, Any]]:
 
 STANDARD, HUBER = {"normalize": "standard"}, {"loss": "huber"}
 OPTIONS: dict[Any, list[dict[str, Any]]] = {
-    SOFSLearner: [{}, {"criterion": "confidence"}, STANDARD, *exact(SOFSLearner)],
-    AROWLearner: [{}, STANDARD],
-    SOFSRegressorLearner: [{}, {"forget": 20.0}, STANDARD, *exact(SOFSRegressorLearner)],
-    AROWRegressorLearner: [{}, STANDARD, {"fit_intercept": False}],
+    SOFS: [{}, {"criterion": "confidence"}, STANDARD, *exact(SOFS)],
+    AROW: [{}, STANDARD],
+    SOFS_REGRESSOR: [{}, {"forget": 20.0}, STANDARD, *exact(SOFS_REGRESSOR)],
+    AROW_REGRESSOR: [{}, STANDARD, {"fit_intercept": False}],
 }
 CASES = [
     (cls, params, n_classes)
@@ -77,7 +78,7 @@ ROW_VALUES = st.dictionaries(st.integers(0, N_FEATURES - 1), VALUES, max_size=6)
 def test_merging_agrees_with_its_oracle(data: Any) -> None:
     n_classes = data.draw(st.sampled_from([NUMBERS, NUMBERS, 2, 2, 3, 4]))
     sofs = data.draw(st.sampled_from([True, True, False]))
-    of_numbers, of_classes = (SOFSRegressorLearner, SOFSLearner) if sofs else (AROWRegressorLearner, AROWLearner)
+    of_numbers, of_classes = (SOFS_REGRESSOR, SOFS) if sofs else (AROW_REGRESSOR, AROW)
     cls = of_classes if n_classes else of_numbers
     gamma, intercept = data.draw(st.sampled_from([0.25, 1.0, 2.0])), data.draw(st.booleans())
     budget, divisor = data.draw(st.integers(1, 8)), data.draw(st.sampled_from([None, None, 1.5, 3]))
@@ -113,7 +114,7 @@ def test_one_part_is_the_merged_model(cls: Any, params: dict[str, Any], n_classe
     same = merged(base, [gone_on(part.model(), [])])
     rows, more = block_of(random_rows(50, 2, n_classes)), random_rows(40, 3, n_classes)
     assert_same(same, part, 0.0)
-    assert same.scorer()(rows).tolist() == part.scorer()(rows).tolist()
+    assert same.results.predictor().score(rows).tolist() == part.results.predictor().score(rows).tolist()
     assert_same(gone_on(same.model(), more), gone_on(part.model(), more), 0.0)
 
 
@@ -126,7 +127,7 @@ def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_clas
         base = gone_on(start, first, dense=dense).model()
         part = gone_on(base, own, dense=dense)
         same = merged(base, [gone_on(base, []), part, gone_on(base, [])])
-        found, expected = (one.scorer()(block_of(rows, dense=dense)) for one in (same, part))
+        found, expected = (one.results.predictor().score(block_of(rows, dense=dense)) for one in (same, part))
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
         found, expected = (contents(gone_on(one.model(), more, dense=dense)) for one in (same, part))
         assert_close(found, expected, 1e-4)
@@ -163,11 +164,11 @@ def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, param
 def test_of_equal_features_the_lower_ids_are_kept(criterion: str, n_classes: int) -> None:
     gamma = 7.0 if n_classes == 2 else 8.0  # so that weights are exact
     params = {"n_features_to_select": 4, "criterion": criterion, "gamma": gamma, "fit_intercept": False}
-    base = started(SOFSLearner, n_classes, **params)
+    base = started(SOFS, n_classes, **params)
     rows: list[Row] = [(dict.fromkeys(range(8, 12), 1.0), 1), (dict.fromkeys(range(4, 8), 1.0), 1)]
     parts = [gone_on(base, rows) for _ in range(2)]
-    assert parts[0].selection().indices.tolist() == [8, 9, 10, 11]  # in a learner the first to come stay
-    assert merged(base, parts).selection().indices.tolist() == [4, 5, 6, 7]
+    assert parts[0].results.selection().indices.tolist() == [8, 9, 10, 11]  # in a learner the first to come stay
+    assert merged(base, parts).results.selection().indices.tolist() == [4, 5, 6, 7]
 
 
 @VARIANTS
@@ -185,12 +186,14 @@ def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int
     far_parts = [gone_on(base, low, 6), gone_on(base, distant(one), width), gone_on(base, distant(two), width)]
     assert [part.memory.addresses.direct for part in far_parts] == [True, False, False]
     a, b = merged(base, [gone_on(base, rows) for rows in (low, one, two)]), merged(base, far_parts)
-    assert b.n_features_in_ == width
-    assert b.selection().indices.tolist() == [j if j < 6 else far + j for j in a.selection().indices.tolist()]
-    scores = a.scorer()(block_of(more))
-    assert b.scorer()(block_of(distant(more), width)).tolist() == scores.tolist()
+    assert b.results.n_features_in_ == width
+    assert b.results.selection().indices.tolist() == [
+        j if j < 6 else far + j for j in a.results.selection().indices.tolist()
+    ]
+    scores = a.results.predictor().score(block_of(more))
+    assert b.results.predictor().score(block_of(distant(more), width)).tolist() == scores.tolist()
     a, b = gone_on(a.model(), more), gone_on(b.model(), distant(more), width)
-    assert b.selection().scores.tolist() == a.selection().scores.tolist()
+    assert b.results.selection().scores.tolist() == a.results.selection().scores.tolist()
 
 
 @pytest.mark.parametrize("cls", list(OPTIONS))
@@ -213,7 +216,7 @@ def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: 
     memory = merged(base.model(), parts).memory
     whole = gone_on(started(cls, n_classes), rows[len(first_rows(n_classes)) :]).memory
     np.testing.assert_allclose(memory.moments.totals, whole.moments.totals, rtol=1e-12)
-    assert memory.target.counted.tolist() == whole.target.counted.tolist()
+    assert merging.rows_of(memory.target).tolist() == merging.rows_of(whole.target).tolist()
     assert memory.counts.tolist() == whole.counts.tolist()
     if not n_classes:
         totals = memory.target.totals
@@ -224,27 +227,28 @@ def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: 
         assert dict(enumerate(totals)) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(("cls", "n_classes"), [(SOFSLearner, 2), (SOFSRegressorLearner, NUMBERS)])
+@pytest.mark.parametrize(("cls", "n_classes"), [(SOFS, 2), (SOFS_REGRESSOR, NUMBERS)])
 def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     start = started(cls, n_classes, n_features_to_select=6, curve=[1, 2, 4])
     base = gone_on(start, random_rows(25, 0, n_classes))
     parts = [gone_on(base.model(), random_rows(40, seed, n_classes), times=2) for seed in (1, 2)]
     learner = merged(base.model(), parts)
-    curves = [one._known_curve() for one in (learner, base, *parts)]
+    curves = [whole_curve(one.memory, one.options.curve) for one in (learner, base, *parts)]
     wrong = [curve.mistakes if n_classes else curve.errors for curve in curves]
     np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
-    assert wrong[0][-1] == pytest.approx(learner.mistakes_ if n_classes else learner.memory.target.totals[ERRORS])
+    last = learner.results.mistakes_ if n_classes else learner.memory.target.totals[ERRORS]
+    assert wrong[0][-1] == pytest.approx(last)
     largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
     ids, _, scores = learner.kept_in(largest.state)
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
     auto = started(cls, n_classes, n_features_to_select="auto")
     learner = merged(auto, [gone_on(auto, random_rows(80, seed, n_classes)) for seed in range(3)])
-    assert len(learner.selection().indices) == learner.n_features_selected_ <= N_FEATURES
+    assert len(learner.results.selection().indices) == learner.results.n_features_selected_ <= N_FEATURES
 
 
 @CRITERIA
 def test_what_no_part_meets_is_forgotten_as_if_all_rows_had_come_in_turn(criterion: str) -> None:
-    base = gone_on(started(SOFSLearner, forget=10.0, criterion=criterion), [({0: 3.0, 1: 1.0}, 1)]).model()
+    base = gone_on(started(SOFS, forget=10.0, criterion=criterion), [({0: 3.0, 1: 1.0}, 1)]).model()
     shard: list[Row] = [({2: 1.0}, code) for code in [0, 1] * 10]
     learner = merged(base, [gone_on(base, shard) for _ in range(3)])
     found, expected = contents(learner), contents(gone_on(base, 3 * shard))
@@ -254,14 +258,14 @@ def test_what_no_part_meets_is_forgotten_as_if_all_rows_had_come_in_turn(criteri
 
 
 def test_a_precision_beyond_float32_stays_the_largest() -> None:
-    base = started(SOFSLearner, criterion="confidence", gamma=1.0)
+    base = started(SOFS, criterion="confidence", gamma=1.0)
     parts = [gone_on(base, [({0: 1e30, 1: 1.0, 2 + seed: 2.0}, seed % 2)]) for seed in range(3)]
     assert parts[0].memory.state.excess.max() == np.finfo(np.float32).max
     learner = merged(base, parts)
-    assert learner.selection().indices[np.argmax(learner.selection().scores)] == 0
+    assert learner.results.selection().indices[np.argmax(learner.results.selection().scores)] == 0
 
 
-@pytest.mark.parametrize(("cls", "n_classes", "more"), [(SOFSLearner, 3, {}), (SOFSRegressorLearner, NUMBERS, HUBER)])
+@pytest.mark.parametrize(("cls", "n_classes", "more"), [(SOFS, 3, {}), (SOFS_REGRESSOR, NUMBERS, HUBER)])
 def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(cls: Any, n_classes: int, more: Any) -> None:
     model = started(cls, n_classes, curve=True, forget=200.0, normalize="standard+l2", **more)
     for turn in range(5):
@@ -269,26 +273,24 @@ def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(cls: Any, 
         parts = [gone_on(base, random_rows(20, 10 * turn + part, n_classes), times=3).model() for part in range(3)]
         sent = [one.to_bytes() for one in (base, *parts)]
         model = merge_models(base, [Model.from_bytes(part.to_bytes()) for part in parts])
-        cls.from_model(merge_models(base, parts)).partial_fit_block(block_of(random_rows(9, turn, n_classes)))
+        cls.load(merge_models(base, parts)).partial_fit_block(block_of(random_rows(9, turn, n_classes)))
         assert [one.to_bytes() for one in (base, *parts)] == sent
-    learner = cls.from_model(model)
-    assert (learner.n_rows_, learner.memory.times) == (len(first_rows(n_classes)) + 5 * 3 * 20, 1)
+    learner = cls.load(model)
+    assert (learner.results.n_rows_, learner.memory.times) == (len(first_rows(n_classes)) + 5 * 3 * 20, 1)
 
 
 def test_names_and_classes_are_carried_over() -> None:
     """Classes given as text, as on a command line, take the kind of the labels where rows were learned."""
-    base = (
-        SOFSLearner(4, normalize=False).start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)]).model()
-    )
+    base = SOFS.make(4, normalize=False).start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)]).model()
     learner = merged(base, [gone_on(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))])
-    assert learner.classes_.tolist() == [0, 1]
-    assert learner.selection().names.tolist() == [f"gene {j}" for j in learner.selection().indices]
+    assert learner.results.classes_.tolist() == [0, 1]
+    assert learner.results.selection().names.tolist() == [f"gene {j}" for j in learner.results.selection().indices]
 
 
 def test_numbers_that_weigh_little_keep_their_mean() -> None:
-    base = gone_on(started(SOFSRegressorLearner, NUMBERS), random_rows(40, 0, NUMBERS))
+    base = gone_on(started(SOFS_REGRESSOR, NUMBERS), random_rows(40, 0, NUMBERS))
     start = Model.from_bytes(base.model().to_bytes())
-    start.arrays["target_totals"][:] = 0.0
+    start.arrays["target.totals"][:] = 0.0
     light = [block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3)) for seed in (1, 2)]
     parts = [gone_on(start, []).partial_fit_block(block) for block in light]
     expected = np.mean([y - 5.0 for seed in (1, 2) for _, y in random_rows(20, seed, NUMBERS)])
@@ -318,20 +320,20 @@ def test_parts_that_know_of_one_another_do_not_go_too_far(cls: Any) -> None:
     train, test = dense_block(X[:4000], y[:4000]), dense_block(X[4000:], y[4000:])
 
     def quality(learner: Any) -> float:
-        prediction = learner.predictor()(test)
+        prediction = learner.results.predictor()(test)
         if prediction.probabilities is not None:
             return float((prediction.labels == test.y).mean())
         return float(1.0 - np.mean((prediction.scores - test.y) ** 2) / np.var(test.y))
 
     def in_rounds(times: int) -> Any:
-        model = cls(50).start(60, [0.0, 1.0]).partial_fit_block(train.rows(0, 1600)).model()
+        model = cls.make(50).start(60, [0.0, 1.0]).partial_fit_block(train.rows(0, 1600)).model()
         for first in range(1600, 4000, 800):
             shards = [train.rows(at, at + 100) for at in range(first, first + 800, 100)]
-            parts = [cls.from_model(model.copy()).as_part(times).partial_fit_block(shard).model() for shard in shards]
+            parts = [cls.load(model.copy()).as_part(times).partial_fit_block(shard).model() for shard in shards]
             model = merge_models(model, parts)
-        return cls.from_model(model)
+        return cls.load(model)
 
-    expected = quality(cls(50).start(60, [0.0, 1.0]).partial_fit_block(train))
+    expected = quality(cls.make(50).start(60, [0.0, 1.0]).partial_fit_block(train))
     assert quality(in_rounds(8)) > expected - 0.02
     if "numbers" in cls.targets:
         assert quality(in_rounds(1)) < 0.0
@@ -342,16 +344,16 @@ import numpy as np
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import peak_memory
 from streamsieve.registry import merge_models
-from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.selectors.rows.sofs import SOFS
 
 def part(first, width):
     ids, ones = np.arange(first, first + 1000), np.ones(1000, np.float32)
     block = RowBlock(np.array([0, 1000]), ids, ones, np.array([1]), width)
-    return SOFSLearner(100, normalize=False).start(width, [0, 1]).partial_fit_block(block).model()
+    return SOFS.make(100, normalize=False).start(width, [0, 1]).partial_fit_block(block).model()
 
-merge_models(SOFSLearner(100, normalize=False).start(5000, [0, 1]).model(), [part(0, 5000), part(500, 5000)])
+merge_models(SOFS.make(100, normalize=False).start(5000, [0, 1]).model(), [part(0, 5000), part(500, 5000)])
 width = 200_000_000
-base = SOFSLearner(100, normalize=False).start(width, [0, 1]).model()
+base = SOFS.make(100, normalize=False).start(width, [0, 1]).model()
 parts = [part(at, width) for at in (0, 99_999_500, width - 1000)]
 assert all(len(one.arrays["state.cells"]) == width for one in parts)
 before = peak_memory()
@@ -369,25 +371,25 @@ def test_memory_is_that_of_the_touched_features() -> None:
 @pytest.mark.parametrize(
     ("cls", "params", "alike"),
     [
-        (SOFSLearner, {"gamma": 1.0}, 90),
-        (SOFSLearner, {}, 80),  # it steps further, so parts move further from one another
-        (SOFSLearner, {"criterion": "confidence"}, 90),
-        (AROWLearner, {}, 90),
+        (SOFS, {"gamma": 1.0}, 90),
+        (SOFS, {}, 80),  # it steps further, so parts move further from one another
+        (SOFS, {"criterion": "confidence"}, 90),
+        (AROW, {}, 90),
     ],
 )
 def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params: dict[str, Any], alike: int) -> None:
     """Basehock in 4 shards, merged 16 times."""
     (train,), (test,) = (list(ss.open_source(path).row_blocks()) for path in (TRAIN, TEST))
-    start = cls(100, normalize="l2", **params).start(train.n_features, np.unique(train.y))
+    start = cls.make(100, normalize="l2", **params).start(train.n_features, np.unique(train.y))
     model = start.model().copy()
     sequential = start.partial_fit_block(train)
     cuts = np.linspace(0, train.n_rows, 4 * 16 + 1).astype(int).tolist()
     for first in range(0, 4 * 16, 4):
         slices = [train.rows(cuts[k], cuts[k + 1]) for k in range(first, first + 4)]
-        parts = [cls.from_model(model.copy()).partial_fit_block(rows).model() for rows in slices]
+        parts = [cls.load(model.copy()).partial_fit_block(rows).model() for rows in slices]
         model = merge_models(model, parts)
-    learner = cls.from_model(model)
-    accuracy, wanted = (float((one.predictor()(test).labels == test.y).mean()) for one in (learner, sequential))
-    assert learner.n_rows_ == train.n_rows
+    learner = cls.load(model)
+    accuracy, wanted = (float((one.results.predictor()(test).labels == test.y).mean()) for one in (learner, sequential))
+    assert learner.results.n_rows_ == train.n_rows
     assert accuracy > wanted - 0.02
-    assert np.intersect1d(learner.selection().indices, sequential.selection().indices).size >= alike
+    assert np.intersect1d(learner.results.selection().indices, sequential.results.selection().indices).size >= alike

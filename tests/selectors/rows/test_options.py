@@ -90,7 +90,7 @@ def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
     assert chosen < 30
     assert len(selector.selection()) == chosen == selector.transform(X).shape[1]
     assert {0, 1} <= set(selector.selection().indices.tolist())
-    ids, *_ = selector.weights()
+    ids, *_ = selector.learner.results.weights()
     assert ids.tolist() == selector.selection().indices.tolist()
     assert selector.score(X, y) > 0.85
 
@@ -116,16 +116,16 @@ def test_running_moments_end_where_a_batch_scaler_does() -> None:
     X, y = dense_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     scaler = StandardScaler().fit(X.astype(np.float32))
-    seen = selector.memory.moments.seen[0]
-    np.testing.assert_allclose(selector.memory.moments.first, scaler.mean_, rtol=1e-5)
-    np.testing.assert_allclose(selector.memory.moments.second / seen, scaler.var_, rtol=1e-4)
+    seen = selector.learner.memory.moments.seen[0]
+    np.testing.assert_allclose(selector.learner.memory.moments.first, scaler.mean_, rtol=1e-5)
+    np.testing.assert_allclose(selector.learner.memory.moments.second / seen, scaler.var_, rtol=1e-4)
 
 
 def test_sparse_features_are_scaled_but_not_centred() -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
-    scaled = standardized(block, selector.memory.moments, learn=False)
+    scaled = standardized(block, selector.learner.memory.moments, learn=False)
     expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
     assert scaled.indices.tolist() == expected.indices.tolist()
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
@@ -164,7 +164,10 @@ def test_standardised_huge_ids_predict_as_small_ones() -> None:
         wide = ss.RowBlock(block.indptr, ids, block.values, block.y, 40 * 10**10)
         small.partial_fit_block(block)
         huge.partial_fit_block(wide)
-        assert small.scorer()(block).tolist() == huge.scorer()(wide).tolist()
+        assert (
+            small.learner.results.predictor().score(block).tolist()
+            == huge.learner.results.predictor().score(wide).tolist()
+        )
 
 
 # ---- intercept and weights
@@ -247,7 +250,7 @@ def test_equal_columns_among_the_selected_are_named(selector: Any, target: str) 
     targets = {"two": sums > sums.mean(), "three": np.digitize(sums, np.quantile(sums, [0.3, 0.7])), "numbers": sums}
     selector.fit(X, targets[target])
     assert {0, 7, 9} <= set(selector.selection().indices.tolist())
-    remarks = [remark for remark in selector.diagnosis(Look()) if remark.kind == "duplicates"]
+    remarks = [remark for remark in selector.learner.results.diagnosis(Look()) if remark.kind == "duplicates"]
     assert len(remarks) == 1
     assert "feature 0 = feature 7 = feature 9" in remarks[0].message
 
@@ -288,8 +291,8 @@ def test_partial_inputs_draw_from_arrays_as_wide_as_declared(
     row = RowBlock(np.array([0, 2]), np.array([3, 999]), np.ones(2, np.float32), np.array([1]), 1000)
     if fits:
         selector.partial_fit_block(row)
-        assert selector.memory.addresses.direct
-        assert selector.memory.room() >= 1000
+        assert selector.learner.memory.addresses.direct
+        assert selector.learner.memory.room() >= 1000
     else:
         with pytest.raises(ss.DataError, match=r"1,000 different features need .* more memory"):
             selector.partial_fit_block(row)
@@ -300,7 +303,9 @@ def test_partial_inputs_learn_text() -> None:
     selector = ss.OFSPartial(486, normalize="l2", n_epochs=5, random_state=0).fit(X, y)
     right = rows = 0
     for block in ss.open_source(TEST).row_blocks():
-        right += np.count_nonzero(selector.classify(selector.scorer()(block)) == block.y)
+        right += np.count_nonzero(
+            selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)) == block.y
+        )
         rows += block.n_rows
     assert right / rows > 0.6
 
@@ -310,5 +315,5 @@ def test_baselines_predict_with_all_features_and_name_the_best() -> None:
     for face in (ss.OGD, ss.FOBOS, ss.AROW):
         selector = face(50, normalize="l2").fit(X, y)
         assert len(selector.selection()) == 50
-        assert selector.weights()[0].size > 1000
+        assert selector.learner.results.weights()[0].size > 1000
         assert selector.score(X, y) > 0.95

@@ -15,7 +15,7 @@ import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.estimators import estimator_class
 from streamsieve.kernels.rows.partial import EXPLORED
-from streamsieve.registry import METHODS, learner_class
+from streamsieve.registry import METHODS, find_method
 from tests.effort import examples
 from tests.oracles import ofs_partial, sofs
 from tests.oracles.class_weights import row_weights
@@ -64,9 +64,7 @@ ROW_WEIGHTS = st.one_of(
 )
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
 OTHERS = {  # files of their own
-    method
-    for method in METHODS
-    if learner_class(method).reads != "rows" or "classes" not in learner_class(method).targets
+    method for method in METHODS if find_method(method).reads != "rows" or "classes" not in find_method(method).targets
 }
 TESTED = sorted(set(METHODS) - DRAWING - OTHERS)
 
@@ -108,7 +106,7 @@ def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
-    ids, weights, scores = selector.kept_in(selector.memory.state)
+    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
     wanted = {j: w for j, w in expected["weights"].items() if any(w) or j in by_id}
     assert sorted(by_id) == sorted(wanted)
@@ -116,7 +114,9 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
     for j, score in zip(ids.tolist(), scores.tolist(), strict=True):
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=rtol, atol=atol)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=rtol, atol=atol)
-    np.testing.assert_allclose(selector.rule.bias(selector.memory.state), expected["bias"], rtol=rtol, atol=atol)
+    np.testing.assert_allclose(
+        selector.learner.rule.bias(selector.learner.memory.state), expected["bias"], rtol=rtol, atol=atol
+    )
 
 
 def expected_of(
@@ -220,7 +220,9 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
             part = slice(first, first + 50)
             selector.partial_fit_block(block_of(rows[part], weights[part]))
         if forget and criterion == "confidence" and n_classes > 2:
-            expected["scores"] = dict(zip(*selector.kept_in(selector.memory.state)[::2], strict=True))  # may be stale
+            expected["scores"] = dict(
+                zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
+            )  # may be stale
         assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
     assert compared == 2
 
@@ -280,11 +282,13 @@ def compare(
     block = block_of(rows, given_weights)
     selector.partial_fit_block(block)
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
-        expected["scores"] = dict(zip(*selector.kept_in(selector.memory.state)[::2], strict=True))  # may be stale
+        expected["scores"] = dict(
+            zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
+        )  # may be stale
     assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)  # values and precisions are float32
     if method == "sofs" and any(weights):
         wanted = [sofs.predict(expected, x) for x in to_predict]
-        scores = selector.scorer()(block).reshape(len(rows), -1)
+        scores = selector.learner.results.predictor().score(block).reshape(len(rows), -1)
         np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-4)
 
 
@@ -308,7 +312,7 @@ def test_partial_inputs_agree_with_their_oracle(
         ids = selector.ask()
         assert ids.size <= budget
         assert (np.diff(ids) > 0).all()
-        explored = bool(selector.memory.state.question[EXPLORED])
+        explored = bool(selector.learner.memory.state.question[EXPLORED])
         assert not explored or ids.size == min(budget, N_FEATURES)
         asked.append(set(ids.tolist()) if explored else None)
         seen = [x.get(j, 0.0) for j in ids.tolist()]
@@ -360,7 +364,7 @@ def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     seen = np.zeros(10)
     for _ in range(1000):
         block = RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10)
-        rows = few.inputs.rows(block, few.memory, few.rule, np.zeros(1, np.int64), np.ones(1))
+        rows = few.learner.inputs.rows(block, few.learner.memory, few.learner.rule, np.zeros(1, np.int64), np.ones(1))
         assert rows.indices.size == 2
         seen[rows.indices] += 1
     assert (np.abs(seen - 200) < 5 * np.sqrt(1000 * 0.2 * 0.8)).all()

@@ -74,7 +74,7 @@ def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
     assert_agrees(selector, expected, weights)
     if any(weights):
         wanted = [sofs_regressor.predict(expected, x) for x in later]
-        np.testing.assert_allclose(selector.scorer()(block), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(selector.learner.results.predictor().score(block), wanted, rtol=1e-4, atol=1e-4)
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -90,7 +90,7 @@ def test_arow_agrees_with_its_oracle(data: Any) -> None:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], row_weights: list[float]) -> None:
-    ids, weights, scores = selector.kept_in(selector.memory.state)
+    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
     by_id = dict(zip(ids.tolist(), weights[:, 0].tolist(), strict=True))
     wanted = {j: weight for j, (weight,) in expected["weights"].items() if weight or j in by_id}
     assert sorted(by_id) == sorted(wanted)
@@ -98,10 +98,14 @@ def assert_agrees(selector: Any, expected: dict[str, Any], row_weights: list[flo
     for j, score in zip(ids.tolist(), scores.tolist(), strict=True):
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(selector.rule.bias(selector.memory.state), expected["bias"], rtol=1e-4, atol=1e-5)
-    assert selector.memory.target.centre == expected["center"]
+    np.testing.assert_allclose(
+        selector.learner.rule.bias(selector.learner.memory.state), expected["bias"], rtol=1e-4, atol=1e-5
+    )
+    assert selector.learner.memory.target.centre == expected["center"]
     if all(weight == 1.0 for weight in row_weights):  # the oracle does not weigh errors
-        np.testing.assert_allclose(selector.memory.target.totals[3], expected["squared_error"], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            selector.learner.memory.target.totals[3], expected["squared_error"], rtol=1e-4, atol=1e-6
+        )
 
 
 def planted(seed: int = 0, rows: int = 3000) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from streamsieve.kernels.rows.storing import (
     rounded,
     storable,
 )
-from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.selectors.rows.sofs import SOFS
 
 BLOCK = 100_000
 
@@ -27,7 +27,7 @@ BLOCK = 100_000
 def late_learner(excess: float, n_classes: int, criterion: str, max_cells: int | None = None) -> Any:
     """A learner that keeps one of two features and knows the other, both of some precision, after very many rows."""
     form: dict[str, Any] = {"normalize": False, "fit_intercept": False, "class_weight": None}
-    learner: Any = SOFSLearner(1, criterion=criterion, gamma=1.0, max_cells=max_cells, **form)
+    learner: Any = SOFS.make(1, criterion=criterion, gamma=1.0, max_cells=max_cells, **form)
     learner.start(2, np.arange(n_classes))
     learner.partial_fit_block(block_of(np.arange(4) % n_classes, 1.0, 1.0))
     state = learner.memory.state
@@ -92,7 +92,7 @@ def test_an_outsider_is_let_in_after_2_to_the_24_rows() -> None:
     learner = late_learner(2.0**25, 2, "confidence")
     for _ in range(40):
         learner.partial_fit_block(block_of(np.random.default_rng(1).integers(0, 2, BLOCK), 1e-6, 1.0))
-    assert learner.selection().indices.tolist() == [1]
+    assert learner.results.selection().indices.tolist() == [1]
 
 
 def test_rounding_by_chance_is_right_on_average_for_any_part_of_a_step() -> None:
@@ -156,7 +156,7 @@ def test_late_rows_do_not_depend_on_blocks_or_on_saving(n_classes: int, criterio
     for start in range(0, 3000, 500):
         parts.partial_fit_block(block.rows(start, start + 500))
         parts.save(tmp_path / "model")
-        parts = ss.load(tmp_path / "model")
+        parts = ss.load(tmp_path / "model").learner
     for one, other in zip(straight.memory.state, parts.memory.state, strict=True):
         assert one.tobytes() == other.tobytes()
 

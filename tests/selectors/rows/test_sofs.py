@@ -29,7 +29,9 @@ def write(folder: Path, text: str) -> Path:
 def accuracy(selector: ss.SOFS, source: ss.Source) -> float:
     right = rows = 0
     for block in source.row_blocks():
-        right += np.count_nonzero(selector.classify(selector.scorer()(block)) == block.y)
+        right += np.count_nonzero(
+            selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)) == block.y
+        )
         rows += block.n_rows
     return right / rows
 
@@ -59,7 +61,7 @@ def test_real_counts_agree_with_the_oracle() -> None:
     expected = oracle.learn(rows, n_features_to_select=50, gamma=1.0)
     block = next(iter(ss.open_source(TRAIN).row_blocks())).rows(0, 300)
     selector = ss.SOFS(50, **PAPER).start(classes=[-1, 1]).partial_fit_block(block)
-    ids, weights, _ = selector.kept_in(selector.memory.state)
+    ids, weights, _ = selector.learner.kept_in(selector.learner.memory.state)
     assert sorted(ids.tolist()) == sorted(expected["weights"])
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
     np.testing.assert_allclose(weights, [expected["weights"][j] for j in ids.tolist()], rtol=1e-9)
@@ -90,15 +92,15 @@ def test_bounds_of_outsiders_hold_and_change_nothing(params: dict[str, Any]) -> 
     for block in source.row_blocks():
         without.partial_fit_block(block)
         straight.partial_fit_block(block)
-        state = straight.memory.state
+        state = straight.learner.memory.state
         cells = state.cells[(state.cells.view(np.int32)[:, 0] > 0)].astype(float)
         known += np.isfinite(cells[:, 0]).sum()
         width = 1 if "criterion" in params else 2
         precise = cells[:, 1::width] * state.scale[0]
         parts = precise / (1 + precise) if width == 1 else cells[:, 2::2] ** 2 * (1 + precise)
         assert (parts.sum(axis=1) <= cells[:, 0]).all()
-        outsiders = without.memory.state.cells.view(np.int32)[:, 0] > 0
-        without.memory.state.cells[outsiders, 0] = np.inf
+        outsiders = without.learner.memory.state.cells.view(np.int32)[:, 0] > 0
+        without.learner.memory.state.cells[outsiders, 0] = np.inf
     assert known > 100
     assert learned(straight) == learned(without)
 
@@ -122,9 +124,12 @@ def test_an_id_of_five_billion_in_a_small_file_is_no_problem(tmp_path: Path) -> 
     selector = ss.SOFS(2, normalize=False).fit_source(ss.open_source(path))
     assert selector.selection().indices.tolist() == [2, 5_000_000_000]
     assert selector.n_features_in_ == 5_000_000_001
-    assert selector.memory.state.cells.nbytes < 1000
+    assert selector.learner.memory.state.cells.nbytes < 1000
     block = next(ss.open_source(path).row_blocks())
-    assert selector.classify(selector.scorer()(block)).tolist() == [1, -1]
+    assert selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)).tolist() == [
+        1,
+        -1,
+    ]
 
 
 def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
@@ -132,7 +137,7 @@ def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
     block = RowBlock(np.array([0, 2]), np.array([5, width - 1]), np.ones(2, np.float32), np.array([1]), width)
     for criterion, per_feature in (("confidence", 4), ("snr", 8)):
         selector = ss.SOFS(100, criterion=criterion).start(width, [-1, 1]).partial_fit_block(block)
-        assert sum(array.nbytes for array in selector.memory.state) <= per_feature * width + 100 * 60
+        assert sum(array.nbytes for array in selector.learner.memory.state) <= per_feature * width + 100 * 60
 
 
 def test_table_takes_at_most_three_slots_per_feature() -> None:
@@ -142,7 +147,7 @@ def test_table_takes_at_most_three_slots_per_feature() -> None:
         ids = np.unique(random.integers(0, 10**15, 50))
         block = RowBlock(np.array([0, ids.size]), ids, np.ones(ids.size, np.float32), np.array([1]), 10**15)
         selector.partial_fit_block(block)
-        table, _, used = selector.memory.addresses
+        table, _, used = selector.learner.memory.addresses
         assert table.size <= max(3 * used, 64)
 
 
@@ -155,7 +160,7 @@ def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(monkeypatch: 
     plans = []
     for block in ss.sources.arrays.ArraySource(X, y, block_rows=1).row_blocks():
         selector.partial_fit_block(block)
-        plans.append(selector.memory.addresses.direct)
+        plans.append(selector.learner.memory.addresses.direct)
     assert plans[0] is False
     assert plans[-1] is True
     assert selector.selection().indices.tolist() == expected.selection().indices.tolist()
@@ -170,12 +175,12 @@ def test_large_arrays_grow_in_place_unless_a_model_holds_them(
     X, y = sparse_stream()
     selector = ss.SOFS(7).fit(X, y)
     held = selector.model().arrays["state.cells"] if holds_model else None
-    before = selector.memory.state.cells
+    before = selector.learner.memory.state.cells
     place, values = id(before), before.copy()
     del before
-    selector.memory.width = 100_000
-    selector.memory.grow(selector.memory.width)
-    grown = selector.memory.state.cells
+    selector.learner.memory.width = 100_000
+    selector.learner.memory.grow(selector.learner.memory.width)
+    grown = selector.learner.memory.state.cells
     assert len(grown) == 100_000
     assert grown[: len(values)].tobytes() == values.tobytes()
     assert not grown[len(values) :].any()
@@ -423,7 +428,7 @@ def test_rows_are_measured_with_their_unseen_features() -> None:
     width = X.shape[1] // 2
     selector = ss.SOFS(5, normalize="l2").fit(X.tocsr()[:, :width], y)
     block = next(ss.sources.arrays.ArraySource(X).row_blocks())
-    assert selector.decision_function(X).tolist() == selector.scorer()(block).tolist()
+    assert selector.decision_function(X).tolist() == selector.learner.results.predictor().score(block).tolist()
 
 
 def test_scores_are_finite_whatever_the_values(tmp_path: Path) -> None:

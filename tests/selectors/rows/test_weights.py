@@ -111,7 +111,7 @@ FORBIDDEN: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 def test_parameters_that_cannot_be_computed_with_are_refused_by_name(estimator: Any) -> None:
     X, y = rows()
-    for name in estimator.parameter_names():
+    for name in estimator.method.parameter_names:
         assert name in FORBIDDEN
         for value in FORBIDDEN[name]:
             with pytest.raises(ValueError, match=rf"^{name}=.*: must be "):
@@ -133,7 +133,7 @@ def test_the_ends_of_the_ranges_are_allowed(estimator: Any) -> None:
         "curve": ([1], (2, 3), np.array([1, 2]), [2**31 - 1]),
         "max_cells": (1,),
     }
-    for name in set(ends) & set(estimator.parameter_names()):
+    for name in set(ends) & set(estimator.method.parameter_names):
         for value in ends[name]:
             fixed = {"regularization": 0} if estimator is ss.FOFS and name == "eta" else {}
             selector = estimator(3, **fixed, **{name: value}).fit(X, y)

@@ -10,7 +10,7 @@ import pytest
 
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import resident_memory
-from streamsieve.registry import learner_class
+from streamsieve.registry import find_method
 
 FEATURES = 100_000_000
 SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
@@ -23,10 +23,10 @@ import sys
 import numpy as np
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import peak_memory
-from streamsieve.selectors.rows.sofs import SOFSLearner
+from streamsieve.selectors.rows.sofs import SOFS
 
 features, criterion, widths = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-learner = SOFSLearner(100, criterion=criterion).start(features if widths == "declared" else None)
+learner = SOFS.make(100, criterion=criterion).start(features if widths == "declared" else None)
 random = np.random.default_rng(0)
 for number in range(101):
     width = features * max(1, number) // 100 if widths == "rising" else features
@@ -60,12 +60,12 @@ def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_fea
 
 @pytest.mark.parametrize("method", ["sofs", "arow", "ogd", "fobos"])
 def test_swapping_the_classes_touches_no_memory_of_features_that_never_came(method: str) -> None:
-    learner = learner_class(method)(5, normalize=False).start(SWAPPED)
+    learner = find_method(method).make(5, normalize=False).start(SWAPPED)
     row = RowBlock(np.array([0, 3]), np.array([0, 7, SWAPPED - 1]), np.ones(3, np.float32), np.array([1]), SWAPPED)
     learner.partial_fit_block(row)
-    before, score = resident_memory(), learner.scorer()(row)
+    before, score = resident_memory(), learner.results.predictor().score(row)
     empty = {"indptr": np.zeros(2, np.int64), "indices": row.indices[:0], "values": row.values[:0]}
     learner.partial_fit_block(row.derived(**empty, y=np.array([2])))
-    assert learner.classes_.tolist() == [1, 2]
-    assert np.sign(learner.scorer()(row)) == -np.sign(score)
+    assert learner.results.classes_.tolist() == [1, 2]
+    assert np.sign(learner.results.predictor().score(row)) == -np.sign(score)
     assert resident_memory() - before < 4 * SWAPPED

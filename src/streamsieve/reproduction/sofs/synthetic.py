@@ -62,7 +62,7 @@ def source_of(kind: str, setting: Setting, seed: int = 0, rows: int | None = Non
 
 def accuracy_of(selector: Any, source: Any) -> float:
     """Of the rows of a source, %."""
-    rows = predictions(selector, source)
+    rows = predictions(selector.learner, source)
     quality = measure(rows, rows.classes)
     assert isinstance(quality, Quality), "generated rows have labels"
     return 100 * quality.accuracy

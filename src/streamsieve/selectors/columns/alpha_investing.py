@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.investing import KEPT, SEEN, InvestingState, invest_in_columns
+from ...kernels.types import F64, I64
 from ...state import empty
-from ...targets import BOTH, Kind, Target
-from ..requirements import is_number, require
-from .base import ColumnLearner
-from .centring import centred
-from .parts import with_more_slots
-from .statistics import advice_on_strictness
+from ...targets import BOTH, TASKS, Target
+from ..base import Method
+from ..parameters import ensure, fits, is_number, one_of, parameter
+from .learner import ColumnLearner
+from .measures import advice_on_strictness
+from .memory import ColumnMemory
+from .parts import centred, with_more_slots
+from .rules import ColumnRule
 
 FIRST_SLOTS = 16
 LARGEST_WEALTH = 1.0
+WEALTH = fits(lambda value: is_number(value) and 0 < value <= LARGEST_WEALTH, "above 0, and 1 at most")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AlphaInvestingLearner(ColumnLearner[InvestingState]):
+class AlphaInvestingParameters:
     """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
 
     Every test spends some wealth, every feature that is kept earns some: so tests can go on for as long as features
@@ -39,44 +41,45 @@ class AlphaInvestingLearner(ColumnLearner[InvestingState]):
         As in SAOLA; labels count as numbers in any case.
     """
 
-    method: ClassVar[str] = "alpha-investing"
-    targets: ClassVar[frozenset[Kind]] = BOTH
+    wealth: float = parameter(0.5, WEALTH)
+    payout: float = parameter(0.5, WEALTH)
+    task: str = parameter("auto", one_of(*TASKS))
 
-    wealth: float = 0.5
-    payout: float = 0.5
-    task: str = "auto"
+    def rule_for(self, method: Method, target: Target) -> InvestingRule:
+        """Return how columns are taken and dropped."""
+        return InvestingRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        fits = is_number(self.wealth) and 0 < self.wealth <= LARGEST_WEALTH
-        require(fits, "wealth", self.wealth, "above 0, and 1 at most")
-        require(is_number(self.payout) and 0 < self.payout <= 1, "payout", self.payout, "above 0, and 1 at most")
 
-    def _start(self, target: Target) -> InvestingState:
+class InvestingRule(ColumnRule[InvestingState]):
+    """Every test spends some wealth, every feature that is kept earns some."""
+
+    def start(self) -> InvestingState:
+        target = self.target
         state = empty(InvestingState, slots=FIRST_SLOTS, rows=target.n_rows)
-        state.residual[:], state.wealth[0] = target.numbers, self.wealth
+        state.residual[:], state.wealth[0] = target.numbers, self.params.wealth
         state.error[0], state.counts[SEEN] = target.numbers @ target.numbers, 1
         return state
 
-    def _offer(self, state: InvestingState, block: ColumnBlock) -> InvestingState:
+    def offer(self, memory: ColumnMemory[InvestingState], block: ColumnBlock) -> None:
         columns = block.indptr, block.indices, centred(block), block.ids
         done = 0
         while done < block.n_columns:
-            if state.counts[KEPT] == state.ids.size:
-                state = self._grown(with_more_slots(state))
-            done = invest_in_columns(state, float(self.payout), *columns, done)
-        return state
+            if memory.state.counts[KEPT] == memory.state.ids.size:
+                memory.state = with_more_slots(memory.state)
+            done = invest_in_columns(memory.state, float(self.params.payout), *columns, done)
 
-    def _kept(self, state: InvestingState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def kept(self, state: InvestingState) -> tuple[I64, F64]:
         kept = state.counts[KEPT]
         return state.ids[:kept], state.scores[:kept]
 
-    def _advice_if_too_strict(self) -> str:
+    def advice(self, state: InvestingState) -> str:
         finding = "no feature improves the fit more than chance would"
-        return advice_on_strictness(finding, "wealth", float(self.wealth), LARGEST_WEALTH)
+        return advice_on_strictness(finding, "wealth", float(self.params.wealth), LARGEST_WEALTH)
 
-    def _check_state(self, state: InvestingState, sizes: dict[str, int]) -> None:
-        if state.counts[KEPT] > sizes["slots"]:
-            raise ValueError("it keeps more features than it has slots")
-        if not np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0):
-            raise ValueError("its error is not that of its residual")
+    def check(self, state: InvestingState, sizes: dict[str, int], n_features: int) -> None:
+        ensure(state.counts[KEPT] <= sizes["slots"], "it keeps more features than it has slots")
+        same = np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0)
+        ensure(same, "its error is not that of its residual")
+
+
+ALPHA_INVESTING = Method("alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH)

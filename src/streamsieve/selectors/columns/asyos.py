@@ -1,37 +1,211 @@
-"""Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016), simulated: workers that take turns.
+"""Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a centre and its workers.
 
-The paper's own way to study its algorithms 2 and 3 (section 5.3): one process, and a staleness that is chosen rather
-than left to a network.
+Algorithms 2 and 3 of the paper, free of whatever runs them: one process that takes turns, with a staleness that is
+chosen rather than left to a network, as the paper studies them (section 5.3), or processes that send arrays to one
+another. A worker has a fraction of the columns; ``offer`` is its step, of one column or of a block of them. The centre
+has the scores of all columns, as a part per worker; ``exchange`` is a push and a read in one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.arrays import array
-from ...kernels.columns.asynchronous import mark_varying, take_back_pushes
-from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
+from ...kernels.columns.asynchronous import mark_varying, substitute_apart, take_back_pushes
+from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
+from ...kernels.types import F64, I64
 from ...state import changed, copied
-from ..fitting import Fit
-from ..linear import standardized
-from ..requirements import is_integer, require
-from .asynchronous import Centre, Worker, shares
-from .linear import LinearColumnLearner
+from ...targets import BOTH, Target
+from ..base import Method
+from ..fitting import LOSS, Fit
+from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, parameter, require
+from .learner import ColumnLearner
+from .linear import SCANS, SHORTER, STEP, LinearRule, LinearSolver
 from .slots import joined
-from .stepping import Stepping, SteppingState
-from .substitution import require_step
-
-F64 = NDArray[np.float64]
+from .substitution import Stepping, SteppingState, diverged
 
 FIRST_PUSHES = 16  # lines of the ring at first: staleness may be large, and the data small
 MOST_WORKERS = 1024
 MOST_TURNS = 1 << 62
+INSTEAD = "online-substitution with solver='pool'"
+
+
+def check_workers(params: Any, name: str, value: Any) -> None:
+    """Raise ParameterError unless there can be so many workers."""
+    wanted = params.n_features_to_select
+    require(
+        is_integer(value) and 1 <= value <= min(wanted, MOST_WORKERS),
+        name,
+        value,
+        f"an integer from 1 to n_features_to_select={wanted}, as every worker keeps at least one feature, and "
+        f"{MOST_WORKERS:,} at most",
+    )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AsyOSParameters:
+    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
+
+    Several workers share the columns that come by, and those that are kept; each knows only what the others did some
+    time ago. In one process they are simulated: they take turns, so that the answer is always the same, which shows
+    what more workers cost in the quality of the selection. On an engine (``--engine``) they work at the same time.
+    The memory is that of the kept columns, and of a number per row for each worker and for each change that is not read
+    yet.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=100
+        How many are selected: that many, unless fewer vary or columns are the same.
+    workers : int, default=4
+        How many share the columns; at most as many as are selected.
+    staleness : int or None, default=None
+        How many of the last changes, of other workers, a worker does not know of yet; None for as many as there are
+        workers, as in the paper. One worker knows everything.
+    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
+        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+    n_scans : int or None, default=None
+        How often the features are read: None for twice where the source can be read again, and once where not.
+    step : float or None, default=None
+        The step of newcomers, eta; None for half of the longest that is safe for uncorrelated columns, 0.5 for squared
+        and squared hinge, 2 for logistic.
+    m : float, default=1.0
+        Kept columns step by ``step / m``.
+    refit : bool, default=True
+        Whether the model is fitted to the end on the selected columns.
+    """
+
+    n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
+    workers: int = parameter(4, check_workers)
+    staleness: int | None = parameter(
+        None, fits(lambda value: value is None or (is_integer(value) and value >= 0), "None or an integer of 0 or more")
+    )
+    loss: str = parameter("auto", LOSS)
+    n_scans: int | None = parameter(None, SCANS)
+    step: float | None = parameter(None, STEP)
+    m: float = parameter(1.0, SHORTER)
+    refit: bool = parameter(True, YES_OR_NO)
+
+    def rule_for(self, method: Method, target: Target) -> LinearRule[AsynchronousState]:
+        """Return how columns are taken and dropped."""
+        return LinearRule(self, target)
+
+    def solver_for(self, loss: int, y: F64) -> Asynchronous:
+        """Return what finds the columns."""
+        workers = int(self.workers)
+        staleness = workers if self.staleness is None else int(self.staleness)
+        return Asynchronous(loss, y, int(self.n_features_to_select), workers, staleness, self.step, self.m)
+
+
+ASYOS = Method(
+    "asyos",
+    AsyOSParameters,
+    ColumnLearner,
+    BOTH,
+    predicts=True,
+    is_asynchronous=True,
+    check_variants=(
+        {"loss": "squared", "workers": 7, "staleness": 3},
+        {"n_features_to_select": 3, "workers": 2, "staleness": 0},
+    ),
+)
+
+
+# ---- the centre and its workers
+
+
+class Centre:
+    """Algorithm 2: the scores u of all workers' columns together, one per row.
+
+    It has the part of every worker, not only their sum, so that a worker's part can be taken back when it is lost:
+    otherwise u would go on to count columns that nobody has any more.
+    """
+
+    def __init__(self, parts: F64) -> None:
+        self.parts = parts  # a line per worker, changed in place
+
+    def scores(self) -> F64:
+        """u, in an array of its own."""
+        return np.asarray(self.parts.sum(axis=0))
+
+    def exchange(self, worker: int, change: F64) -> F64:
+        """Take what a worker pushes, the change of its part; u after that."""
+        self.parts[worker] += change
+        return self.scores()
+
+    def register(self, worker: int, part: F64 | None = None) -> F64:
+        """A worker starts, or starts again, with no column or with columns that make this part; u after that."""
+        self.parts[worker] = 0.0 if part is None else part
+        return self.scores()
+
+    def forget(self, worker: int) -> F64:
+        """Take back the part of a worker that is lost; u after that."""
+        return self.register(worker)
+
+
+class Worker:
+    """Algorithm 3: the columns of one of some workers; ``rule`` says how many it keeps, and how long its steps are."""
+
+    def __init__(self, rule: Stepping, workers: int, state: SteppingState | None = None) -> None:
+        self.rule, self.workers = rule, workers
+        self.state = rule.start() if state is None else state  # all there is to know, to start again from
+
+    @property
+    def ids(self) -> I64:
+        """The columns that it keeps; they must not be offered to another worker."""
+        return self.state.slots.ids[: self.state.slots.ends[USED]]
+
+    def part(self) -> F64:
+        """Its part of the scores: what its columns, and its part of the level, add to u."""
+        scores = np.empty(self.rule.y.size)
+        combine(self.state.slots, self.state.weights, self.state.level[0], scores)
+        return scores
+
+    def offer(self, block: ColumnBlock, u: F64) -> F64:
+        """Take some columns, one by one, with u as it was last read; the change of its part, to push."""
+        columns = block.indptr, block.indices, block.values, block.ids
+        y, steps, workers = self.rule.y, self.rule.steps, self.workers
+        scores, change = u.copy(), np.zeros(u.size)
+        at = 0
+        while True:
+            slots, weights, level = self.state
+            at = substitute_apart(slots, weights, level, y, steps, workers, scores, change, *columns, at)
+            if at < 0:
+                raise diverged(block.origin, steps, INSTEAD)
+            if at == block.n_columns:
+                return change
+            self.state = self.rule.with_space(self.state, block, at)
+
+
+class BlockWorker(Worker):
+    """A worker that reads u once for a block of columns, and takes it that the others do meanwhile what it does.
+
+    If each of several workers did all of what is good by itself, they would do it several times over: with four of
+    them, and columns that correlate a little, the weights diverge. So each does its fraction, by steps that are shorter
+    by the number of workers, and all together they do no more than one that has all columns (the safe way to add, of
+    Ma, Smith, Jaggi, Jordan, Richtarik, Takac 2015). One worker does what online substitution does, to the bit.
+    """
+
+    def take(self, block: ColumnBlock, u: F64, part: F64) -> F64:
+        """Take some columns, one by one, with u as it was last read and its own part then; its part now, to push."""
+        alike, steps = float(self.workers), self.rule.steps
+        shorter = steps._replace(m=steps.m * self.workers)
+        self.state, diverges = self.rule.take(self.state, block, u - alike * part, alike, shorter)
+        if diverges:
+            raise diverged(block.origin, steps, INSTEAD)
+        return self.part()
+
+
+def shares(wanted: int, workers: int) -> list[int]:
+    """How many columns each worker keeps, all together as many as are wanted."""
+    return [wanted // workers + (worker < wanted % workers) for worker in range(workers)]
+
+
+# ---- simulated: workers that take turns
 
 
 class AsynchronousState(NamedTuple):
@@ -40,10 +214,10 @@ class AsynchronousState(NamedTuple):
     workers: tuple[SteppingState, ...]
     parts: F64 = array("workers", "rows")  # per worker and row: the centre's
     pushes: F64 = array("pushes", "rows")  # the last ones, a ring of at most as many as the staleness
-    turns: NDArray[np.int64] = array(1, low=0, below=MOST_TURNS)  # pushes so far
+    turns: I64 = array(1, low=0, below=MOST_TURNS)  # pushes so far
 
     @property
-    def ids(self) -> NDArray[np.int64]:
+    def ids(self) -> I64:
         """The features that all workers keep."""
         return np.concatenate([worker.slots.ids[: worker.slots.ends[USED]] for worker in self.workers])
 
@@ -63,7 +237,7 @@ class AsynchronousState(NamedTuple):
         return np.array([sum(float(worker.level[0]) for worker in self.workers)])
 
 
-class Asynchronous:
+class Asynchronous(LinearSolver[AsynchronousState]):
     """Algorithms 2 and 3 for a loss, a target and a number of columns: column by column, worker by worker.
 
     What a worker reads lacks the pushes of other workers among the last ``staleness``; its own are always in.
@@ -139,93 +313,16 @@ class Asynchronous:
         return Fit(columns, weights[columns], float(state.level[0]))
 
     def check(self, state: AsynchronousState, features: int) -> None:
-        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
         for rule, worker in zip(self.rules, state.workers, strict=True):
             rule.check(worker, features)
-        if np.unique(state.ids).size != state.ids.size:
-            raise ValueError("two workers have the same feature")
-        lines = len(state.pushes)
-        if len(state.parts) != len(self.rules):
-            raise ValueError("it has more or fewer parts than workers")
-        if not min(int(state.turns[0]), self.staleness) <= lines <= self.staleness:
-            raise ValueError("it has more or fewer pushes than its workers have made")
+        ensure(np.unique(state.ids).size == state.ids.size, "two workers have the same feature")
+        ensure(len(state.parts) == len(self.rules), "it has more or fewer parts than workers")
+        known = min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness
+        ensure(known, "it has more or fewer pushes than its workers have made")
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AsyOSLearner(LinearColumnLearner[AsynchronousState]):
-    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
-
-    Several workers share the columns that come by, and those that are kept; each knows only what the others did some
-    time ago. In one process they are simulated: they take turns, so that the answer is always the same, which shows
-    what more workers cost in the quality of the selection. On an engine (``--engine``) they work at the same time.
-    The memory is that of the kept columns, and of a number per row for each worker and for each change that is not read
-    yet.
-
-    Parameters
-    ----------
-    n_features_to_select : int, default=100
-        How many are selected: that many, unless fewer vary or columns are the same.
-    workers : int, default=4
-        How many share the columns; at most as many as are selected.
-    staleness : int or None, default=None
-        How many of the last changes, of other workers, a worker does not know of yet; None for as many as there are
-        workers, as in the paper. One worker knows everything.
-    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
-    n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once where not.
-    step : float or None, default=None
-        The step of newcomers, eta; None for half of the longest that is safe for uncorrelated columns, 0.5 for squared
-        and squared hinge, 2 for logistic.
-    m : float, default=1.0
-        Kept columns step by ``step / m``.
-    refit : bool, default=True
-        Whether the model is fitted to the end on the selected columns.
-    """
-
-    method: ClassVar[str] = "asyos"
-    is_asynchronous: ClassVar[bool] = True
-    check_variants = (
-        {"loss": "squared", "workers": 7, "staleness": 3},
-        {"n_features_to_select": 3, "workers": 2, "staleness": 0},
-    )
-
-    n_features_to_select: int = field(default=100, kw_only=False)
-    workers: int = 4
-    staleness: int | None = None
-    loss: str = "auto"
-    n_scans: int | None = None
-    step: float | None = None
-    m: float = 1.0
-    refit: bool = True
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        wanted, workers, staleness = self.n_features_to_select, self.workers, self.staleness
-        require(
-            is_integer(workers) and 1 <= workers <= min(wanted, MOST_WORKERS),
-            "workers",
-            workers,
-            f"an integer from 1 to n_features_to_select={wanted}, as every worker keeps at least one feature, and "
-            f"{MOST_WORKERS:,} at most",
-        )
-        fits = staleness is None or (is_integer(staleness) and staleness >= 0)
-        require(fits, "staleness", staleness, "None or an integer of 0 or more")
-        require_step(self.step, self.m)
-
-    def _rule(self, loss: int, y: F64) -> Asynchronous:
-        workers = int(self.workers)
-        staleness = workers if self.staleness is None else int(self.staleness)
-        return Asynchronous(loss, y, int(self.n_features_to_select), workers, staleness, self.step, self.m)
-
-    def gathered(self, workers: Sequence[SteppingState]) -> AsynchronousState:
-        """The state of a learner that has started, whose workers took their columns elsewhere."""
-        target = self.memory.target
-        return self._rule(self.loss_of(target), standardized(target)).gather(workers)
-
-    def _remembered(self, state: AsynchronousState) -> NDArray[np.int64]:
+    def ids(self, state: AsynchronousState) -> I64:
         return state.ids
 
-    def _with_model(self, state: AsynchronousState, slots: Slots, weights: F64, level: F64) -> AsynchronousState:
+    def with_model(self, state: AsynchronousState, slots: Slots, weights: F64, level: F64) -> AsynchronousState:
         nothing = np.empty((0, 0))
         return changed(state, workers=(SteppingState(slots, weights, level),), parts=nothing, pushes=nothing)

@@ -19,14 +19,15 @@ from ...kernels.columns.blankets import (
 )
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
-from ...kernels.types import F64, I32, I64
-from ...targets import BOTH, Kind, Target
+from ...kernels.types import F64, I32, I64, Bool
+from ...targets import BOTH, TASKS, Target
 from ...values import ascends
-from .batch import CHOSEN, COLUMN_IDS, ENDS, ROW_NUMBERS, SCORES, USED, BatchLearner
-from .centring import centred
-from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
-from .parts import in_parts
-from .statistics import advice_on_level
+from ..base import Method
+from ..parameters import LEVEL, ensure, one_of, parameter
+from .learner import ColumnLearner
+from .measures import CONDITION, TEST, advice_on_level, coded_for, levels_of_target, prepared_tests
+from .parts import centred, in_parts
+from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
@@ -43,43 +44,36 @@ class GatheredState(NamedTuple):
     scores: F64 = SCORES
 
 
-class BlanketLearner(BatchLearner[GatheredState]):
+class BlanketRule(BatchRule[GatheredState]):
     """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
 
     state_type: ClassVar[type[Any]] = GatheredState
-    targets: ClassVar[frozenset[Kind]] = BOTH
 
-    measure: str
-    alpha: float
+    def start(self) -> GatheredState:
+        levels_of_target(self.target, self.params.measure)
+        return super().start()
 
-    def _start(self, target: Target) -> GatheredState:
-        levels_of_target(target, self.measure)
-        return super()._start(target)
-
-    def _norms(self, block: ColumnBlock, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""
+    def norms(self, block: ColumnBlock, values: F64) -> F64:
+        """Return lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        columns, known = (
-            (block.indptr, block.indices, values),
-            (self.memory.target.weights, self.memory.target.numbers),
-        )
+        columns, known = (block.indptr, block.indices, values), (self.target.weights, self.target.numbers)
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
         return norms
 
-    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        varies = self._norms(block, centred(block)) > 0
+    def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
+        varies = self.norms(block, centred(block)) > 0
         return varies, {"ids": block.ids, "indices": block.indices, "values": block.values}
 
-    def _check_state(self, state: GatheredState, sizes: dict[str, int]) -> None:
-        super()._check_state(state, sizes)
-        if not ascends(state.indptr, state.indices):
-            raise ValueError("the row numbers of a column do not ascend")
+    def check(self, state: GatheredState, sizes: dict[str, int], n_features: int) -> None:
+        super().check(state, sizes, n_features)
+        ensure(ascends(state.indptr, state.indices), "the row numbers of a column do not ascend")
 
-    def _columns(self, state: GatheredState) -> Columns:
-        target = self.memory.target
-        n_rows, n_classes = self.n_rows_, levels_of_target(target, self.measure)
+    def columns(self, state: GatheredState) -> Columns:
+        """Return the columns as variables, the target the last."""
+        target, measure = self.target, self.params.measure
+        n_rows, n_classes = target.n_rows, levels_of_target(target, measure)
         block = ColumnBlock(state.indptr, state.indices, state.values, state.ids, n_rows)
-        codes, n_levels = coded_for(self.measure, block, target)
+        codes, n_levels = coded_for(measure, block, target)
         values = centred(block)
         if n_classes:
             lengths = np.diff(block.indptr)
@@ -90,21 +84,22 @@ class BlanketLearner(BatchLearner[GatheredState]):
             np.append(block.indptr, block.indptr[-1] + n_rows),
             np.concatenate([block.indices, np.arange(n_rows, dtype=np.int32)]),
             np.concatenate([values, target.numbers]),
-            np.append(self._norms(block, values), 1.0),
+            np.append(self.norms(block, values), 1.0),
             codes,
             np.append(n_levels, n_classes),
         )
 
-    def _advice_if_too_strict(self) -> str:
-        return advice_on_level(self.alpha)
+    def advice(self, state: GatheredState) -> str:
+        return advice_on_level(self.params.alpha)
 
-    def _tests(self, most_variables: int) -> Tests:
-        """The tests; one by counts that is taken has fewer cells than there are rows."""
-        return prepared_tests(self.alpha, self.measure, self.n_rows_, most_variables, self.n_rows_, ROWS_EACH)
+    def tests(self, most_variables: int) -> Tests:
+        """Return the tests; one by counts that is taken has fewer cells than there are rows."""
+        n_rows = self.target.n_rows
+        return prepared_tests(self.params.alpha, self.params.measure, n_rows, most_variables, n_rows, ROWS_EACH)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IAMBLearner(BlanketLearner):
+class IAMBParameters:
     """The incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
 
     The feature most associated with the target given all that joined before joins, while there is one. Then those go,
@@ -122,29 +117,37 @@ class IAMBLearner(BlanketLearner):
         As in SAOLA.
     """
 
-    method: ClassVar[str] = "iamb"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"measure": "fisher_z"},
-        {"measure": "chi2", "alpha": 0.05},
-    )
+    measure: str = parameter("auto", TEST)
+    alpha: float = parameter(0.01, LEVEL)
+    task: str = parameter("auto", one_of(*TASKS))
 
-    measure: str = "auto"
-    alpha: float = 0.01
-    task: str = "auto"
+    def rule_for(self, method: Method, target: Target) -> IambRule:
+        """Return how columns are taken and dropped."""
+        return IambRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_test(self.measure, self.alpha)
 
-    def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        tests = self._tests(2)
-        joined, strengths, variables = grow_blanket(self._columns(state), tests, self.memory.target.weights)
+class IambRule(BlanketRule):
+    """The blanket grows by the most associated feature, then shrinks."""
+
+    def choose(self, state: GatheredState) -> tuple[I64, F64]:
+        tests = self.tests(2)
+        joined, strengths, variables = grow_blanket(self.columns(state), tests, self.target.weights)
         stays = shrink_blanket(variables, tests, joined.size)
         return joined[stays], strengths[stays]
 
 
+IAMB = Method(
+    "iamb",
+    IAMBParameters,
+    ColumnLearner,
+    BOTH,
+    check_variants=({"measure": "fisher_z"}, {"measure": "chi2", "alpha": 0.05}),
+    exempt_from_checks=GATHERS,
+)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class MMMBLearner(BlanketLearner):
+class MMMBParameters:
     """The max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003): parents and children, then spouses.
 
     Next among the parents and children is the feature whose least association with the target, given sets of those
@@ -165,33 +168,30 @@ class MMMBLearner(BlanketLearner):
         As in SAOLA.
     """
 
-    method: ClassVar[str] = "mmmb"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"measure": "fisher_z", "max_condition": 2},
-        {"measure": "chi2", "alpha": 0.05},
-    )
+    measure: str = parameter("auto", TEST)
+    alpha: float = parameter(0.01, LEVEL)
+    max_condition: int = parameter(3, CONDITION)
+    task: str = parameter("auto", one_of(*TASKS))
 
-    measure: str = "auto"
-    alpha: float = 0.01
-    max_condition: int = 3
-    task: str = "auto"
+    def rule_for(self, method: Method, target: Target) -> MmmbRule:
+        """Return how columns are taken and dropped."""
+        return MmmbRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_test(self.measure, self.alpha)
-        require_condition(self.max_condition)
 
-    def _choose(self, state: GatheredState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        columns, weights = self._columns(state), self.memory.target.weights
-        tests = self._tests(self.max_condition + 3)
+class MmmbRule(BlanketRule):
+    """Parents and children of the target, then spouses."""
+
+    def choose(self, state: GatheredState) -> tuple[I64, F64]:
+        columns, weights = self.columns(state), self.target.weights
+        tests = self.tests(self.params.max_condition + 3)
         target = state.ids.size
         near, least, separators, n_separators = parents_and_children(
-            columns, tests, target, self.max_condition, weights
+            columns, tests, target, self.params.max_condition, weights
         )
         scores = {int(column): float(least[column]) for column in near}
         spouses: dict[int, float] = {}
         for child in near.tolist():
-            family, *_ = parents_and_children(columns, tests, child, self.max_condition, weights)
+            family, *_ = parents_and_children(columns, tests, child, self.params.max_condition, weights)
             for column in set(family.tolist()) - {target, *scores}:
                 given = separators[column, : n_separators[column]]
                 if child not in given:
@@ -201,3 +201,13 @@ class MMMBLearner(BlanketLearner):
                         spouses[column] = strength
         found = scores | spouses
         return np.array(list(found), np.int64), np.array(list(found.values()))
+
+
+MMMB = Method(
+    "mmmb",
+    MMMBParameters,
+    ColumnLearner,
+    BOTH,
+    check_variants=({"measure": "fisher_z", "max_condition": 2}, {"measure": "chi2", "alpha": 0.05}),
+    exempt_from_checks=GATHERS,
+)

@@ -15,13 +15,15 @@ from ...blocks import ColumnBlock
 from ...kernels.arrays import array
 from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
-from ...kernels.types import F64, I32, I64
-from ..requirements import MOST_FEATURES, is_integer, is_number, require, require_budget, require_one_of
-from .batch import CHOSEN, COLUMN_IDS, ENDS, ROW_NUMBERS, SCORES, USED, BatchLearner
-from .coding import coded, refuse_large_tables, require_bins
+from ...kernels.types import F64, I32, I64, Bool
+from ...targets import Target
+from ..base import Method
+from ..parameters import BUDGET, BUDGET_OR_NONE, NOT_NEGATIVE, checked, ensure, one_of, parameter
+from .learner import ColumnLearner
+from .measures import BALANCE, BINS, coded, refuse_large_tables
+from .memory import ColumnMemory
 from .parts import in_parts
-
-CRITERIA = ("difference", "quotient")
+from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule
 
 
 class CodedState(NamedTuple):
@@ -38,40 +40,35 @@ class CodedState(NamedTuple):
     scores: F64 = SCORES
 
 
-class BatchFilter(BatchLearner[CodedState]):
+class FilterRule(BatchRule[CodedState]):
     """What the filters share: the relevant columns, as codes."""
 
     state_type: ClassVar[type[Any]] = CodedState
 
-    bins: int | str | None
-
-    def _relevance(
-        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """How much each column says about the target; what says nothing is not remembered."""
+    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+        """Return how much each column says about the target; what says nothing is not remembered."""
         raise NotImplementedError
 
-    def accept(self, block: ColumnBlock) -> None:
-        super().accept(block)
-        refuse_large_tables(block, self.memory.target, self.bins)
+    def refuse(self, memory: ColumnMemory[CodedState], block: ColumnBlock) -> None:
+        refuse_large_tables(block, self.target, self.params.bins)
 
-    def _worth(self, block: ColumnBlock) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        codes, n_levels = coded(block, self.memory.target, self.bins)
-        relevance = self._relevance(block, codes, n_levels)
+    def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
+        codes, n_levels = coded(block, self.target, self.params.bins)
+        relevance = self.relevance(block, codes, n_levels)
         arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
         return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
-    def _advice_if_too_strict(self) -> str:
-        return "try bins=5" if self.bins == "mdl" else super()._advice_if_too_strict()
+    def advice(self, state: CodedState) -> str | None:
+        return "try bins=5" if self.params.bins == "mdl" else None
 
-    def _check_state(self, state: CodedState, sizes: dict[str, int]) -> None:
-        super()._check_state(state, sizes)
-        if (state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))).any():
-            raise ValueError("a code is beyond the levels of its column")
+    def check(self, state: CodedState, sizes: dict[str, int], n_features: int) -> None:
+        super().check(state, sizes, n_features)
+        beyond = state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))
+        ensure(not beyond.any(), "a code is beyond the levels of its column")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FCBFLearner(BatchFilter):
+class FCBFParameters:
     """The fast correlation-based filter (Yu and Liu 2003): relevance and redundancy by symmetrical uncertainty.
 
     From the most relevant feature on, each takes out all less relevant ones that say no more about the target than
@@ -89,44 +86,49 @@ class FCBFLearner(BatchFilter):
         "balanced" lets all classes count alike.
     """
 
-    method: ClassVar[str] = "fcbf"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"bins": 4, "class_weight": "balanced"},)
+    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    delta: float = parameter(0.0, NOT_NEGATIVE)
+    bins: int | str | None = parameter("mdl", BINS)
+    class_weight: str | None = parameter(None, BALANCE)
 
-    n_features_to_select: int | None = field(default=None, kw_only=False)
-    delta: float = 0.0
-    bins: int | str | None = "mdl"
-    class_weight: str | None = None
+    def rule_for(self, method: Method, target: Target) -> FcbfRule:
+        """Return how columns are taken and dropped."""
+        return FcbfRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_budget(self.n_features_to_select)
-        require(is_number(self.delta) and self.delta >= 0, "delta", self.delta, "a number of 0 or more")
-        require_bins(self.bins)
-        require_one_of("class_weight", self.class_weight, (None, "balanced"))
 
-    def _relevance(
-        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        relevance, target = np.zeros(block.n_columns), self.memory.target
+class FcbfRule(FilterRule):
+    """The most relevant feature takes out all that say no more about the target than about it, and so on."""
+
+    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+        relevance, target = np.zeros(block.n_columns), self.target
         columns = block.indptr, block.indices, codes, n_levels
         known = target.weights, target.codes, target.class_counts
         in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
-        relevance[relevance <= self.delta + EQUAL] = 0.0
+        relevance[relevance <= self.params.delta + EQUAL] = 0.0
         return relevance
 
-    def _advice_if_too_strict(self) -> str:
-        return "try delta=0" if self.delta > 0 else super()._advice_if_too_strict()
+    def advice(self, state: CodedState) -> str | None:
+        return "try delta=0" if self.params.delta > 0 else super().advice(state)
 
-    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def choose(self, state: CodedState) -> tuple[I64, F64]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))
         columns = state.indptr, state.indices, state.codes, state.n_levels
-        stays = filter_by_correlation(*columns, state.relevance, order, self.memory.target.weights)
-        chosen = order[stays[order]][: self.n_features_to_select]
+        stays = filter_by_correlation(*columns, state.relevance, order, self.target.weights)
+        chosen = order[stays[order]][: self.params.n_features_to_select]
         return chosen, state.relevance[chosen]
 
 
+FCBF = Method(
+    "fcbf",
+    FCBFParameters,
+    ColumnLearner,
+    check_variants=({"bins": 4, "class_weight": "balanced"},),
+    exempt_from_checks=GATHERS,
+)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class MRMRLearner(BatchFilter):
+class MRMRParameters:
     """Minimum redundancy, maximum relevance (Peng, Long, Ding 2005), by mutual information.
 
     Features are chosen one after the other: the next has the largest information about the target, less its mean
@@ -144,41 +146,44 @@ class MRMRLearner(BatchFilter):
         "balanced" lets all classes count alike.
     """
 
-    method: ClassVar[str] = "mrmr"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"n_features_to_select": 5, "criterion": "quotient", "bins": 3},
-        {"n_features_to_select": 7, "class_weight": "balanced"},
-    )
+    n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
+    criterion: str = parameter("difference", one_of("difference", "quotient"))
+    bins: int | str | None = parameter("mdl", BINS)
+    class_weight: str | None = parameter(None, BALANCE)
 
-    n_features_to_select: int = field(default=100, kw_only=False)
-    criterion: str = "difference"
-    bins: int | str | None = "mdl"
-    class_weight: str | None = None
+    def rule_for(self, method: Method, target: Target) -> MrmrRule:
+        """Return how columns are taken and dropped."""
+        return MrmrRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        wanted: Any = self.n_features_to_select
-        fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
-        require(fits, "n_features_to_select", wanted, f"an integer of 1 or more, below {MOST_FEATURES:,}")
-        require_one_of("criterion", self.criterion, CRITERIA)
-        require_bins(self.bins)
-        require_one_of("class_weight", self.class_weight, (None, "balanced"))
 
-    def _relevance(
-        self, block: ColumnBlock, codes: NDArray[np.int32], n_levels: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        relevance, target = np.zeros(block.n_columns), self.memory.target
+class MrmrRule(FilterRule):
+    """The largest information about the target, less that about what was chosen."""
+
+    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+        relevance, target = np.zeros(block.n_columns), self.target
         classes = target.codes, target.class_counts, target.class_counts.size
         wanted = np.ones(block.n_columns, bool)
         informations(block.indptr, block.indices, codes, n_levels, target.weights, *classes, wanted, relevance)
         return relevance
 
-    def _choose(self, state: CodedState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        budget = int(self.n_features_to_select or 0)
+    def choose(self, state: CodedState) -> tuple[I64, F64]:
+        budget = int(self.params.n_features_to_select)
         scores = np.zeros(min(budget, state.ids.size))
         columns = state.indptr, state.indices, state.codes, state.n_levels
-        by_quotient = self.criterion == "quotient"
-        chosen: NDArray[np.int64] = choose_relevant_and_new(
-            *columns, state.relevance, self.memory.target.weights, budget, by_quotient, scores
+        by_quotient = self.params.criterion == "quotient"
+        chosen: I64 = choose_relevant_and_new(
+            *columns, state.relevance, self.target.weights, budget, by_quotient, scores
         )
         return chosen, scores
+
+
+MRMR = Method(
+    "mrmr",
+    MRMRParameters,
+    ColumnLearner,
+    check_variants=(
+        {"n_features_to_select": 5, "criterion": "quotient", "bins": 3},
+        {"n_features_to_select": 7, "class_weight": "balanced"},
+    ),
+    exempt_from_checks=GATHERS,
+)

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.arrays import array
-from ...kernels.columns.grafting import next_newcomer, weigh_products
+from ...kernels.columns.grafting import descend_coordinates, next_newcomer, solve_equations, weigh_products
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
+from ...kernels.types import F64, I64
 from ...state import LARGEST_NUMBER, empty
-from ..fitting import LEAST_CURVATURE, Fit, Slopes, slopes_at
-from ..requirements import is_number, require
-from .lasso import lasso, rise
-from .linear import LinearColumnLearner
-from .slots import (
-    HeldColumns,
-    check_slots_of_columns,
-    keep,
-    length_at,
-    with_room,
-    with_twice_the_slots,
-)
-
-F64 = NDArray[np.float64]
+from ...targets import BOTH, Target
+from ..base import Method
+from ..fitting import LEAST_CURVATURE, LOSS, Slopes, slopes_at
+from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_number, parameter
+from .learner import ColumnLearner
+from .linear import SCANS, LinearRule, LinearSolver
+from .slots import HeldColumns, check_slots_of_columns, keep, length_at, with_room, with_twice_the_slots
 
 FRACTION, LEAST = 0, 1  # entries of ``falls``
 START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
@@ -41,6 +34,74 @@ ANEW = 4  # steps after which the quadratic model is made anew
 MOST_RISES = 100
 FLAT = 1e-9  # a second derivative that is as good as none
 NEARLY, SHORT = 0.5, 1e-3  # of a rise that a quadratic model finds, while it is more than so much of the penalty
+LASSO_SWEEPS = 20  # before the equations of the weights that are not 0 are solved
+LASSO_ROUNDS = 50
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraftingParameters:
+    """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
+
+    A feature is let in if it would lower the loss by more than the penalty, then the problem over all that are held is
+    solved, and those whose weight becomes 0 are dropped. It is what Yang, Fujimaki, Kusumura, Liu 2016 (section 2.2)
+    compare online substitution with. Columns are standardised as they are held, sparse ones stay sparse. Of columns
+    that are the same but for scale, the first is kept.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=100
+        The most features that are held and selected. With one more the penalty rises, just enough that one goes.
+    penalty : float or None, default=None
+        The weight of the L1 penalty beside the mean loss, for standardised features and a target of variance 1, from
+        which it rises if it must. None begins with so little that the number of features alone decides.
+    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
+        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+    n_scans : int or None, default=None
+        How often the features are read: None for twice where the source can be read again, and once where not.
+    refit : bool, default=True
+        Whether the model is fitted, without the penalty, on the selected columns.
+    """
+
+    n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
+    penalty: float | None = parameter(
+        None,
+        fits(
+            lambda penalty: penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER),
+            f"None or a number above 0, up to {LARGEST_NUMBER:g}",
+        ),
+    )
+    loss: str = parameter("auto", LOSS)
+    n_scans: int | None = parameter(None, SCANS)
+    refit: bool = parameter(True, YES_OR_NO)
+
+    def rule_for(self, method: Method, target: Target) -> GraftingRule:
+        """Return how columns are taken and dropped."""
+        return GraftingRule(self, target)
+
+    def solver_for(self, loss: int, y: F64) -> Grafts:
+        """Return what finds the columns."""
+        penalty = None if self.penalty is None else float(self.penalty)
+        return Grafts(loss, y, int(self.n_features_to_select), penalty)
+
+
+class GraftingRule(LinearRule[Any]):
+    """A linear model of columns with an L1 penalty, which rises where too many are held."""
+
+    def advice(self, state: GraftingState) -> str:
+        return f"try a smaller penalty: {state.penalty[0] / 10:g}"
+
+    def details(self, state: GraftingState) -> dict[str, Any]:
+        return {"penalty": float(state.penalty[0])}
+
+
+GRAFTING = Method(
+    "grafting",
+    GraftingParameters,
+    ColumnLearner,
+    BOTH,
+    predicts=True,
+    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
+)
 
 
 class GraftingState(NamedTuple):
@@ -58,7 +119,7 @@ class GraftingState(NamedTuple):
     slopes: F64 = array("rows")  # the derivative of the loss by the score, less its mean
 
 
-class Grafts:
+class Grafts(LinearSolver[GraftingState]):
     """The rule, for a loss, a target, a number of columns and a penalty."""
 
     def __init__(self, loss: int, y: F64, wanted: int, penalty: float | None) -> None:
@@ -176,7 +237,7 @@ class Grafts:
             state.curvatures[:] = np.maximum(now.second, LEAST_CURVATURE * CURVATURE[self.loss])
             weigh_products(state.slots, state.curvatures, 0, state.gram, state.middles)
 
-    def keep(self, state: GraftingState, chosen: NDArray[np.int64]) -> None:
+    def keep(self, state: GraftingState, chosen: I64) -> None:
         count = chosen.size
         keep(state.slots, chosen)
         state.gram[:count, :count] = state.gram[np.ix_(chosen, chosen)]
@@ -184,16 +245,11 @@ class Grafts:
             entries[:count] = entries[chosen]
             entries[count:] = 0.0
 
-    def finish(self, state: GraftingState) -> Fit:
-        used = int(state.slots.ends[USED])
-        return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
-
     def check(self, state: GraftingState, features: int) -> None:
-        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
-        if state.slots.ids.size > self.wanted + 1 or state.slots.ends[USED] > self.wanted:
-            raise ValueError("it holds more features than it was asked for")
-        if not (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all():
-            raise ValueError("its loss is flatter than it can be")
+        within = state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted
+        ensure(within, "it holds more features than it was asked for")
+        bent = (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all()
+        ensure(bent, "its loss is flatter than it can be")
         check_slots_of_columns(state.slots, self.y.size, features)
 
 
@@ -203,55 +259,43 @@ def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
     return bool(max(off.max(initial=0.0), abs(drift)) <= max(ENOUGH * penalty, 1e-14))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class GraftingLearner(LinearColumnLearner[GraftingState]):
-    """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
+# ---- a linear model with an L1 penalty, of columns whose products are known
 
-    A feature is let in if it would lower the loss by more than the penalty, then the problem over all that are held is
-    solved, and those whose weight becomes 0 are dropped. It is what Yang, Fujimaki, Kusumura, Liu 2016 (section 2.2)
-    compare online substitution with. Columns are standardised as they are held, sparse ones stay sparse. Of columns
-    that are the same but for scale, the first is kept.
 
-    Parameters
-    ----------
-    n_features_to_select : int, default=100
-        The most features that are held and selected. With one more the penalty rises, just enough that one goes.
-    penalty : float or None, default=None
-        The weight of the L1 penalty beside the mean loss, for standardised features and a target of variance 1, from
-        which it rises if it must. None begins with so little that the number of features alone decides.
-    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
-    n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once where not.
-    refit : bool, default=True
-        Whether the model is fitted, without the penalty, on the selected columns.
+def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) -> F64:
+    """The weights that minimise w'Hw / 2 - pulls'w + penalty |w|_1, from some weights.
+
+    Coordinate descent finds which are not 0. Where it is slow, as with columns that nearly follow from others, those
+    are solved for, and the weights go as far towards the solution as none of them changes its sign (Lee, Battle, Raina,
+    Ng 2007): along that line the objective falls.
     """
+    weights = weights.copy()
+    for _ in range(LASSO_ROUNDS):
+        if descend_coordinates(gram, pulls, penalty, enough, LASSO_SWEEPS, weights):
+            break
+        live = np.flatnonzero(weights)
+        signs = np.sign(weights[live])
+        change = solve_equations(gram, live, pulls[live] - penalty * signs) - weights[live]
+        step, first = until_zero(weights[live], -change)
+        weights[live] += min(step, 1.0) * change
+        if step <= 1.0:
+            weights[live[first]] = 0.0
+    return weights
 
-    method: ClassVar[str] = "grafting"
-    check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1})
 
-    n_features_to_select: int = field(default=100, kw_only=False)
-    penalty: float | None = None
-    loss: str = "auto"
-    n_scans: int | None = None
-    refit: bool = True
+def rise(gram: F64, weights: F64) -> tuple[float, int]:
+    """By how much the penalty can rise until a weight becomes 0, in a quadratic model of the loss; and which does.
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        penalty = self.penalty
-        fits = penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER)
-        require(fits, "penalty", penalty, f"None or a number above 0, up to {LARGEST_NUMBER:g}")
+    No weight may be 0. Where no rise does that, as rounding may have it, the smallest weight goes at once.
+    """
+    more, first = until_zero(weights, solve_equations(gram, np.arange(weights.size), np.sign(weights)))
+    return (more, first) if np.isfinite(more) else (0.0, int(np.argmin(np.abs(weights))))
 
-    def _rule(self, loss: int, y: F64) -> Any:
-        return Grafts(loss, y, int(self.n_features_to_select), None if self.penalty is None else float(self.penalty))
 
-    def _advice_if_too_strict(self) -> str:
-        return f"try a smaller penalty: {self._settled().penalty[0] / 10:g}"
-
-    @property
-    def penalty_(self) -> float:
-        """The penalty that was reached."""
-        return float(self.memory.state.penalty[0])
-
-    def _details(self) -> dict[str, Any]:
-        return {**super()._details(), "penalty": self.penalty_}
+def until_zero(weights: F64, shrink: F64) -> tuple[float, int]:
+    """How far weights can go, ``shrink`` less per step, until the first is 0; and which that is."""
+    steps = np.full(weights.size, np.inf)
+    falls = weights * shrink > 0.0
+    steps[falls] = weights[falls] / shrink[falls]
+    first = int(np.argmin(steps)) if steps.size else 0
+    return (float(steps[first]) if steps.size else np.inf), first

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.copies import NO_COPY
@@ -22,22 +21,23 @@ from ...kernels.columns.osfs import (
     relate_by_counts,
     update_blanket,
 )
+from ...kernels.types import F64, I64
 from ...state import empty
-from ...targets import BOTH, Kind, Target
-from ..requirements import require_one_of
-from .centring import centred
-from .copies import DUPLICATES, CopyDropper
-from .independence import coded_for, levels_of_target, prepared_tests, require_condition, require_test
-from .parts import in_parts, pieces, with_more_slots
-from .saving import check_codes, check_slots
-from .statistics import advice_on_level, least_correlation
+from ...targets import BOTH, TASKS, Target
+from ..base import Method
+from ..parameters import LEVEL, ensure, one_of, parameter
+from .learner import ColumnLearner
+from .measures import CONDITION, TEST, advice_on_level, coded_for, least_correlation, levels_of_target, prepared_tests
+from .memory import ColumnMemory
+from .parts import centred, in_parts, pieces, with_more_slots
+from .rules import CopyDropper, check_codes, check_slots
 
 FIRST_SLOTS = 16
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OSFSLearner(CopyDropper[IndependenceState]):
+class OSFSParameters:
     """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
     A feature that a test finds independent of the target is dropped. The others join; then every kept feature that is
@@ -60,60 +60,61 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         As in SAOLA.
     """
 
-    method: ClassVar[str] = "osfs"
-    targets: ClassVar[frozenset[Kind]] = BOTH
-    fast: ClassVar[bool] = False
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"measure": "fisher_z"},
-        {"measure": "g2", "max_condition": 2, "alpha": 0.1},
-        {"measure": "chi2", "max_condition": 2},
-        {"duplicates": "keep"},
-    )
+    measure: str = parameter("auto", TEST)
+    alpha: float = parameter(0.01, LEVEL)
+    max_condition: int = parameter(3, CONDITION)
+    duplicates: str = parameter("drop", one_of("drop", "keep"))
+    task: str = parameter("auto", one_of(*TASKS))
 
-    measure: str = "auto"
-    alpha: float = 0.01
-    max_condition: int = 3
-    duplicates: str = "drop"
-    task: str = "auto"
+    def rule_for(self, method: Method, target: Target) -> OsfsRule:
+        """Return how columns are taken and dropped."""
+        return OsfsRule(self, target, fast=method is FAST_OSFS)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_test(self.measure, self.alpha)
-        require_condition(self.max_condition)
-        require_one_of("duplicates", self.duplicates, DUPLICATES)
 
-    def _start(self, target: Target) -> IndependenceState:
-        n_classes = levels_of_target(target, self.measure)
-        state = empty(IndependenceState, **self._sizes(target), slots=FIRST_SLOTS)
+class OsfsRule(CopyDropper[IndependenceState]):
+    """Relevance by a test, then redundancy given some of the others; ``fast`` asks a newcomer first."""
+
+    def __init__(self, params: Any, target: Target, fast: bool) -> None:
+        super().__init__(params, target)
+        self.fast = fast
+
+    def sizes(self) -> dict[str, int]:
+        counted = levels_of_target(self.target, self.params.measure) > 0
+        return {**super().sizes(), "code_rows": self.target.n_rows * counted}
+
+    def start(self) -> IndependenceState:
+        n_classes = levels_of_target(self.target, self.params.measure)
+        state = empty(IndependenceState, **self.sizes(), slots=FIRST_SLOTS)
         if n_classes:
-            state.codes[TARGET], state.n_levels[TARGET] = target.codes, n_classes
+            state.codes[TARGET], state.n_levels[TARGET] = self.target.codes, n_classes
         return state
 
-    def _sizes(self, target: Target) -> dict[str, int]:
-        counted = levels_of_target(target, self.measure) > 0
-        return {**super()._sizes(target), "code_rows": target.n_rows * counted}
+    def tests(self, most_levels: int) -> Tests:
+        """Return the tests, for columns of no more levels than that."""
+        params, n_classes = self.params, max(1, self.target.class_counts.size)
+        cells = min(MOST_CELLS, n_classes * most_levels ** (params.max_condition + 1))
+        return prepared_tests(params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, cells)
 
-    def _tests(self, most_levels: int) -> Tests:
-        """The tests, for columns of no more levels than that."""
-        n_classes = max(1, self.memory.target.class_counts.size)
-        cells = min(MOST_CELLS, n_classes * most_levels ** (self.max_condition + 1))
-        return prepared_tests(self.alpha, self.measure, self.n_rows_, self.max_condition + 2, cells)
-
-    def _offer(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
+    def offer(self, memory: ColumnMemory[IndependenceState], block: ColumnBlock) -> None:
         filled = block.without_empty()
-        state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
+        memory.state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
         for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
-            state = self._offer_piece(state, piece)
-        return state
+            self.offer_piece(memory, piece)
 
-    def _offer_piece(self, state: IndependenceState, block: ColumnBlock) -> IndependenceState:
-        target, columns = self.memory.target, (block.indptr, block.indices, centred(block))
+    def offer_piece(self, memory: ColumnMemory[IndependenceState], block: ColumnBlock) -> None:
+        """Take the columns of a part of a block."""
+        params, state, target, columns = (
+            self.params,
+            memory.state,
+            self.target,
+            (block.indptr, block.indices, centred(block)),
+        )
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.weights, target.numbers
         in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
-        related = np.abs(relevance) >= least_correlation(self.alpha, self.n_rows_)
-        codes, n_levels = coded_for(self.measure, block, target)
-        tests = self._tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
+        related = np.abs(relevance) >= least_correlation(params.alpha, target.n_rows)
+        codes, n_levels = coded_for(params.measure, block, target)
+        tests = self.tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
             in_parts(block, lambda a, b: relate_by_counts(state, tests, *columns_coded, a, b, related))
@@ -121,52 +122,55 @@ class OSFSLearner(CopyDropper[IndependenceState]):
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
         new = NewColumns(*columns, block.values, block.ids, codes, n_levels, relevance, norms, copies)
-        rule = tests, self.fast, self._drops_copies, self.max_condition
+        rule = tests, self.fast, self.drops_copies, params.max_condition
         done = 0
         while done < candidates.size:
-            if state.counts[KEPT] + 1 == state.order.size:
-                state = self._grown(with_more_slots(state))
-            done = update_blanket(state, *rule, new, target.weights, candidates, done)
-        self._note_copies(block, copies)
-        return state
+            if memory.state.counts[KEPT] + 1 == memory.state.order.size:
+                memory.state = with_more_slots(memory.state)
+            done = update_blanket(memory.state, *rule, new, target.weights, candidates, done)
+        self.note_copies(memory, block, copies)
 
-    def _kept(self, state: IndependenceState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def kept(self, state: IndependenceState) -> tuple[I64, F64]:
         slots = state.order[1 : state.counts[KEPT] + 1]
         return state.ids[slots], np.abs(state.correlations[TARGET, slots])
 
-    def _held(self, state: IndependenceState) -> NDArray[Any]:
+    def held(self, state: IndependenceState) -> F64:
         return state.columns[state.order[1 : state.counts[KEPT] + 1]]
 
-    def _advice_if_too_strict(self) -> str:
-        return advice_on_level(self.alpha)
+    def advice(self, state: IndependenceState) -> str:
+        return advice_on_level(self.params.alpha)
 
-    @property
-    def counts_(self) -> dict[str, int]:
-        """What became of the features: kept, irrelevant, redundant at arrival, replaced later."""
-        kept, irrelevant, redundant, replaced = self.memory.state.counts.tolist()
+    def counts(self, state: IndependenceState) -> dict[str, int]:
+        kept, irrelevant, redundant, replaced = state.counts.tolist()
         return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
 
-    def _details(self) -> dict[str, Any]:
-        return {**super()._details(), "counts": self.counts_}
-
-    def _check_state(self, state: IndependenceState, sizes: dict[str, int]) -> None:
+    def check(self, state: IndependenceState, sizes: dict[str, int], n_features: int) -> None:
         kept = int(state.counts[KEPT])
         check_slots(state.order, kept + 1)
-        if state.order[0] != TARGET:
-            raise ValueError("its first slot is not the target's")
+        ensure(state.order[0] == TARGET, "its first slot is not the target's")
         slots = state.order[: kept + 1]
         discrete = slots[state.n_levels[slots] > 0]  # others may have codes of a column that was there before
         check_codes(state.codes, state.n_levels, discrete)
 
 
-class FastOSFSLearner(OSFSLearner):
-    """OSFS that asks a newcomer first whether it is redundant, and the others only with sets that it is in.
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"measure": "fisher_z"},
+    {"measure": "g2", "max_condition": 2, "alpha": 0.1},
+    {"measure": "chi2", "max_condition": 2},
+    {"duplicates": "keep"},
+)
+OSFS = Method("osfs", OSFSParameters, ColumnLearner, BOTH, check_variants=VARIANTS)
+FAST_OSFS = Method(
+    "fast-osfs",
+    OSFSParameters,
+    ColumnLearner,
+    BOTH,
+    check_variants=VARIANTS,
+    own_doc="""OSFS that asks a newcomer first whether it is redundant, and the others only with sets that it is in.
 
     Parameters
     ----------
     measure, alpha, max_condition, duplicates, task
         As in OSFS.
-    """
-
-    method: ClassVar[str] = "fast-osfs"
-    fast: ClassVar[bool] = True
+    """,
+)

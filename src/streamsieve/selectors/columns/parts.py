@@ -1,4 +1,4 @@
-"""Columns in parts: blocks of a bounded size, work on threads, and more slots for what is kept."""
+"""Columns in parts: blocks of a bounded size, work on threads, columns as sums of squares can take them, more slots."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from ...blocks import ColumnBlock, next_cut
+from ...kernels.columns.centring import LARGEST, centre_columns, find_far
+from ...kernels.types import F64
 from ...machine import refuse_beyond_memory
 from ...parallel import cut
 from ...parallel import in_parts as on_threads
@@ -39,3 +41,16 @@ def with_more_slots(state: S) -> S:
     needed = 4 * sum(array.nbytes for array in per_slot)  # twice the slots, and a copy at the end of the data
     refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
     return grown(state, "slots", 2 * per_slot[0].shape[0])
+
+
+def centred(block: ColumnBlock) -> F64:
+    """The values of a block, columns shifted and in other units where that helps; for what depends on neither."""
+    far, values = np.zeros(block.n_columns, bool), block.values
+    any_large = max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > LARGEST
+    in_parts(block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, far))
+    if not far.any():
+        return values
+    out = values.copy()
+    in_parts(block, lambda a, b: centre_columns(block.indptr, block.n_rows, far, a, b, out))
+    out.flags.writeable = False  # as the values of a block are: kernels are compiled for one of the two
+    return out

@@ -19,15 +19,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.arrays import array
 from ...kernels.columns.pool import Looks, admit_columns, fit_pool, look_at_columns
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...kernels.losses import SQUARED
+from ...kernels.types import F64, I64
 from ...state import empty
 from ..fitting import Fit, curvature, project, slopes_at
+from ..parameters import ensure
+from .linear import LinearSolver
 from .parts import in_parts, pieces
 from .slots import (
     HeldColumns,
@@ -38,8 +40,6 @@ from .slots import (
     with_room,
     with_twice_the_slots,
 )
-
-F64 = NDArray[np.float64]
 
 POOL, SMALLEST_POOL = 4, 160  # columns that stay in the pool, for each that is wanted, and that many at least
 BLOCK = 4  # one more slot for so many that stay
@@ -66,7 +66,7 @@ class PoolState(NamedTuple):
     bars: F64 = array(2, start=OPEN)  # what a newcomer must exceed: by the residual, by the target
 
 
-class Pool:
+class Pool(LinearSolver[PoolState]):
     """The rule, for a loss, a target and a number of columns."""
 
     def __init__(self, loss: int, y: F64, wanted: int) -> None:
@@ -140,7 +140,7 @@ class Pool:
         correlate(state.slots, self.y.size, known, used, gram)
         return gram
 
-    def keep(self, state: PoolState, gram: F64, chosen: NDArray[np.int64]) -> PoolState:
+    def keep(self, state: PoolState, gram: F64, chosen: I64) -> PoolState:
         """Drop all columns but some."""
         keep(state.slots, chosen)
         for entries in (state.weights, state.marginals):
@@ -180,13 +180,12 @@ class Pool:
         return fit._replace(columns=chosen[fit.columns])
 
     def check(self, state: PoolState, features: int) -> None:
-        """Refuse, with a ValueError, a state whose arrays do not fit one another."""
-        if state.slots.ids.size > self.capacity or len(state.gram) > state.slots.ends[USED]:
-            raise ValueError("its pool has more columns than its parameters say, or correlations of columns it lacks")
+        fit = state.slots.ids.size <= self.capacity and len(state.gram) <= state.slots.ends[USED]
+        ensure(fit, "its pool has more columns than its parameters say, or correlations of columns it lacks")
         check_slots_of_columns(state.slots, self.y.size, features)
 
 
-def different(gram: F64, slots: Slots) -> NDArray[np.int64]:
+def different(gram: F64, slots: Slots) -> I64:
     """The columns that are not the same, but for their scale, as one of lower id."""
     used = int(slots.ends[USED])
     ids = slots.ids[:used]
@@ -194,6 +193,6 @@ def different(gram: F64, slots: Slots) -> NDArray[np.int64]:
     return np.flatnonzero(~(alike & (ids[None, :] < ids[:, None])).any(axis=1))
 
 
-def strongest(values: F64, among: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def strongest(values: F64, among: I64, most: int) -> I64:
     """Those with the largest values; of equal ones the first."""
     return among[np.argsort(-values[among], kind="stable")[:most]]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...kernels.columns.slots import TOP, USED, Slots, combine, held_length, pack, products, written_out
+from ...kernels.types import F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import State, changed, declared, grown, names_along
+from ..parameters import ensure
 
 PER_SLOT = names_along(Slots, "slots")
 FIRST_SLOTS = 64
@@ -59,12 +60,12 @@ def length_at(block: ColumnBlock, column: int) -> int:
     return held_length(block.n_rows, int(block.indptr[column + 1] - block.indptr[column]))
 
 
-def keep(slots: Slots, chosen: NDArray[np.int64]) -> None:
+def keep(slots: Slots, chosen: I64) -> None:
     """Drop all columns but some, which are then in the slots from the first on, in the order given."""
     pack(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
 
 
-def some_of(slots: Slots, chosen: NDArray[np.int64]) -> Slots:
+def some_of(slots: Slots, chosen: I64) -> Slots:
     """Some columns, in slots of their own; their values are shared."""
     ends = np.array([chosen.size, slots.ends[TOP]])
     return slots._replace(**{name: getattr(slots, name)[chosen] for name in PER_SLOT}, ends=ends)
@@ -90,7 +91,7 @@ def joined(parts: Sequence[Slots]) -> Slots:
     return Slots(**per_slot, rows=rows, values=values, ends=np.array([sum(used), sum(tops)]))
 
 
-def picked(parts: Sequence[Slots], ids: NDArray[np.int64]) -> Slots:
+def picked(parts: Sequence[Slots], ids: I64) -> Slots:
     """Some of the columns in several slots, in the order given, in arrays of their own without any room beyond."""
     known = {
         feature: (part, slot) for part in parts for slot, feature in enumerate(part.ids[: part.ends[USED]].tolist())
@@ -110,19 +111,17 @@ def picked(parts: Sequence[Slots], ids: NDArray[np.int64]) -> Slots:
 def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
     """Refuse, with a ValueError, slots whose arrays do not fit one another."""
     used, top = (int(end) for end in slots.ends)
-    if used > slots.ids.size or top > slots.values.size:
-        raise ValueError("it has more columns than slots, or more values than room")
-    starts, lengths = slots.starts[:used], slots.lengths[:used]
+    room = used <= slots.ids.size and top <= slots.values.size
+    ensure(room, "it has more columns than slots, or more values than room")
+    starts, lengths, ids = slots.starts[:used], slots.lengths[:used], slots.ids[:used]
     order = np.argsort(starts, kind="stable")
     ends = np.append(starts[order][1:], top)
-    if used and ((lengths > n_rows).any() or (lengths[order] > ends - starts[order]).any()):
-        raise ValueError("columns overlap, or have more values than rows")
-    if slots.rows.size and slots.rows.max() >= n_rows:
-        raise ValueError("a column has a row that there is not")
-    if np.unique(slots.ids[:used]).size != used or (used and slots.ids[:used].max() >= features):
-        raise ValueError("a feature is held twice, or there is no such feature")
-    if used and not (slots.scales[:used] > SMALLEST_SCALE).all():
-        raise ValueError("a column that does not vary is held")
+    apart = not used or ((lengths <= n_rows).all() and (lengths[order] <= ends - starts[order]).all())
+    ensure(apart, "columns overlap, or have more values than rows")
+    ensure(slots.rows.max(initial=-1) < n_rows, "a column has a row that there is not")
+    once = np.unique(ids).size == used and ids.max(initial=-1) < features
+    ensure(once, "a feature is held twice, or there is no such feature")
+    ensure((slots.scales[:used] > SMALLEST_SCALE).all(), "a column that does not vary is held")
 
 
 class HeldColumns:
@@ -131,17 +130,17 @@ class HeldColumns:
     def __init__(self, slots: Slots, n_rows: int) -> None:
         self.slots, self.n_rows, self.count = slots, n_rows, int(slots.ends[USED])
 
-    def products(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def products(self, vector: F64) -> F64:
         found = np.empty(self.count)
         products(self.slots, vector, 0, self.count, found)
         return found
 
-    def combine(self, weights: NDArray[np.float64], intercept: float) -> NDArray[np.float64]:
+    def combine(self, weights: F64, intercept: float) -> F64:
         scores = np.empty(self.n_rows)
         combine(self.slots, weights, intercept, scores)
         return scores
 
-    def dense(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    def dense(self, columns: I64) -> F64:
         lines = np.empty((columns.size, self.n_rows))
         for line, column in zip(lines, columns.tolist(), strict=True):
             written_out(self.slots, column, line)

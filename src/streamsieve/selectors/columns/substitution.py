@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..requirements import is_number, require, require_one_of
-from .linear import LinearColumnLearner
-from .pool import Pool, PoolState
-from .stepping import Stepping, SteppingState
+from ...blocks import ColumnBlock
+from ...errors import DataError, prefix
+from ...kernels.arrays import array
+from ...kernels.columns.slots import USED, Slots
+from ...kernels.columns.substitution import Steps, substitute_columns
+from ...kernels.losses import CURVATURE
+from ...kernels.types import F64
+from ...state import copied, empty
+from ...targets import BOTH, Target
+from ..base import Method
+from ..fitting import LOSS
+from ..parameters import BUDGET, YES_OR_NO, checked, ensure, one_of, parameter
+from .learner import ColumnLearner
+from .linear import SCANS, SHORTER, STEP, LinearRule, LinearSolver
+from .pool import Pool
+from .slots import check_slots_of_columns, length_at, with_room, with_twice_the_slots
 
-SOLVERS = ("pool", "paper")
+HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
+class OnlineSubstitutionParameters:
     """Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): columns that make a linear model, out of a stream.
 
     Features come one by one, for regression or two classes; the memory is that of some columns, O(rows x
@@ -44,29 +55,90 @@ class OnlineSubstitutionLearner(LinearColumnLearner[PoolState | SteppingState]):
         Whether the model is fitted to the end on the selected columns.
     """
 
-    method: ClassVar[str] = "online-substitution"
-    selects_again: ClassVar[bool] = True
-    check_variants = ({"solver": "paper"}, {"loss": "squared"}, {"n_features_to_select": 3})
+    n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
+    loss: str = parameter("auto", LOSS)
+    solver: str = parameter("pool", one_of("pool", "paper"))
+    n_scans: int | None = parameter(None, SCANS)
+    step: float | None = parameter(None, STEP)
+    m: float = parameter(1.0, SHORTER)
+    refit: bool = parameter(True, YES_OR_NO)
 
-    n_features_to_select: int = field(default=100, kw_only=False)
-    loss: str = "auto"
-    solver: str = "pool"
-    n_scans: int | None = None
-    step: float | None = None
-    m: float = 1.0
-    refit: bool = True
+    def rule_for(self, method: Method, target: Target) -> LinearRule[Any]:
+        """Return how columns are taken and dropped."""
+        return LinearRule(self, target)
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_one_of("solver", self.solver, SOLVERS)
-        require_step(self.step, self.m)
-
-    def _rule(self, loss: int, y: NDArray[np.float64]) -> Any:
+    def solver_for(self, loss: int, y: F64) -> LinearSolver[Any]:
+        """Return what finds the columns."""
         wanted = int(self.n_features_to_select)
         return Pool(loss, y, wanted) if self.solver == "pool" else Stepping(loss, y, wanted, self.step, self.m)
 
 
-def require_step(step: Any, m: Any) -> None:
-    """The parameters of the steps that the paper takes."""
-    require(step is None or (is_number(step) and step > 0), "step", step, "None or a number above 0")
-    require(is_number(m) and m >= 1, "m", m, "a number of 1 or more")
+ONLINE_SUBSTITUTION = Method(
+    "online-substitution",
+    OnlineSubstitutionParameters,
+    ColumnLearner,
+    BOTH,
+    predicts=True,
+    selects_again=True,
+    check_variants=({"solver": "paper"}, {"loss": "squared"}, {"n_features_to_select": 3}),
+)
+
+
+# ---- as published: one column at a time, by steps of a fixed length
+
+
+class SteppingState(NamedTuple):
+    """The kept columns, and their weights."""
+
+    slots: Slots  # one more than columns that are kept
+    weights: F64 = array("slots")
+    level: F64 = array(1)
+
+
+class Stepping(LinearSolver[SteppingState]):
+    """Algorithm 1, for a loss, a target and a number of columns; without a ``step``, half of the longest safe one."""
+
+    def __init__(self, loss: int, y: F64, wanted: int, step: float | None, m: float) -> None:
+        self.y, self.wanted = y, wanted
+        self.steps = Steps(loss, HALF / CURVATURE[loss] if step is None else float(step), float(m), wanted)
+
+    def start(self) -> SteppingState:
+        return empty(SteppingState, slots=0, room=0)
+
+    def offer(self, state: SteppingState, block: ColumnBlock) -> SteppingState:
+        """The state after some more columns; what is given stays whole, where the weights diverge."""
+        state, diverges = self.take(copied(state), block, np.zeros(self.y.size), 1.0, self.steps)
+        if diverges:
+            raise diverged(block.origin, self.steps)
+        return state
+
+    def take(
+        self, state: SteppingState, block: ColumnBlock, others: F64, alike: float, steps: Steps
+    ) -> tuple[SteppingState, bool]:
+        """The state after some more columns, and whether the weights diverge; arguments are those of the kernel."""
+        columns = block.indptr, block.indices, block.values, block.ids
+        at = 0
+        while True:
+            slots, weights, level = state
+            at = substitute_columns(slots, weights, level, self.y, others, alike, steps, *columns, at)
+            if at < 0 or at == block.n_columns:
+                return state, at < 0
+            state = self.with_space(state, block, at)
+
+    def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> SteppingState:
+        """The same columns, with a free slot, or with room for the values of one more."""
+        if state.slots.ends[USED] == state.slots.ids.size:
+            return with_twice_the_slots(state, self.wanted + 1)
+        return state._replace(slots=with_room(state.slots, length_at(block, column)))
+
+    def check(self, state: SteppingState, features: int) -> None:
+        ensure(state.slots.ends[USED] <= self.wanted, "it keeps more features than it was asked for")
+        check_slots_of_columns(state.slots, self.y.size, features)
+
+
+def diverged(origin: str, steps: Steps, instead: str = "solver='pool'") -> DataError:
+    """What to say where every step takes the weights further away."""
+    return DataError(
+        f"{prefix(origin)}the weights diverge: these columns correlate too much for step={steps.step:g} and "
+        f"m={steps.m:g}; take a shorter step, a larger m, or {instead}, which needs neither"
+    )

@@ -35,7 +35,6 @@ from ...parallel import PARTS, Threads, cut
 from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
 from ..diagnosis import Look, checksums_of
-from ..requirements import is_integer, is_number, require
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 R = TypeVar("R")
@@ -313,15 +312,3 @@ def block_starts(n_features: int) -> list[int]:
 def triangle_cuts(n_rows: int) -> list[int]:
     """Where ranges of rows begin, and the last one ends, that have as many pairs with later rows each."""
     return [int(n_rows * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]
-
-
-def require_rounds(tol: Any, most: Any) -> None:
-    """When rounds end: ``tol`` and ``max_iter``."""
-    require(is_number(tol) and tol >= 0, "tol", tol, "a number of 0 or more")
-    require(is_integer(most) and most >= 1, "max_iter", most, "an integer of 1 or more")
-
-
-def require_sigma(value: Any) -> None:
-    """``sigma`` is a width or "auto"."""
-    fits = (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0)
-    require(fits, "sigma", value, "a number above 0, or 'auto'")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,10 +21,14 @@ from ...kernels.matrix.local_learning import (
     weigh_neighbours,
 )
 from ...kernels.matrix.pairs import spread_of
+from ...kernels.types import F64, I32, I64
 from ...parallel import PARTS
-from ..requirements import is_number, require, require_budget, require_one_of
-from .data import SCALES, Cost, Pairs, require_rounds, require_sigma
-from .weighing import WeighingLearner
+from ...sources.base import Report
+from ..base import Method
+from ..parameters import BUDGET_OR_NONE, checked, fits, is_number, parameter
+from .data import Cost, Pairs
+from .learner import MatrixLearner
+from .weighing import ROUNDS, SCALE, SIGMA, TOLERANCE, WeighingRule
 
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
 CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
@@ -35,7 +41,7 @@ TINY = float(np.finfo(np.float64).tiny)
 class Descent(NamedTuple):
     """Where a round's descent ended."""
 
-    v: NDArray[np.float64]
+    v: F64
     objective: float
     steps: int
 
@@ -43,7 +49,7 @@ class Descent(NamedTuple):
 class Trial(NamedTuple):
     """What the rounds with one width of the kernel came to."""
 
-    weights: NDArray[np.float64]
+    weights: F64
     rounds: list[dict[str, Any]]
     converged: bool
 
@@ -54,7 +60,7 @@ class Trial(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LocalLearningLearner(WeighingLearner):
+class LocalLearningParameters:
     """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
     Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,
@@ -79,78 +85,74 @@ class LocalLearningLearner(WeighingLearner):
         Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as they are.
     """
 
-    method: ClassVar[str] = "local-learning"
-    fitted: ClassVar[tuple[str, ...]] = ("rounds_", "converged_")
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"sigma": "auto"}, {"scale": "standard"})
+    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    sigma: float | str = parameter(2, SIGMA)
+    regularization: float = parameter(1, fits(lambda value: is_number(value) and value > 0, "a number above 0"))
+    tol: float = parameter(0.01, TOLERANCE)
+    max_iter: int = parameter(50, ROUNDS)
+    scale: str = parameter("minmax", SCALE)
+
+    def rule_for(self, method: Method) -> LocalLearningRule:
+        """Return how a matrix is learned."""
+        return LocalLearningRule(self, method)
+
+
+LOCAL_LEARNING = Method(
+    "local-learning",
+    LocalLearningParameters,
+    MatrixLearner,
+    check_variants=({"sigma": "auto"}, {"scale": "standard"}),
+)
+
+
+class LocalLearningRule(WeighingRule):
+    """Rounds of neighbours under the weights so far, and weights that make the margins to them large."""
 
     # Beside those of a round, the distances under the first weights and under the last; margins.
     cost: ClassVar[Cost] = Cost(per_pair=24, per_value=4)
+    start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
-    _start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
+    def advice(self) -> str:
+        return f"try a smaller penalty: regularization={self.params.regularization / 10:g}"
 
-    n_features_to_select: int | None = field(default=None, kw_only=False)
-    sigma: float | str = 2
-    regularization: float = 1
-    tol: float = 0.01
-    max_iter: int = 50
-    scale: str = "minmax"
+    def passes(self) -> float:
+        return 9.0 * (len(AUTO) if self.params.sigma == "auto" else 1)  # margins cost twice; rounds get shorter
 
-    def check_parameters(self) -> None:
-        require_sigma(self.sigma)
-        penalty = self.regularization
-        require(is_number(penalty) and penalty > 0, "regularization", penalty, "a number above 0")
-        require_rounds(self.tol, self.max_iter)
-        require_budget(self.n_features_to_select)
-        require_one_of("scale", self.scale, SCALES)
-
-    def _advice_if_empty(self) -> str:
-        return f"try a smaller penalty: regularization={self.regularization / 10:g}"
-
-    @property
-    def _passes(self) -> float:
-        return 9.0 * (len(AUTO) if self.sigma == "auto" else 1)  # margins cost twice the distances; rounds get shorter
-
-    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        n_features = pairs.varying.size
-        v = np.full(n_features, self._start_size / np.sqrt(max(1, n_features)))
+    def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
+        n_features, sigma = pairs.varying.size, self.params.sigma
+        v = np.full(n_features, self.start_size / np.sqrt(max(1, n_features)))
         distances = pairs.distances(pairs.varying, v)
-        widths = AUTO if self.sigma == "auto" else (float(self.sigma),)
         tries: list[Trial] = []
-        for width in widths:
-            before = sum(len(trial.rounds) for trial in tries)
-            tries.append(self._run_rounds(pairs, codes, width, v, distances, before))
+        done = count(1)
+
+        def report_round() -> None:
+            report("rounds", next(done), None)
+
+        for width in AUTO if sigma == "auto" else (float(sigma),):
+            tries.append(self.run_rounds(pairs, codes, width, v, distances, report_round))
         best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
-        self.rounds_, self.converged_ = best.rounds, best.converged
         if not best.converged:
             warnings.warn(
-                f"the weights still change after max_iter={self.max_iter} rounds; a larger sigma converges sooner",
+                f"the weights still change after max_iter={self.params.max_iter} rounds; a larger sigma converges "
+                "sooner",
                 stacklevel=2,
             )
-        return best.weights
+        return best.weights, {"rounds": best.rounds, "converged": best.converged}
 
-    def _run_rounds(
-        self,
-        pairs: Pairs,
-        codes: NDArray[np.int32],
-        width: float,
-        v: NDArray[np.float64],
-        distances: NDArray[np.float64],
-        before: int,
+    def run_rounds(
+        self, pairs: Pairs, codes: I32, width: float, v: F64, distances: F64, report: Callable[[], None]
     ) -> Trial:
-        """Rounds with a width of the kernel, from a start and the distances under it, until the weights converge.
-
-        ``before``: rounds with other widths.
-        """
-        n_features = v.size
+        """Run rounds with a width of the kernel, from a start and the distances under it, until weights converge."""
+        n_features, params = v.size, self.params
         live, last = np.arange(n_features), np.ones(n_features)
         rounds: list[dict[str, Any]] = []
         change = np.inf
-        while live.size and change > self.tol and len(rounds) < self.max_iter:
+        while live.size and change > params.tol and len(rounds) < params.max_iter:
             if rounds:
                 distances = pairs.distances(pairs.varying[live], v * v)
-            unit = spread_of(distances, pairs.n_rows) if self.sigma == "auto" else 1.0
+            unit = spread_of(distances, pairs.n_rows) if params.sigma == "auto" else 1.0
             sigma = max(width * unit, TINY)
-            ended = self._round(pairs, codes, live, sigma, v, distances)
+            ended = self.run_round(pairs, codes, live, sigma, v, distances)
             v = ended.v
             now = v / max(v.max(), LEAVES)
             change = float(np.linalg.norm(now - last))
@@ -158,22 +160,14 @@ class LocalLearningLearner(WeighingLearner):
             live, v, last = live[stay], v[stay], now[stay]
             details = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
             rounds.append({**details, "objective": ended.objective, "change": change})
-            self.report("rounds", before + len(rounds), None)
-        found = np.zeros(n_features)
+            report()
+        weights = np.zeros(n_features)
         heavy = last > NEGLIGIBLE
-        found[live[heavy]] = v[heavy] ** 2
-        return Trial(found, rounds, bool(change <= self.tol or not live.size))
+        weights[live[heavy]] = v[heavy] ** 2
+        return Trial(weights, rounds, bool(change <= params.tol or not live.size))
 
-    def _round(
-        self,
-        pairs: Pairs,
-        codes: NDArray[np.int32],
-        live: NDArray[np.int64],
-        sigma: float,
-        v: NDArray[np.float64],
-        distances: NDArray[np.float64],
-    ) -> Descent:
-        """Probabilities from the distances, margins from the probabilities, new weights from the margins."""
+    def run_round(self, pairs: Pairs, codes: I32, live: I64, sigma: float, v: F64, distances: F64) -> Descent:
+        """Return new weights from margins, margins from probabilities, probabilities from the distances."""
         features = pairs.varying[live]
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
 
@@ -187,12 +181,7 @@ class LocalLearningLearner(WeighingLearner):
             expect_margins(block[:size], forth, back, margins[first : first + size])
 
         pairs.over_blocks(features, expect)
-        return minimise(Margins(pairs, margins, float(self.regularization)), v)
-
-    @property
-    def n_iter_(self) -> int:
-        """Rounds that were needed."""
-        return len(self.rounds_)
+        return minimise(Margins(pairs, margins, float(self.params.regularization)), v)
 
 
 class Margins:
@@ -202,15 +191,13 @@ class Margins:
         self.pairs, self.z, self.regularization = pairs, z, regularization
         self.n_features, self.width = z.shape
 
-    def under(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def under(self, v: F64) -> F64:
         """The margin of every row under the weights v^2."""
         total, weights = np.zeros((PARTS, self.width)), v * v
         self.pairs.in_parts(v.size, lambda first, last, part: add_up_margins(self.z, weights, first, last, total[part]))
         return np.asarray(total.sum(axis=0))
 
-    def step(
-        self, v: NDArray[np.float64], at: NDArray[np.float64], active: NDArray[np.int64], guess: float
-    ) -> tuple[float, float, NDArray[np.float64]]:
+    def step(self, v: F64, at: F64, active: I64, guess: float) -> tuple[float, float, F64]:
         """Move ``v`` and the rows' margins ``at`` to the minimum along the steepest descent of the active features.
 
         Back: the step's length, the objective there, and the direction.
@@ -229,20 +216,20 @@ class Margins:
         at += step * (2.0 * b + step * c)
         return step, reached, d
 
-    def pull(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    def pull(self, at: F64) -> F64:
         """How much every row wants a larger margin."""
         pull = np.zeros(self.width)
         pull_of(at, self.pairs.n_rows, pull)
         return pull
 
-    def gains(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gains(self, at: F64) -> F64:
         """By how much the loss falls per weight of every feature."""
         gain, pull = np.empty(self.n_features), self.pull(at)
         self.pairs.in_parts(self.n_features, lambda first, last, part: gains(self.z, pull, first, last, gain))
         return gain
 
 
-def minimise(margins: Margins, start: NDArray[np.float64]) -> Descent:
+def minimise(margins: Margins, start: F64) -> Descent:
     """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
 
     A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from ...kernels.arrays import array
 from ...kernels.types import F64, I64
 from ...parallel import Threads
-from ...targets import TASK_OF_KIND, Kind, Target
-from ..base import Findings
-from ..fitting import Fit, project, refit
-from ..linear import LinearLearner, LinearModel, in_given_units, standardized
-from .base import MatrixLearner, check_order
+from ...sources.base import Report
+from ...targets import BOTH, TASK_OF_KIND, Target
+from ..base import Method
+from ..fitting import LOSS, Fit, in_given_units, loss_of, project, refit, standardized
+from ..parameters import BUDGET, YES_OR_NO, checked, ensure, parameter
+from ..prediction import LinearModel
 from .data import Matrix
+from .learner import MatrixLearner, MatrixRule, Solution, check_order
 from .standardized import StandardizedColumns
 
 
@@ -31,7 +33,7 @@ class ProjectedState(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
+class ProjectedGradientParameters:
     """Projected gradient (Blumensath, Davies 2010): columns that make a linear model, with all of them in memory.
 
     The batch form of what OnlineSubstitution does with a stream, and what Yang, Fujimaki, Kusumura, Liu 2016 compare
@@ -49,58 +51,61 @@ class ProjectedGradientLearner(MatrixLearner[ProjectedState], LinearLearner):
         Whether the model is fitted to the end on the selected columns.
     """
 
-    method: ClassVar[str] = "projected-gradient"
+    n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
+    loss: str = parameter("auto", LOSS)
+    refit: bool = parameter(True, YES_OR_NO)
+
+    def rule_for(self, method: Method) -> ProjectedGradientRule:
+        """Return how a matrix is learned."""
+        return ProjectedGradientRule(self, method)
+
+
+PROJECTED_GRADIENT = Method(
+    "projected-gradient",
+    ProjectedGradientParameters,
+    MatrixLearner,
+    BOTH,
+    predicts=True,
+    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}),
+    exempt_from_checks={"check_many_classes": "a linear model tells two classes apart"},
+)
+
+
+class ProjectedGradientRule(MatrixRule[ProjectedState]):
+    """A step of gradient descent over all columns, after which all but the largest weights become 0."""
+
     state_type: ClassVar[type[Any]] = ProjectedState
-    check_variants = ({"loss": "squared"}, {"loss": "squared_hinge"})
-    exempt_from_checks: ClassVar[dict[str, str]] = {"check_many_classes": "a linear model tells two classes apart"}
 
-    n_features_to_select: int = field(default=100, kw_only=False)
-    loss: str = "auto"
-    refit: bool = True
-
-    def check_parameters(self) -> None:
-        LinearLearner.check_parameters(self)
-
-    def _read_target(self, y: Any, origin: str = "") -> Target:
-        return self.read_target(y, origin)
-
-    def _learn(self, matrix: Matrix, target: Target) -> tuple[ProjectedState, int]:
-        loss, y = self.loss_of(target), standardized(target)
+    def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[ProjectedState]:
+        params = self.params
+        loss, y = loss_of(target, params.loss), standardized(target)
         with Threads() as threads:
             columns = StandardizedColumns(matrix, threads)
-            fit = project(columns, loss, y, int(self.n_features_to_select)) if columns.ids.size else NOTHING
-            if self.refit and fit.columns.size:
+            fit = project(columns, loss, y, int(params.n_features_to_select)) if columns.ids.size else NOTHING
+            if params.refit and fit.columns.size:
                 fit = refit(columns, loss, y, fit.columns)
             ids, units = columns.ids[fit.columns], columns.units(fit.columns)
         model = in_given_units(target, loss, ids, fit.weights, fit.intercept, *units)
         scores = np.abs(fit.weights)[np.argsort(ids)]
         level, classes = np.array([model.intercept]), np.array(target.classes.tolist())
-        return ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero
+        return Solution(ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero)
 
-    # ---- what was learned
+    def selected(self, state: ProjectedState) -> tuple[I64, F64]:
+        return state.ids, state.scores
 
-    def learned_kind(self) -> Kind:
-        return "classes" if self.memory.state.classes.size else "numbers"
-
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        return self.memory.state.ids, self.memory.state.scores
-
-    def linear_model(self) -> LinearModel:
-        state = self.memory.state
-        of_classes = self.learned_kind() == "classes"
-        classes, has_chances = state.classes if of_classes else None, of_classes and self.loss in ("auto", "logistic")
+    def linear_model(self, state: ProjectedState) -> LinearModel:
+        classes = state.classes if state.classes.size else None
+        has_chances = classes is not None and self.params.loss in ("auto", "logistic")
         return LinearModel(state.ids, state.weights, float(state.level[0]), classes, has_chances)
 
-    def findings(self) -> Findings:
-        return Findings(details={"task": TASK_OF_KIND[self.learned_kind()], **self.linear_model().details()})
+    def details(self, state: ProjectedState) -> dict[str, Any]:
+        return {"task": TASK_OF_KIND["classes" if state.classes.size else "numbers"]}
 
-    # ---- saving
-
-    def _check_state(self, state: ProjectedState) -> None:
+    def check(self, state: ProjectedState) -> None:
         check_order(state.ids)
         classes = state.classes
-        if classes.dtype.kind not in "biufU" or classes.size not in (0, 2) or np.unique(classes).size != classes.size:
-            raise ValueError("its classes are not two")
+        two = classes.dtype.kind in "biufU" and classes.size in (0, 2) and np.unique(classes).size == classes.size
+        ensure(two, "its classes are not two")
 
 
 NOTHING = Fit(np.empty(0, np.int64), np.empty(0), 0.0)  # of columns none of which varies

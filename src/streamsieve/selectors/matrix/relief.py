@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,20 @@ from numpy.typing import NDArray
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
-from ..requirements import MOST_FEATURES, is_integer, require, require_budget, require_one_of
-from .data import SCALES, Pairs, nothing, require_rounds, require_sigma, slices
-from .weighing import WeighingLearner
+from ...kernels.types import F64, I32
+from ...sources.base import Report
+from ..base import Method
+from ..parameters import BUDGET, BUDGET_OR_NONE, checked, parameter
+from .data import Pairs, nothing, slices
+from .learner import MatrixLearner
+from .weighing import ROUNDS, SCALE, SIGMA, TOLERANCE, WeighingRule
 
 TYPICAL_ROUNDS = 10  # of I-RELIEF
 AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ReliefFLearner(WeighingLearner):
+class ReliefFParameters:
     """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
 
     The neighbours of a row are the nearest ones in all features, so that many irrelevant features hide the relevant
@@ -40,45 +44,46 @@ class ReliefFLearner(WeighingLearner):
         As in LocalLearning.
     """
 
-    method: ClassVar[str] = "relieff"
+    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_neighbors: int = parameter(10, BUDGET)
+    scale: str = parameter("minmax", SCALE)
 
-    n_features_to_select: int | None = field(default=None, kw_only=False)
-    n_neighbors: int = 10
-    scale: str = "minmax"
+    def rule_for(self, method: Method) -> ReliefFRule:
+        """Return how a matrix is learned."""
+        return ReliefFRule(self, method)
 
-    def check_parameters(self) -> None:
-        wanted = self.n_neighbors
-        fits = is_integer(wanted) and 1 <= wanted < MOST_FEATURES
-        require(fits, "n_neighbors", wanted, f"an integer of 1 or more, below {MOST_FEATURES:,}")
-        require_budget(self.n_features_to_select)
-        require_one_of("scale", self.scale, SCALES)
 
-    @property
-    def _passes(self) -> float:
+RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner)
+
+
+class ReliefFRule(WeighingRule):
+    """Nearest hits and nearest misses in all features."""
+
+    def passes(self) -> float:
         return 4.0  # the sums over pairs cost three times the distances
 
-    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         n_features = pairs.varying.size
         total, done = 2 * len(slices(n_features)), count(1)
 
-        def report() -> None:
-            self.report("blocks", next(done), total)
+        def report_slice() -> None:
+            report("blocks", next(done), total)
 
-        distances = pairs.distances(pairs.varying, np.ones(n_features), report)
+        distances = pairs.distances(pairs.varying, np.ones(n_features), report_slice)
         fractions = np.bincount(codes) / codes.size
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
-        wanted = min(int(self.n_neighbors), pairs.n_rows)
+        wanted = min(int(self.params.n_neighbors), pairs.n_rows)
 
         def mark(first: int, last: int, part: int) -> None:
             mark_nearest(distances, codes, fractions, wanted, first, last, forth, back)
 
         pairs.in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
-        return sums_over_pairs(pairs, forth, report) / pairs.n_rows
+        return sums_over_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IReliefLearner(WeighingLearner):
+class IReliefParameters:
     """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
 
     The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows among misses count
@@ -99,45 +104,46 @@ class IReliefLearner(WeighingLearner):
         As in LocalLearning.
     """
 
-    method: ClassVar[str] = "irelief"
-    fitted: ClassVar[tuple[str, ...]] = ("n_iter_",)
+    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    sigma: float | str = parameter(2, SIGMA)
+    tol: float = parameter(0.01, TOLERANCE)
+    max_iter: int = parameter(50, ROUNDS)
+    scale: str = parameter("minmax", SCALE)
 
-    n_features_to_select: int | None = field(default=None, kw_only=False)
-    sigma: float | str = 2
-    tol: float = 0.01
-    max_iter: int = 50
-    scale: str = "minmax"
+    def rule_for(self, method: Method) -> IReliefRule:
+        """Return how a matrix is learned."""
+        return IReliefRule(self, method)
 
-    def check_parameters(self) -> None:
-        require_sigma(self.sigma)
-        require_rounds(self.tol, self.max_iter)
-        require_budget(self.n_features_to_select)
-        require_one_of("scale", self.scale, SCALES)
 
-    @property
-    def _passes(self) -> float:
-        return 4.0 * min(TYPICAL_ROUNDS, self.max_iter)
+IRELIEF = Method("irelief", IReliefParameters, MatrixLearner)
 
-    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        n_features = pairs.varying.size
+
+class IReliefRule(WeighingRule):
+    """Soft neighbours, found anew under the weights so far."""
+
+    def passes(self) -> float:
+        return 4.0 * min(TYPICAL_ROUNDS, int(self.params.max_iter))
+
+    def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
+        n_features, params = pairs.varying.size, self.params
         weights = np.full(n_features, 1.0 / np.sqrt(max(1, n_features)))
-        change, self.n_iter_ = np.inf, 0
-        while n_features and change > self.tol and self.n_iter_ < self.max_iter:
-            gain = np.maximum(0.0, self._margins(pairs, codes, weights))
+        change, rounds = np.inf, 0
+        while n_features and change > params.tol and rounds < params.max_iter:
+            gain = np.maximum(0.0, self.margins(pairs, codes, weights))
             length = float(np.linalg.norm(gain))
             now = gain / length if length else gain
             change, weights = float(np.linalg.norm(now - weights)), now
-            self.n_iter_ += 1
-            self.report("rounds", self.n_iter_, None)
-        if change > self.tol and n_features:
-            warnings.warn(f"the weights still change after max_iter={self.max_iter} rounds", stacklevel=2)
-        return weights
+            rounds += 1
+            report("rounds", rounds, None)
+        if change > params.tol and n_features:
+            warnings.warn(f"the weights still change after max_iter={params.max_iter} rounds", stacklevel=2)
+        return weights, {"n_iter": rounds}
 
-    def _margins(self, pairs: Pairs, codes: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The expected margin of every feature, summed over rows."""
-        live = np.flatnonzero(weights)
+    def margins(self, pairs: Pairs, codes: I32, weights: F64) -> F64:
+        """Return the expected margin of every feature, summed over rows."""
+        live, sigma = np.flatnonzero(weights), self.params.sigma
         distances = pairs.distances(pairs.varying[live], weights[live])
-        width = AUTO * spread_of(distances, pairs.n_rows) if self.sigma == "auto" else float(self.sigma)
+        width = AUTO * spread_of(distances, pairs.n_rows) if sigma == "auto" else float(sigma)
         width = max(width, float(np.finfo(np.float64).tiny))
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
         inliers = np.empty(pairs.n_rows)
@@ -151,13 +157,11 @@ class IReliefLearner(WeighingLearner):
         return sums_over_pairs(pairs, forth)
 
 
-def sums_over_pairs(
-    pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing
-) -> NDArray[np.float64]:
+def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing) -> F64:
     """For every feature that varies, the weighted sum of its differences over all pairs of rows."""
     sums = np.empty(pairs.varying.size)
 
-    def add(target: NDArray[np.float64], first: int, block: NDArray[np.float32], size: int) -> None:
+    def add(target: F64, first: int, block: NDArray[np.float32], size: int) -> None:
         sum_over_pairs(block, folded, size, target[first : first + size])
 
     for part in slices(sums.size):

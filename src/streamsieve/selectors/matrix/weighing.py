@@ -1,19 +1,29 @@
-"""The base of algorithms that weigh features by pairs of rows."""
+"""Methods that weigh features by pairs of rows: what they share, and what their parameters may be."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...kernels.arrays import array
-from ...kernels.types import F64, I64
+from ...kernels.types import F64, I32, I64
 from ...selection import Selection
+from ...sources.base import Report
 from ...targets import Target
-from .base import MatrixLearner, check_order
-from .data import Cost, Matrix, Pairs
+from ..parameters import fits, is_integer, is_number, one_of
+from .data import SCALES, Cost, Matrix, Pairs
 from .forecast import announce
+from .learner import MatrixRule, Solution, check_order
+
+# What parameters may be.
+SIGMA = fits(
+    lambda value: (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0),
+    "a number above 0, or 'auto'",
+)
+TOLERANCE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
+ROUNDS = fits(lambda value: is_integer(value) and value >= 1, "an integer of 1 or more")
+SCALE = one_of(*SCALES)
 
 
 class FeatureWeights(NamedTuple):
@@ -23,59 +33,45 @@ class FeatureWeights(NamedTuple):
     weights: F64 = array("heavy")
 
 
-class WeighingLearner(MatrixLearner[FeatureWeights]):
+class WeighingRule(MatrixRule[FeatureWeights]):
     """Gives every feature a weight, by how rows differ in it from rows of their class and of others.
 
-    An author writes ``_solve``. The features of weight above 0 are selected, or the ``n_features_to_select`` heaviest
-    of them. Only weights that are not 0 are remembered.
+    An author writes ``solve`` and ``passes``. The features of weight above 0 are selected, or the
+    ``n_features_to_select`` heaviest of them. Only weights that are not 0 are remembered.
     """
 
     state_type: ClassVar[type[Any]] = FeatureWeights
     cost: ClassVar[Cost] = Cost()
-    n_features_to_select: int | None
-    scale: str
 
-    # ---- what an author writes
+    def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
+        """Return the weight of every feature that varies, in the order of ``pairs.varying``, and what to report.
 
-    def _solve(self, pairs: Pairs, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The weight of every feature that varies, in the order of ``pairs.varying``; ``codes`` are rows' classes."""
+        ``codes`` are the classes of rows.
+        """
         raise NotImplementedError
 
-    @property
-    def _passes(self) -> float:
-        """About how much work there is, in times of that for the distances between all rows in all features."""
+    def passes(self) -> float:
+        """Return about how much work there is, in times of that for the distances between all rows in all features."""
         raise NotImplementedError
 
-    # ---- learning
-
-    def _learn(self, matrix: Matrix, target: Target) -> tuple[FeatureWeights, int]:
-        with Pairs(matrix, self.scale, self.cost) as pairs:
-            announce(pairs, self.method, self._passes)
-            weights = self._solve(pairs, target.codes)
+    def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[FeatureWeights]:
+        with Pairs(matrix, self.params.scale, self.cost) as pairs:
+            announce(pairs, self.method.name, self.passes())
+            weights, fitted = self.solve(pairs, target.codes, report)
         present = np.flatnonzero(weights)
-        return FeatureWeights(matrix.ids[pairs.varying[present]], weights[present]), pairs.n_nonzero
+        state = FeatureWeights(matrix.ids[pairs.varying[present]], weights[present])
+        return Solution(state, pairs.n_nonzero, fitted)
 
-    # ---- what was learned
+    def weights(self, state: FeatureWeights) -> tuple[I64, F64]:
+        return state.ids, state.weights
 
-    @property
-    def feature_weights_(self) -> NDArray[np.float64]:
-        """The weight of every feature, most of them 0."""
-        weights = np.zeros(self.n_features_in_)
-        weights[self.memory.state.ids] = self.memory.state.weights
-        return weights
+    def selected(self, state: FeatureWeights) -> tuple[I64, F64]:
+        ids, weights = state
+        heavy, wanted = weights > 0, self.params.n_features_to_select
+        selection = Selection(ids[heavy], weights[heavy])
+        if wanted is not None:
+            selection = selection.top(int(wanted))
+        return selection.indices, selection.scores
 
-    def _selected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        ids, weights = self.memory.state
-        heavy = weights > 0
-        found = Selection(ids[heavy], weights[heavy])
-        if self.n_features_to_select is not None:
-            found = found.top(int(self.n_features_to_select))
-        return found.indices, found.scores
-
-    def _evidence(self, selection: Selection) -> NDArray[np.float64]:
-        return selection.scores[:, None]
-
-    # ---- saving
-
-    def _check_state(self, state: FeatureWeights) -> None:
+    def check(self, state: FeatureWeights) -> None:
         check_order(state.ids)

@@ -29,6 +29,7 @@ from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
+from ..parameters import ensure
 from .addresses import Addresses, table_addresses
 from .inputs import LARGEST_SUM
 from .sample import numbered
@@ -212,8 +213,6 @@ class AutoScaling:
         """Return what a model has; its arrays fit the schema."""
         choice = with_arrays(self.choice, arrays, CHOSEN)
         for ids in (choice.dense, choice.own):
-            if (np.diff(ids) <= 0).any():
-                raise ValueError("the ids of its scaled columns do not ascend")
-        if not (choice.sizes > 0).all() or not choice.typical[0] > 0:
-            raise ValueError("the size of a column is 0")
+            ensure((np.diff(ids) > 0).all(), "the ids of its scaled columns do not ascend")
+        ensure((choice.sizes > 0).all() and choice.typical[0] > 0, "the size of a column is 0")
         return AutoScaling(choice, with_arrays(self.moments, arrays, CHOSEN))

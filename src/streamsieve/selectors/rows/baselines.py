@@ -1,5 +1,5 @@
-"""What the papers compare with: OGD, FOBOS and AROW on all features (Wu, Hoi, Mei, Yu 2017, table II;
-Wang, Zhao, Hoi, Jin 2014, section 4.2), and a random choice (there too).
+"""What the papers compare with: OGD, FOBOS and AROW on all features (Wu, Hoi, Mei, Yu 2017, table II; Wang, Zhao, Hoi,
+Jin 2014, section 4.2). There is a weight for every feature: the budget limits the selection alone.
 """
 
 from __future__ import annotations
@@ -7,19 +7,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...targets import ONLY_NUMBERS, Kind
-from ..base import ClassWeight, Seed
-from ..requirements import require_one_of
-from .first_order import PET_TRIGGERS
+import numpy as np
+
+from ...kernels.rows.all_features import ArowState, GradientState, arow_update, gradient_update
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.types import F64, I64
+from ...state import empty, negate
+from ...targets import ONLY_NUMBERS
+from ..base import ClassWeight, Method
+from ..parameters import GAMMAS, PENALTIES, STEPS, YES_OR_NO, between, checked, ensure, parameter
+from . import options
+from .addresses import Addresses
+from .estimates import Estimates, Positions
+from .inputs import AUTO
 from .learner import RowLearner
-from .limits import GAMMAS, PENALTIES, STEPS, require_between
-from .rules.all_features import ArowRule, GradientRule
-from .rules.base import RowRule
-from .rules.first_order import RandomRule
+from .memory import RowMemory
+from .rules import Kept, MergingRule, RowRule
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OGDLearner(RowLearner[Any]):
+class OGDParameters:
     """Online gradient descent on the hinge loss, with all features (Wu et al. 2017, table II).
 
     Parameters
@@ -32,25 +40,23 @@ class OGDLearner(RowLearner[Any]):
         As in SOFS.
     """
 
-    method: ClassVar[str] = "ogd"
-
-    n_features_to_select: int | float = field(default=100, kw_only=False)
-    eta: float = 0.1
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    eta: float = parameter(0.1, between(*STEPS))
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         return GradientRule(float(self.eta))
 
 
+OGD = Method("ogd", OGDParameters, RowLearner, predicts=True)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOBOSLearner(RowLearner[Any]):
+class FOBOSParameters:
     """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
 
     Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
@@ -68,27 +74,24 @@ class FOBOSLearner(RowLearner[Any]):
         As in SOFS.
     """
 
-    method: ClassVar[str] = "fobos"
-
-    n_features_to_select: int | float = field(default=100, kw_only=False)
-    eta: float = 0.1
-    regularization: float = 1e-5
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
-        require_between("regularization", self.regularization, PENALTIES)
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    eta: float = parameter(0.1, between(*STEPS))
+    regularization: float = parameter(1e-5, between(*PENALTIES))
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         return GradientRule(float(self.eta), float(self.regularization))
 
 
+FOBOS = Method("fobos", FOBOSParameters, RowLearner, predicts=True)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class AROWLearner(RowLearner[Any]):
+class AROWParameters:
     """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
@@ -101,26 +104,23 @@ class AROWLearner(RowLearner[Any]):
         As in SOFS.
     """
 
-    method: ClassVar[str] = "arow"
-    merges: ClassVar[bool] = True
-
-    n_features_to_select: int | float = field(default=100, kw_only=False)
-    gamma: float = 1.0
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("gamma", self.gamma, GAMMAS)
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    gamma: float = parameter(1.0, between(*GAMMAS))
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         return ArowRule(float(self.gamma))
 
 
+AROW = Method("arow", AROWParameters, RowLearner, predicts=True, merges=True)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class AROWRegressorLearner(RowLearner[Any]):
+class AROWRegressorParameters:
     """AROW for a target of numbers, diagonal, with all features (Vaits, Crammer 2011): SOFSRegressor, no budget.
 
     Parameters
@@ -133,68 +133,78 @@ class AROWRegressorLearner(RowLearner[Any]):
         As in SOFSRegressor.
     """
 
-    method: ClassVar[str] = "arow-regressor"
-    targets: ClassVar[frozenset[Kind]] = ONLY_NUMBERS
-    merges: ClassVar[bool] = True
-
-    n_features_to_select: int | float = field(default=100, kw_only=False)
-    gamma: float = 1.0
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("gamma", self.gamma, GAMMAS)
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    gamma: float = parameter(1.0, between(*GAMMAS))
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         return ArowRule(float(self.gamma))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class RandomSelectionLearner(RowLearner[Any]):
-    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
+AROW_REGRESSOR = Method(
+    "arow-regressor", AROWRegressorParameters, RowLearner, targets=ONLY_NUMBERS, predicts=True, merges=True
+)
 
-    Parameters
-    ----------
-    n_features_to_select : int or float, default=100
-        How many features to draw.
-    eta : float, default=1.0
-        The step.
-    trigger : {"mistake", "margin"}, default="mistake"
-        Learn from rows predicted wrongly, or from all with a hinge loss above 0.
-    attributes : {"all", "random"}, default="all"
-        "random" also sees only as many attributes of each row as the budget, drawn afresh.
-    normalize, fit_intercept, class_weight, n_epochs
-        As in SOFS.
-    random_state : int, Generator or None, default=None
-        What the draws depend on.
-    """
 
-    method: ClassVar[str] = "random-selection"
-    draws: ClassVar[bool] = True
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = ({"random_state": 3, "attributes": "random"},)
-    exempt_from_checks: ClassVar[dict[str, str]] = {
-        "check_budget_is_never_exceeded": "a draw may miss every feature that has a weight: it keeps fewer",
-        "check_huge_ids_change_nothing": "it draws from all features, so the width matters",
-        "check_plans_change_in_the_middle_of_a_run": "it draws from all features, so the width matters",
-        "check_rows_may_grow_wider": "it draws from all features, so the width matters",
-    }
+# ---- rules
 
-    n_features_to_select: int | float = field(default=100, kw_only=False)
-    eta: float = 1.0
-    trigger: str = "mistake"
-    attributes: str = "all"
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    n_epochs: int = 1
-    random_state: Seed = None
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
-        require_one_of("trigger", self.trigger, PET_TRIGGERS)
+@dataclass(frozen=True)
+class GradientRule(RowRule[GradientState]):
+    """OGD, and with a penalty FOBOS: every weight comes nearer to 0 with every row."""
 
-    def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        return RandomRule(float(self.eta), PET_TRIGGERS[self.trigger])
+    eta: float
+    penalty: float = 0.0
+    keeps_all: ClassVar[bool] = True
+
+    def start(self, budget: int, n_vectors: int) -> GradientState:
+        return empty(GradientState, features=0, vectors=n_vectors)
+
+    def update(self, state: GradientState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        gradient_update(state, rows, self.eta, self.penalty)
+
+    def kept(self, state: GradientState, addresses: Addresses) -> Kept:
+        debt = (state.owed[0] - state.paid)[:, None]
+        weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
+        positions = np.flatnonzero(weights.any(axis=1))
+        scores = np.abs(weights[positions]).max(axis=1, initial=0.0)
+        return Kept(addresses.ids_of(positions), weights[positions], scores)
+
+
+@dataclass(frozen=True)
+class ArowRule(MergingRule[ArowState]):
+    """AROW, diagonal: a precision for every weight."""
+
+    gamma: float
+    keeps_all: ClassVar[bool] = True
+
+    def start(self, budget: int, n_vectors: int) -> ArowState:
+        return empty(ArowState, features=0, vectors=n_vectors, cell_width=2 * n_vectors)
+
+    def update(self, state: ArowState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        arow_update(state, rows, self.gamma)
+
+    def kept(self, state: ArowState, addresses: Addresses) -> Kept:
+        n_vectors = state.bias.shape[0]
+        positions = np.flatnonzero(state.cells.any(axis=1))
+        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
+        return Kept(addresses.ids_of(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1)))
+
+    def negate(self, state: ArowState) -> None:
+        negate(state.cells[:, 1:])
+        negate(state.bias[:, 0])
+
+    def stored(self, state: ArowState, positions: Positions) -> Estimates:
+        return Estimates(*np.split(state.cells[positions], 2, axis=1))
+
+    def cells(self, estimates: Estimates) -> F64:
+        return np.hstack(estimates)
+
+    def check(self, state: ArowState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        excess, weights = np.split(state.cells, 2, axis=1)
+        with np.errstate(over="ignore"):
+            beyond = not np.isfinite((weights**2 * (1.0 + excess)).sum(axis=1)).all()
+        ensure(not beyond and not (excess < 0.0).any(), "it has weights or precisions that cannot be learned")

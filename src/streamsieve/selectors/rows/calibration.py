@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...kernels.arrays import ArraySpec
 from ...kernels.rows.calibration import (
-    ENTRIES,
     LARGEST_SLOPE,
     LARGEST_SQUARE,
     LONGEST_STEP,
@@ -21,10 +18,9 @@ from ...kernels.rows.calibration import (
     SMALLEST_SQUARE,
     WEIGHT,
 )
+from ...kernels.types import F64
+from ..parameters import ensure
 
-F64 = NDArray[np.float64]
-
-CALIBRATION = ArraySpec((ENTRIES,), finite=False, dtype=np.float64)  # squares may be large: see ``check_calibration``
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
 MOST_ROWS = 2.0**53  # that can be counted
 HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced
@@ -32,17 +28,13 @@ MOST_CLASSES = 2.0**31
 LEAK = 0.01  # of the slope: what is left of it where the fit would contradict the decision
 
 
-def start_calibration() -> F64:
-    return np.zeros(ENTRIES)
-
-
 def check_calibration(calibration: F64, n_vectors: int) -> None:
     """Refuse, with a ValueError, what no fit can give: from it, steps or probabilities may be no numbers."""
     rows, total, square, slope, offset, curvature, mixed, flatness = calibration.tolist()
-    if not np.isfinite(calibration).all() or (np.delete(calibration, [OFFSET, MIXED]) < 0).any():
-        raise ValueError("the fit of its probabilities has a number below 0, or one that is not finite")
-    if n_vectors > 1 and (offset or mixed or flatness):
-        raise ValueError("the fit of its probabilities has what only that of two classes has")
+    finite = np.isfinite(calibration).all() and not (np.delete(calibration, [OFFSET, MIXED]) < 0).any()
+    ensure(finite, "the fit of its probabilities has a number below 0, or one that is not finite")
+    extra = n_vectors > 1 and (offset or mixed or flatness)
+    ensure(not extra, "the fit of its probabilities has what only that of two classes has")
     reached = (
         rows <= MOST_ROWS
         and total <= rows * HEAVIEST_ROW
@@ -53,8 +45,7 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
         and curvature <= rows * rows * MOST_CLASSES * LARGEST_SQUARE
         and mixed * mixed <= (curvature + PRIOR * square) * (flatness + PRIOR)
     )
-    if not reached:
-        raise ValueError(f"the fit of its probabilities cannot come of {rows:.0f} rows")
+    ensure(reached, f"the fit of its probabilities cannot come of {rows:.0f} rows")
 
 
 def swapped(calibration: F64) -> F64:

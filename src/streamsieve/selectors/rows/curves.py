@@ -3,49 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve, count_rows
+from ...kernels.types import F64, I64
 from ...state import State, empty
-from ..requirements import is_integer
+from ..parameters import is_integer
+
+if TYPE_CHECKING:
+    from .memory import RowMemory
 
 S = TypeVar("S", bound=State)
 
-Update = Callable[[S, NDArray[np.int64], Rows, Curve | None], None]
-
-STATE, CURVE = "state.", "curve."  # before the names of their arrays in a model
+Update = Callable[[S, I64, Rows, Curve | None], None]
 
 LARGEST = 2000
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
 FIRST_RANKING = 16  # rows: before, hardly anything is known
 
 
-def default_grid(largest: int) -> NDArray[np.int64]:
+def default_grid(largest: int) -> I64:
     """1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
     steps = [lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5)]
     return np.array([step for step in steps if step < largest] + [largest])
 
 
-def grid_of(curve: bool | Sequence[int], budget: int) -> NDArray[np.int64]:
-    """The grid that ``curve=True`` or ``curve=[...]`` stands for; it ends at the budget."""
-    if curve is True:
+def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
+    """Return the grid that ``curve`` stands for, numbers or a truth value; it ends at the budget."""
+    if isinstance(curve, bool):
         return default_grid(budget)
     chosen = np.unique(np.asarray(curve, np.int64))
     return np.append(chosen[chosen < budget], budget)
 
 
-def start_curve(grid: NDArray[np.int64], n_vectors: int) -> Curve:
+def whole_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
+    """Return the curve of a learner and the small learners beside it."""
+    if memory.curve is None:
+        raise AttributeError("curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'")
+    return memory.curve if memory.rungs is None else memory.rungs.joined(memory.curve, grid_of(curve, memory.budget))
+
+
+def start_curve(grid: I64, n_vectors: int) -> Curve:
     curve = empty(Curve, grid=grid.size, budget=int(grid[-1]), vectors=n_vectors)
     curve.grid[:], curve.bucket[:] = grid, grid.size - 1
     return curve
 
 
-def learn_counting(update: Update[S], state: S, ids: NDArray[np.int64], rows: Rows, curve: Curve | None) -> None:
+def learn_counting(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
     """Learn rows, and judge them with every number of features; the budget alone needs no look into the scores."""
     alone = curve is not None and curve.grid.size == 1
     update(state, ids, rows, None if alone else curve)
@@ -53,7 +61,7 @@ def learn_counting(update: Update[S], state: S, ids: NDArray[np.int64], rows: Ro
         count_rows(curve.mistakes, curve.errors, rows.scores, rows.codes, rows.numbers)
 
 
-def rank_slots(curve: Curve, scores: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
     """Put every slot in the bucket of its present rank; the slots, the best first."""
     order = np.lexsort((ids, -scores))
     ranks = np.empty(order.size, np.int64)
@@ -69,7 +77,7 @@ def next_ranking(rows: int) -> int:
     return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
-def most_accurate(accuracy: NDArray[np.float64], rows: int) -> int:
+def most_accurate(accuracy: F64, rows: int) -> int:
     """The first entry whose accuracy over so many rows is within one standard error of the best."""
     known = np.clip(accuracy, 0.0, 1.0)  # that of a model whose counts were changed may be anything
     best = float(known.max())
@@ -77,7 +85,7 @@ def most_accurate(accuracy: NDArray[np.float64], rows: int) -> int:
     return int(np.flatnonzero(known >= best - error)[0])
 
 
-def least_wrong(errors: NDArray[np.float64], rows: int) -> int:
+def least_wrong(errors: F64, rows: int) -> int:
     """The first entry whose sum of squared errors over so many rows is within one standard error of the smallest.
 
     As if errors were normal: then the variance of their squares is twice the square of their mean.

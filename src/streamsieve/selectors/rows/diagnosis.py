@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...targets import show
 from ..diagnosis import Look, Remark, Scales
+from ..parameters import parameters_of
 from .targets import Classes
 
 if TYPE_CHECKING:
@@ -25,22 +26,22 @@ JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at m
 LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 
-def remarks_on_rows(learner: RowResults[Any], look: Look) -> list[Remark]:
+def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark]:
     """What to say of a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
         no_better_than_majority(learner, target) if isinstance(target, Classes) else no_better_than_mean(learner)
     ]
-    if learner.n_features_to_select == "auto":
+    if learner.options.chooses_number:
         grid = learner.curve_["n_features"]
-        remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.n_features_in_))
-    if learner.normalize in (False, "l2") and learner.memory.kept_table is None:
+        remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.features.width))
+    if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
         remarks.append(different_scales(look.scales(), learner))
     remarks.append(rounded_columns(learner))
     return [remark for remark in remarks if remark is not None]
 
 
-def no_better_than_majority(learner: RowResults[Any], target: Classes) -> Remark | None:
+def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | None:
     """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
     labels = target.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
@@ -56,17 +57,17 @@ def no_better_than_majority(learner: RowResults[Any], target: Classes) -> Remark
     return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner, labels.counts))
 
 
-def no_better_than_mean(learner: RowResults[Any]) -> Remark | None:
+def no_better_than_mean(learner: RowResults) -> Remark | None:
     """What to say where the mean of the target, for all rows, is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
         return None
     message = f"the target was predicted no better than by its mean before rows were learned (R2 {r2:.3f})"
-    if learner.normalize != "auto":
+    if learner.options.normalize != "auto":
         return Remark("mean", "warning", message, "try normalize='auto'")
-    if learner.parameters().get("gamma", "auto") != "auto":
+    if parameters_of(learner.params).get("gamma", "auto") != "auto":
         return Remark("mean", "warning", message, "try gamma='auto'")
-    if learner.parameters().get("loss") == "squared":
+    if parameters_of(learner.params).get("loss") == "squared":
         return Remark("mean", "warning", message, "try loss='huber' if there are outliers, or n_epochs=3 with few rows")
     return Remark("mean", "warning", message, "try another number of features")
 
@@ -88,22 +89,22 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
 
 
-def weighs_classes(learner: RowResults[Any]) -> bool:
+def weighs_classes(learner: RowResults) -> bool:
     """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
-    return learner.class_weight not in (None, "auto")
+    return learner.options.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowResults[Any], counts: NDArray[np.int64]) -> str:
+def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str:
     """The one thing to try: the most frequent cause that the parameters leave open."""
-    kept, width = learner.memory.budget, learner.n_features_in_
+    kept, width = learner.memory.budget, learner.features.width
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
         return "try class_weight='balanced'"
     shares_cells = learner.memory.kept_table is not None  # where "auto" is "l2"
-    if learner.normalize != "auto" and not learner.asks and not shares_cells:
+    if learner.options.normalize != "auto" and not learner.method.asks and not shares_cells:
         return "try normalize='auto'"
-    if learner.parameters().get("gamma", "auto") != "auto":
+    if parameters_of(learner.params).get("gamma", "auto") != "auto":
         return "try gamma='auto'"
-    if learner.method != "sofs":
+    if learner.method.name != "sofs":
         return "try the method sofs"
     if kept <= FEW_FEATURES and kept < width:
         return f"try n_features_to_select={min(width, 10 * kept)}"
@@ -123,7 +124,7 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
     return None
 
 
-def different_scales(scales: Scales, learner: RowResults[Any]) -> Remark | None:
+def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
     """What to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
     if not scales.ids.size:
         return None
@@ -133,12 +134,13 @@ def different_scales(scales: Scales, learner: RowResults[Any]) -> Remark | None:
     title = learner.title
     message = (
         f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and those of "
-        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and normalize={learner.normalize!r} leaves them so"
+        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and normalize={learner.options.normalize!r} "
+        "leaves them so"
     )
     return Remark("scales", "note", message, "try normalize='auto'")
 
 
-def rounded_columns(learner: RowResults[Any]) -> Remark | None:
+def rounded_columns(learner: RowResults) -> Remark | None:
     """What to say where centred values were rounded to float32 before, and hardly anything is left of how they vary."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments

@@ -35,10 +35,10 @@ class MergeRule(NamedTuple):
     damping: float  # of what the parts have added
 
     @classmethod
-    def of(cls, learners: Sequence[RowLearner[Any]], divisor: float | None) -> Self:
+    def of(cls, learners: Sequence[RowLearner], divisor: float | None) -> Self:
         base, *parts = learners
-        half_life = math.inf if base.forget is None else base.forget
-        left = tuple(2.0 ** (-(part.n_rows_ - base.n_rows_) / half_life) for part in parts)
+        half_life = math.inf if base.options.forget is None else base.options.forget
+        left = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
         counted = parts[0].memory.times if divisor is None else divisor
         return cls(left, 1.0 / counted)
 

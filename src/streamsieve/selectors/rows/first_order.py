@@ -1,21 +1,65 @@
-"""First-order selection: PET and FOFS (Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS)."""
+"""First-order selection: PET and FOFS, OFS_P, which sees parts of rows alone, and a random choice.
+
+Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for kept features, without a precision.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE
-from ..base import ClassWeight, Seed
-from ..requirements import require, require_one_of
+from ...blocks import RowBlock
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.partial import (
+    ASKED,
+    CENTRED,
+    NOT_SCALED,
+    PENDING,
+    SPREAD,
+    PartialState,
+    RandomState,
+    choose,
+    partial_update,
+    random_update,
+)
+from ...kernels.rows.scaling import NORMS, ROWS
+from ...kernels.rows.scores import keep_selected
+from ...kernels.types import F64, I64
+from ...state import empty
+from ..base import ClassWeight, Method, Seed
+from ..parameters import (
+    FRACTIONS,
+    PENALTIES,
+    RADII,
+    SEED,
+    STEPS,
+    YES_OR_NO,
+    between,
+    checked,
+    ensure,
+    fits,
+    one_of,
+    parameter,
+    together,
+)
+from ..prediction import Scorer, Squares
+from . import options
+from .addresses import Addresses, table_addresses
+from .inputs import AUTO, UNIT_LENGTH, intercept_share, is_standard
+from .integrity import check_heap, check_members, check_positions, kept_count
 from .learner import RowLearner
-from .limits import PENALTIES, RADII, STEPS, require_between
-from .rules.base import RowRule
-from .rules.first_order import FirstOrderRule
+from .memory import RowMemory
+from .rules import Kept, RowRule
 from .sofs import decay_of
+
+if TYPE_CHECKING:
+    from .results import RowResults
 
 PET_TRIGGERS = {"mistake": ON_MISTAKE, "margin": ON_LOSS}
 FOFS_TRIGGERS = {"margin": ON_MARGIN, "mistake": ON_MISTAKE}
@@ -26,7 +70,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PETLearner(RowLearner[Any]):
+class PETParameters:
     """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
@@ -52,32 +96,30 @@ class PETLearner(RowLearner[Any]):
         For ``attributes="random"``.
     """
 
-    method: ClassVar[str] = "pet"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = VARIANTS
-
-    n_features_to_select: int | float | str = field(default=100, kw_only=False)
-    eta: float = 1.0
-    trigger: str = "margin"
-    attributes: str = "all"
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    forget: float | None = None
-    curve: bool | Sequence[int] = False
-    n_epochs: int = 1
-    random_state: Seed = None
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
-        require_one_of("trigger", self.trigger, PET_TRIGGERS)
+    n_features_to_select: int | float | str = field(
+        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
+    )
+    eta: float = parameter(1.0, between(*STEPS))
+    trigger: str = parameter("margin", one_of(*PET_TRIGGERS))
+    attributes: str = parameter("all", options.ATTRIBUTES)
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    forget: float | None = parameter(None, options.HALF_LIFE)
+    curve: bool | Sequence[int] = parameter(False, options.GRID)
+    n_epochs: int = parameter(1, options.EPOCHS)
+    random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         return FirstOrderRule(float(self.eta), decay_of(self.forget), np.inf, PET_TRIGGERS[self.trigger])
 
 
+PET = Method("pet", PETParameters, RowLearner, predicts=True, check_variants=VARIANTS)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOFSLearner(RowLearner[Any]):
+class FOFSParameters:
     """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
@@ -106,34 +148,314 @@ class FOFSLearner(RowLearner[Any]):
         For ``attributes="random"``.
     """
 
-    method: ClassVar[str] = "fofs"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = VARIANTS
-
-    n_features_to_select: int | float | str = field(default=100, kw_only=False)
-    eta: float = 0.5
-    regularization: float = 1e-3
-    radius: float | None = None
-    trigger: str = "margin"
-    attributes: str = "all"
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    forget: float | None = None
-    curve: bool | Sequence[int] = False
-    n_epochs: int = 1
-    random_state: Seed = None
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_between("eta", self.eta, STEPS)
-        require_one_of("trigger", self.trigger, FOFS_TRIGGERS)
-        require_between("regularization", self.regularization, PENALTIES)
-        require(self.regularization * self.eta < 1, "regularization", self.regularization, "below 1 / eta")
-        if self.radius is not None:
-            require_between("radius", self.radius, RADII, "None or ")
+    n_features_to_select: int | float | str = field(
+        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
+    )
+    eta: float = parameter(0.5, between(*STEPS))
+    regularization: float = parameter(
+        1e-3, between(*PENALTIES), together(lambda params, value: value * params.eta < 1, "below 1 / eta")
+    )
+    radius: float | None = parameter(None, between(*RADII, None))
+    trigger: str = parameter("margin", one_of(*FOFS_TRIGGERS))
+    attributes: str = parameter("all", options.ATTRIBUTES)
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    forget: float | None = parameter(None, options.HALF_LIFE)
+    curve: bool | Sequence[int] = parameter(False, options.GRID)
+    n_epochs: int = parameter(1, options.EPOCHS)
+    random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
         free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
         shrink = (1.0 - self.regularization * self.eta) * decay_of(self.forget)
         radius = float(free if self.radius is None else self.radius)
         return FirstOrderRule(float(self.eta), shrink, radius, FOFS_TRIGGERS[self.trigger])
+
+
+FOFS = Method("fofs", FOFSParameters, RowLearner, predicts=True, check_variants=VARIANTS)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OFSPartialParameters:
+    """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
+
+    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
+    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is
+    learned is right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the
+    next row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what
+    would have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        The budget: how many attributes to see of each row, and to keep.
+    epsilon : float, default=0.2
+        The fraction of rows to explore.
+    eta : float, default=0.2
+        The step.
+    radius : float, default=10.0
+        The weights are kept in a ball of this radius.
+    trigger : {"margin", "mistake"}, default="margin"
+        Learn from rows inside the margin, or only from those predicted wrongly.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS, with seen values only.
+    random_state : int, Generator or None, default=None
+        What the draws depend on.
+    """
+
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    epsilon: float = parameter(0.2, between(*FRACTIONS))
+    eta: float = parameter(0.2, between(*STEPS))
+    radius: float = parameter(10.0, between(*RADII))
+    trigger: str = parameter("margin", one_of(*FOFS_TRIGGERS))
+    normalize: bool | str = parameter(
+        False, options.NORMALIZE, fits(lambda value: value != AUTO, "chosen by hand: only values asked for may be read")
+    )
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    n_epochs: int = parameter(1, options.EPOCHS)
+    random_state: Seed = parameter(None, SEED)
+
+    def rule_for(self, n_vectors: int) -> PartialRule:
+        """Return how rows are learned."""
+        return PartialRule(
+            float(self.epsilon),
+            float(self.eta),
+            float(self.radius),
+            FOFS_TRIGGERS[self.trigger],
+            standardizes=is_standard(self.normalize),
+            unit_length=self.normalize in UNIT_LENGTH,
+            share=intercept_share(self.fit_intercept),
+        )
+
+
+OFS_PARTIAL = Method(
+    "ofs-partial",
+    OFSPartialParameters,
+    RowLearner,
+    predicts=True,
+    two_classes_only=True,
+    draws=True,
+    asks=True,
+    check_variants=({"normalize": "standard+l2", "random_state": 3},),
+    exempt_from_checks=dict.fromkeys(
+        (
+            "check_huge_ids_change_nothing",
+            "check_plans_change_in_the_middle_of_a_run",
+            "check_rows_may_grow_wider",
+        ),
+        "it draws from all features: their number is declared at the start and stays",
+    ),
+)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RandomSelectionParameters:
+    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=100
+        How many features to draw.
+    eta : float, default=1.0
+        The step.
+    trigger : {"mistake", "margin"}, default="mistake"
+        Learn from rows predicted wrongly, or from all with a hinge loss above 0.
+    attributes : {"all", "random"}, default="all"
+        "random" also sees only as many attributes of each row as the budget, drawn afresh.
+    normalize, fit_intercept, class_weight, n_epochs
+        As in SOFS.
+    random_state : int, Generator or None, default=None
+        What the draws depend on.
+    """
+
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
+    eta: float = parameter(1.0, between(*STEPS))
+    trigger: str = parameter("mistake", one_of(*PET_TRIGGERS))
+    attributes: str = parameter("all", options.ATTRIBUTES)
+    normalize: bool | str = parameter(AUTO, options.NORMALIZE)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    n_epochs: int = parameter(1, options.EPOCHS)
+    random_state: Seed = parameter(None, SEED)
+
+    def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
+        return RandomRule(float(self.eta), PET_TRIGGERS[self.trigger])
+
+
+RANDOM_SELECTION = Method(
+    "random-selection",
+    RandomSelectionParameters,
+    RowLearner,
+    predicts=True,
+    draws=True,
+    check_variants=({"random_state": 3, "attributes": "random"},),
+    exempt_from_checks={
+        "check_budget_is_never_exceeded": "a draw may miss every feature that has a weight: it keeps fewer",
+        "check_huge_ids_change_nothing": "it draws from all features, so the width matters",
+        "check_plans_change_in_the_middle_of_a_run": "it draws from all features, so the width matters",
+        "check_rows_may_grow_wider": "it draws from all features, so the width matters",
+    },
+)
+
+
+# ---- rules
+
+
+@dataclass(frozen=True)
+class FirstOrderRule(RowRule[FirstOrderState]):
+    """PET and FOFS: the largest weights are kept, in a heap; ``shrink`` multiplies all of them before every row."""
+
+    eta: float
+    shrink: float
+    radius: float
+    trigger: int
+
+    def start(self, budget: int, n_vectors: int) -> FirstOrderState:
+        return empty(FirstOrderState, features=0, budget=budget, vectors=n_vectors)
+
+    def update(self, state: FirstOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        first_order_update(state, ids, rows, curve, self.eta, self.shrink, self.radius, self.trigger)
+
+    def kept(self, state: FirstOrderState, addresses: Addresses) -> Kept:
+        kept, scale = state.counts[KEPT], state.scale[0]
+        weights = scale * state.weight[:kept]
+        return Kept(state.member_id[:kept], weights, np.abs(weights).max(axis=1))
+
+    def bias(self, state: FirstOrderState) -> F64:
+        bias: F64 = state.scale[0] * state.bias[:, 0]
+        return bias
+
+    def check(self, state: FirstOrderState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        check_heap_of_weights(state, sizes["budget"], ids)
+
+
+@dataclass(frozen=True)
+class RandomRule(RowRule[RandomState]):
+    """The perceptron on features that are drawn anew after every step."""
+
+    eta: float
+    trigger: int
+
+    def start(self, budget: int, n_vectors: int) -> RandomState:
+        return empty(RandomState, features=0, budget=budget, vectors=n_vectors)
+
+    def update(self, state: RandomState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        random_update(state, ids, rows, memory.random, self.eta, self.trigger, memory.declared_width)
+
+    def kept(self, state: RandomState, addresses: Addresses) -> Kept:
+        weights = state.weight[: state.counts[KEPT]]
+        return Kept(state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0))
+
+    def check(self, state: RandomState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        kept = kept_count(state.counts, sizes["budget"])
+        check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)
+
+
+@dataclass(frozen=True)
+class PartialRule(RowRule[PartialState]):
+    """OFS_P: with probability ``epsilon`` the attributes to see are drawn, otherwise they are those in use."""
+
+    epsilon: float
+    eta: float
+    radius: float
+    trigger: int
+    standardizes: bool
+    unit_length: bool
+    share: float
+
+    def start(self, budget: int, n_vectors: int) -> PartialState:
+        return empty(PartialState, features=0, budget=budget, vectors=1)
+
+    def ask(self, memory: RowMemory[PartialState]) -> I64:
+        """Return the attributes to see of the next row, ascending; the same again until it is learned."""
+        if memory.room() < memory.declared_width:
+            memory.grow(memory.declared_width)
+        state = memory.state
+        if not state.question[PENDING]:
+            choose(state, memory.random, self.epsilon, memory.declared_width)
+            state.question[PENDING] = 1
+        asked: I64 = state.asked[: state.question[ASKED]].copy()
+        return asked
+
+    def update(self, state: PartialState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        partial_update(
+            state,
+            ids,
+            rows,
+            memory.random,
+            self.epsilon,
+            self.eta,
+            self.radius,
+            self.trigger,
+            memory.declared_width,
+            self.scaling(memory),
+            self.unit_length,
+            self.share,
+        )
+
+    def scaling(self, memory: RowMemory[Any]) -> int:
+        """Return what happens to a value that is seen."""
+        if not self.standardizes:
+            return NOT_SCALED
+        return CENTRED if memory.moments.dense[0] else SPREAD
+
+    def kept(self, state: PartialState, addresses: Addresses) -> Kept:
+        used = np.flatnonzero(state.weight[: state.counts[KEPT], 0])
+        weights = state.scale[0] * state.weight[used]
+        return Kept(state.member_id[used], weights, np.abs(weights[:, 0]))
+
+    def bias(self, state: PartialState) -> F64:
+        bias: F64 = state.scale[0] * state.bias[:, 0]
+        return bias
+
+    def constant(self, state: PartialState, share: float, totals: F64) -> float:
+        return float(share * state.totals[NORMS] / max(1.0, state.totals[ROWS]))
+
+    def scorer(self, results: RowResults) -> Scorer:
+        """Return what gives the scores of the rows of a block, from the kept attributes alone; no other is read."""
+        state, scaling, unit_length = results.memory.state, self.scaling(results.memory), self.unit_length
+        ids, weights, _ = results.weights()
+        lookup = table_addresses(ids)
+        spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
+        spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
+        centre = state.mean[ids] if scaling == CENTRED else 0.0
+        start = results.intercept_[0]
+
+        def score(block: RowBlock, squares: Squares = None) -> F64:
+            indptr = np.zeros(block.n_rows + 1, np.int64)
+            indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
+            rows = block.indptr, block.indices, block.values
+            kept = keep_selected(lookup.table, lookup.ids, *rows, indptr, indices, values)
+            matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
+            if scaling != NOT_SCALED:
+                matrix = (matrix - centre) / spread
+            if unit_length:
+                norms = np.sqrt((matrix**2).sum(axis=1))
+                matrix /= np.where(norms > 0, norms, 1.0)[:, None]
+            scores: F64 = matrix @ weights[:, 0] + start
+            return scores
+
+        return score
+
+    def check(self, state: PartialState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        check_heap_of_weights(state, sizes["budget"], ids)
+        features = np.arange(sizes["features"])
+        whole = np.array_equal(np.sort(state.shift + features), features)
+        ensure(whole, "the order of its features does not have each of them once")
+        asked = state.question[ASKED]
+        known = asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all()
+        ensure(known, "it asks for features that there are not")
+
+
+def check_heap_of_weights(state: FirstOrderState | PartialState, budget: int, ids: I64) -> None:
+    """Raise ValueError if the kept features and their heap do not fit one another."""
+    kept = kept_count(state.counts, budget)
+    ensure(np.isfinite(state.squares).all(), "the length of its weights is not a number")
+    heap, member_id = state.heap[:kept], state.member_id[:kept]
+    check_members(state.slots, 1, state.member[:kept], member_id, ids)
+    check_heap(state.key[heap], heap, member_id)
+    check_positions(heap, state.heap_position)

@@ -18,7 +18,7 @@ from ...kernels.types import F64, I64
 
 if TYPE_CHECKING:
     from .memory import RowMemory
-    from .rules.base import RowRule
+    from .rules import RowRule
 
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
@@ -56,7 +56,7 @@ class RowInputs:
 
     @property
     def standardizes(self) -> bool:
-        return isinstance(self.normalize, str) and self.normalize.startswith("standard")
+        return is_standard(self.normalize)
 
     @property
     def chooses_scales(self) -> bool:
@@ -146,6 +146,16 @@ class RowInputs:
         absent = np.count_nonzero(~np.isin(varying, present))
         squares: F64 = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
         return squares + absent
+
+
+def is_standard(normalize: bool | str) -> bool:
+    """Return True if features are divided by their standard deviations."""
+    return isinstance(normalize, str) and normalize.startswith("standard")
+
+
+def intercept_share(fit_intercept: bool) -> float:
+    """Return the intercept's input, in typical lengths of rows."""
+    return INTERCEPT_SHARE if fit_intercept else 0.0
 
 
 def refuse_other_kind(block: RowBlock, moments: Moments) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, NORMS, ROWS, SQUARES
 from ...kernels.rows.storing import BITS_OF_INFINITY
+from ..parameters import ensure
 
 LONGEST_ROW = 1e43  # a billion values that are the largest in float32
 CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would take a billion bytes
@@ -18,8 +19,7 @@ CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would 
 def kept_count(counts: NDArray[np.int64], budget: int) -> int:
     """How many slots are taken."""
     kept = int(counts[KEPT])
-    if not 0 <= kept <= budget:
-        raise ValueError(f"{kept:,} features are kept, with a budget of {budget:,}")
+    ensure(0 <= kept <= budget, f"{kept:,} features are kept, with a budget of {budget:,}")
     return kept
 
 
@@ -36,23 +36,21 @@ def check_members(
     ``member`` and ``member_id`` are those of the slots that are taken.
     """
     kept = member.size
-    if kept and not 0 <= member.min() <= member.max() < cells.size:
-        raise ValueError("a kept feature has no cell")
-    if not np.array_equal(cells[member], names_of_slots * np.arange(1, kept + 1)):
-        raise ValueError("cells and slots do not point at one another")
+    ensure(not kept or 0 <= member.min() <= member.max() < cells.size, "a kept feature has no cell")
+    mutual = np.array_equal(cells[member], names_of_slots * np.arange(1, kept + 1))
+    ensure(mutual, "cells and slots do not point at one another")
     parts = (cells[at : at + CHUNK] for at in range(0, cells.size, CHUNK))
-    if sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts) != kept:
-        raise ValueError("a cell points at a slot that is not its own")
-    if not np.array_equal(member_id, ids[member] if ids.size else member):
-        raise ValueError("kept features have wrong ids")
+    pointing = sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts)
+    ensure(pointing == kept, "a cell points at a slot that is not its own")
+    ensure(np.array_equal(member_id, ids[member] if ids.size else member), "kept features have wrong ids")
 
 
 def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
     """What cells hold, beside the names of slots, are numbers; the first of a cell, in ``flags``, may be infinite."""
     for at in range(0, len(cells), CHUNK):
         part, own = cells[at : at + CHUNK], flags[at : at + CHUNK]
-        if (own > BITS_OF_INFINITY).any() or not (np.isfinite(part[:, 1:]).all(axis=1) | (own < 0)).all():
-            raise ValueError("a cell has what is not a number")
+        numbers = (np.isfinite(part[:, 1:]).all(axis=1) | (own < 0)).all() and (own <= BITS_OF_INFINITY).all()
+        ensure(numbers, "a cell has what is not a number")
 
 
 def check_cells(
@@ -60,12 +58,10 @@ def check_cells(
 ) -> None:
     """Shared cells have precisions above their start, and the slots that are taken have a feature each, by its id."""
     bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
-    if not (per_class[:, ::2] >= 0).all() or not (bounds >= 0).all():
-        raise ValueError("a cell has a precision below its start")
-    if np.unique(member_id).size != member_id.size or not np.array_equal(member, member_id):
-        raise ValueError("a feature is kept twice")
-    if member_id.max(initial=0) >= max(width, 1):
-        raise ValueError("a kept feature is beyond the width")
+    ensure((per_class[:, ::2] >= 0).all() and (bounds >= 0).all(), "a cell has a precision below its start")
+    once = np.unique(member_id).size == member_id.size and np.array_equal(member, member_id)
+    ensure(once, "a feature is kept twice")
+    ensure(member_id.max(initial=0) < max(width, 1), "a kept feature is beyond the width")
 
 
 def check_heap(key: NDArray[Any], slots: NDArray[np.integer[Any]], member_id: NDArray[np.int64]) -> None:
@@ -74,13 +70,11 @@ def check_heap(key: NDArray[Any], slots: NDArray[np.integer[Any]], member_id: ND
     ``key`` are the keys in heap order.
     """
     size = slots.size
-    if not np.array_equal(np.sort(slots), np.arange(size)):
-        raise ValueError("a slot is not in the heap, or twice")
+    ensure(np.array_equal(np.sort(slots), np.arange(size)), "a slot is not in the heap, or twice")
     parents, children = (np.arange(1, size) - 1) // 2, np.arange(1, size)
     feature = member_id[slots]
     wrong = (key[children] < key[parents]) | ((key[children] == key[parents]) & (feature[children] > feature[parents]))
-    if wrong.any():
-        raise ValueError("the heap is not in order")
+    ensure(not wrong.any(), "the heap is not in order")
 
 
 def check_totals(totals: NDArray[np.float64]) -> None:
@@ -91,11 +85,10 @@ def check_totals(totals: NDArray[np.float64]) -> None:
 
 def check_mean(total: float, count: float, most: float) -> None:
     """A mean over rows is no larger than can be."""
-    if not total <= most * count:
-        raise ValueError("the mean length of its rows is far too large")
+    ensure(total <= most * count, "the mean length of its rows is far too large")
 
 
 def check_positions(heap: NDArray[np.integer[Any]], heap_position: NDArray[np.integer[Any]]) -> None:
     """Every slot knows where in the heap it is."""
-    if not np.array_equal(heap_position[heap], np.arange(heap.size)):
-        raise ValueError("a slot is not where it should be in the heap")
+    right = np.array_equal(heap_position[heap], np.arange(heap.size))
+    ensure(right, "a slot is not where it should be in the heap")

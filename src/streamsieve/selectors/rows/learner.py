@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,106 +14,83 @@ from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.members import KEPT
 from ...kernels.table import all_below, fill_table
 from ...kernels.types import I64
-from ...model import Model, check_ids, check_scores
-from ...sources.base import DataSource, Missing, Source
+from ...model import check_ids, check_scores
+from ...sources.base import DataSource, Source
 from ...state import Arrays
 from ...targets import Encoded
-from ..base import CANNOT_MERGE
-from ..requirements import MOST_FEATURES, count_of, is_integer, is_number, require, require_one_of
+from ..base import Learner, Method, Reads, Results
+from ..parameters import MOST_FEATURES, count_of, ensure, is_integer, options_of, require
+from ..serial import Lock, alone
 from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
-from .curves import STATE, budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
-from .fixed_memory import (
-    NEEDS_CELLS,
-    SHARED_CELLS,
-    arrays_of_names,
+from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
+from .inputs import RowInputs, intercept_share
+from .memory import (
+    MOST_TIMES,
+    STATE,
+    TARGET,
+    RowMemory,
     names_after,
     names_of_model,
     refuse_cells_beyond_memory,
     share_cells,
 )
-from .inputs import NORMALIZATIONS
-from .limits import HALF_LIVES, MOST_CELLS, MOST_EPOCHS, is_grid, require_between, require_count, require_seed
-from .memory import MOST_TIMES, RowMemory
-from .merging import merge_models
+from .merging import CANNOT_MERGE, SHARED_CELLS
+from .options import RowOptions
 from .results import RowResults
-from .rules.base import S
+from .rules import Kept, RowRule
 from .rungs import Rungs, rung_grids
-from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget
+from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget, classes_of_model
 from .warm_up import WarmUp
-from .weights import refuse_weights, require_class_weight
+from .weights import refuse_weights
 
-ATTRIBUTES = ("all", "random")
+NEEDS_CELLS = (
+    "rows of names can be endless, and {} would remember every name; set max_cells, or make a matrix of them by "
+    "scikit-learn's FeatureHasher or DictVectorizer"
+)
 
 
-class RowLearner(RowResults[S]):
-    """Learns from rows as they come, in one pass, and predicts with the features it keeps.
+class RowLearner(Learner[RowBlock, RowMemory[Any]]):
+    """Learns from rows as they come, in one pass.
 
-    An author declares the parameters of a method and writes ``rule_for``. Its ``inputs`` make rows ready, the target in
-    its memory knows the classes or numbers, the rule learns.
+    Its ``inputs`` make rows ready, the target in its memory knows the classes or numbers, the ``rule`` learns.
     """
 
+    reads: ClassVar[Reads] = "rows"
+    results_type: ClassVar[type[Results]] = RowResults
     learns_a_part = False  # others learn rows at the same time: then rows have no number, and their order says nothing
 
-    def check_parameters(self) -> None:
-        wanted: Any = self.n_features_to_select
-        chooses = "curve" in self.parameter_names()
-        auto = isinstance(wanted, str) and wanted == "auto" and chooses
-        require(
-            auto or (is_number(wanted) and (wanted >= 1 if is_integer(wanted) else 0 < wanted < 1)),
-            "n_features_to_select",
-            wanted,
-            "an integer of 1 or more, or a fraction between 0 and 1" + (", or 'auto'" if chooses else ""),
+    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
+        super().__init__(method, params, lock)
+        options: RowOptions = options_of(RowOptions, params)
+        numbers = "numbers" in method.targets
+        self.options = options
+        self.inputs = RowInputs(
+            options.normalize,
+            intercept_share(options.fit_intercept),
+            shares_cells=options.max_cells is not None,
+            keeps_lengths=numbers,
+            thins=options.attributes == "random",
+            asks=method.asks,
         )
-        require(auto or wanted < MOST_FEATURES, "n_features_to_select", wanted, f"below {MOST_FEATURES:,}")
-        require_one_of("normalize", self.normalize, NORMALIZATIONS)
-        require_one_of("fit_intercept", self.fit_intercept, (True, False))
-        require_count("n_epochs", self.n_epochs, MOST_EPOCHS)
-        if self.forget is not None:
-            require_between("forget", self.forget, HALF_LIVES, "None or, in rows, ")
-        expected = f"True, False or a list of integers from 1 to below {MOST_FEATURES:,}"
-        require(isinstance(self.curve, bool) or is_grid(self.curve, MOST_FEATURES), "curve", self.curve, expected)
-        require_seed(self.random_state)
-        require_class_weight(self.class_weight)
-        require_one_of("attributes", self.attributes, ATTRIBUTES)
-        if self.max_cells is not None:
-            require_count("max_cells", self.max_cells, MOST_CELLS, "None or ")
-            expected = "'auto', 'l2' or False with max_cells: the spread of every feature would need memory of its own"
-            require(self.normalize is False or self.normalize in ("auto", "l2"), "normalize", self.normalize, expected)
+        self.rule: RowRule[Any] = params.rule_for(1)
+        self.needs_width = method.draws or self.inputs.thins  # before the first row
+        self.missing_rows = "keep" if method.asks else "error"  # missing values are fine only where they are not read
+        # how many rows something is chosen from: the scales of columns, the centre of numbers
+        self.warm_rows = max(LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if numbers else 0)
 
     # ---- learning
 
     def passes_over(self, source: DataSource) -> int:
-        return self.n_epochs
-
-    @property
-    def needs_width(self) -> bool:
-        """Whether the number of features must be known before the first row."""
-        return self.draws or self.attributes == "random"
-
-    @property
-    def missing_rows(self) -> Missing:
-        """Missing values are fine only where they are not read."""
-        return "keep" if self.asks else "error"
-
-    @property
-    def warm_rows(self) -> int:
-        """How many rows something is chosen from: the scales of columns, the centre of numbers."""
-        return max(
-            LAST_ROW if self.make_inputs().chooses_scales else 0, FIRST_NUMBERS if "numbers" in self.targets else 0
-        )
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether all that is chosen from the first rows is chosen."""
-        return self.memory.warm_up is None
+        return self.options.n_epochs
 
     def width_of(self, source: DataSource) -> int | None:
-        """The width of a source as far as it is known; if it must be known, the rows are read once to find it."""
+        """Return the width of a source as far as it is known; if it must be known, the rows are read once for it."""
         width = source.n_features
         if width is None and self.needs_width and source.rewindable and isinstance(source, Source):
             width = max(block.n_features for block in source.row_blocks(self.missing_rows))
         return width
 
+    @alone
     def start(
         self,
         n_features: int | None = None,
@@ -129,44 +105,41 @@ class RowLearner(RowResults[S]):
         ``y``, if all labels are known, gives the classes. Without either they are the first two labels that occur; a
         third is an error, after which ``train`` begins again if it can.
         """
-        self.check_parameters()
         if self.needs_width and not n_features:
-            raise UsageError(f"{self.method} draws from all features; start with n_features=...")
-        numbers = "numbers" in self.targets
-        target = Numbers() if numbers else self._allowed(Classes.start(classes, y, self.class_weight))
+            raise UsageError(f"{self.method.name} draws from all features; start with n_features=...")
+        numbers = "numbers" in self.method.targets
+        target = Numbers() if numbers else self._allowed(Classes.start(classes, y, self.options.class_weight))
+        self.rule = self.params.rule_for(target.n_vectors)
         self._memory = self.fresh_memory(target, n_features or 0)
-        self.n_features_in_ = n_features or 0
-        self._set_names(feature_names)
+        self.features.start(n_features, feature_names)
         return self
 
     def _allowed(self, target: Classes) -> Classes:
         """Return what is known of the classes, unless there are too many for the method."""
-        if self.two_classes_only and target.labels.n_classes > 2:
+        if self.method.two_classes_only and target.labels.n_classes > 2:
             raise DataError(
                 "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
-                f"{self.method} learns two classes, and there are {target.labels.n_classes:,}; sofs learns any number"
+                f"{self.method.name} learns two classes, and there are {target.labels.n_classes:,}; sofs learns any "
+                "number"
             )
         return target
 
-    def fresh_memory(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[S]:
+    def fresh_memory(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[Any]:
         """Return a memory without anything in it."""
-        if self.max_cells is not None:
-            refuse_cells_beyond_memory(self.max_cells, target.n_vectors)
-        budget = budget_of(self.n_features_to_select, self.curve, width) if budget is None else budget
-        random, rule, inputs = (
-            np.random.default_rng(self.random_state),
-            self.rule_for(target.n_vectors),
-            self.make_inputs(),
-        )
+        options, inputs, rule = self.options, self.inputs, self.rule
+        if options.max_cells is not None:
+            refuse_cells_beyond_memory(options.max_cells, target.n_vectors)
+        budget = budget_of(options.n_features_to_select, options.curve, width) if budget is None else budget
+        random = np.random.default_rng(options.random_state)
         curve = rungs = None
-        if self.curve is not False or self.n_features_to_select == "auto":
-            *small, main = rung_grids(grid_of(True if self.curve is False else self.curve, budget))
+        if options.curve is not False or options.chooses_number:
+            *small, main = rung_grids(grid_of(options.curve, budget))
             curve = start_curve(main, target.n_vectors)
             if small:
                 rungs = Rungs.start(small, lambda budget: rule.start(budget, target.n_vectors))
         memory = RowMemory(
             state=rule.start(budget, target.n_vectors),
-            positions_are_ids=self.asks,
+            positions_are_ids=self.method.asks,
             standardizes=inputs.standardizes,
             target=target,
             random=random,
@@ -181,10 +154,11 @@ class RowLearner(RowResults[S]):
             memory.scaling = AutoScaling.start(no_choice())
         if self.warm_rows:
             memory.warm_up = WarmUp(self.warm_rows, memory.random_states(), [], [])
-        if self.max_cells is not None:
-            share_cells(memory, self.max_cells)
+        if options.max_cells is not None:
+            share_cells(memory, options.max_cells)
         return memory
 
+    @alone
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""
         block, encoded = self.accept(block)
@@ -199,25 +173,25 @@ class RowLearner(RowResults[S]):
 
     def accept(self, block: RowBlock) -> tuple[RowBlock, Encoded]:
         """Return the rows that count, and what is to be learned of them, or refuse them; nothing is changed."""
-        memory = self.memory
-        if block.names is not None and self.max_cells is None:
-            raise UsageError(NEEDS_CELLS.format(self.method))
-        if self.n_rows_ and (block.names is None) != (memory.names is None):
+        memory, n_rows = self.memory, self.n_learned
+        if block.names is not None and self.options.max_cells is None:
+            raise UsageError(NEEDS_CELLS.format(self.method.name))
+        if n_rows and (block.names is None) != (memory.names is None):
             raise UsageError("some rows have names and some have ids; a learner takes one or the other")
-        refuse_weights(block, self.n_rows_)
+        refuse_weights(block, n_rows)
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
-                f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method} draws from the "
+                f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method.name} draws from the "
                 f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
             )
         if not all_below(block.indices, block.n_features):
             raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.inputs.refuse(block, memory)
-        encoded = memory.target.encode(block.y, block.origin, None if self.learns_a_part else self.n_rows_)
-        if self.encoding is not None:
-            self.encoding.refuse_more(block.n_features, block.origin)
-        memory.target.refuse_weights(block, encoded, self.n_rows_)
+        encoded = memory.target.encode(block.y, block.origin, None if self.learns_a_part else n_rows)
+        if self.features.encoding is not None:
+            self.features.encoding.refuse_more(block.n_features, block.origin)
+        memory.target.refuse_weights(block, encoded, n_rows)
         return block, encoded
 
     def commit(self, block: RowBlock, encoded: Encoded) -> None:
@@ -225,10 +199,9 @@ class RowLearner(RowResults[S]):
         memory, answers = self.memory, encoded.answers
         memory.target.learn_classes(encoded)
         if encoded.swap:
-            rule = self.rule
-            rule.negate(memory.state)
+            self.rule.negate(memory.state)
             if memory.rungs is not None:
-                memory.rungs.swap_classes(rule.negate)
+                memory.rungs.swap_classes(self.rule.negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
         memory.exact = memory.exact and block.values.dtype == np.float64
@@ -241,7 +214,7 @@ class RowLearner(RowResults[S]):
             stop = warm_up.stop(block, at)
             self._warm_up(warm_up, block.rows(at, stop), answers[at:stop])
             at = stop
-        self._drop_names_of_some()
+        self.features.widen(self.memory.width)
 
     def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
         """Learn some of the first rows; if they change what is chosen from them, all of them from the start."""
@@ -254,7 +227,7 @@ class RowLearner(RowResults[S]):
         target = old.target.restarted(rows[1])
         scaling = None if old.scaling is None else AutoScaling.start(choose(rows[0]))
         same = scaling is None or old.scaling is None or scaling.choice.same_as(old.scaling.choice)
-        if same and target.starts_as(old.target):
+        if same and np.array_equal(target.first, old.target.first):
             return
         memory = self._memory = self.fresh_memory(target, old.declared_width, old.budget)
         memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
@@ -269,33 +242,33 @@ class RowLearner(RowResults[S]):
         """Learn rows with these answers, in pieces: to rank kept features in between, and to stay in the cache."""
         memory, rule, inputs = self.memory, self.rule, self.inputs
         update = partial(rule.update, memory=memory)
-        weights = memory.times * memory.target.row_weights(answers, block.sample_weight)
+        weights = memory.times * memory.target.weigh(answers, block.sample_weight)
         own_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
-        memory.target.count(answers)
         memory.counts[1] += block.n_nonzero
-        at = 0
+        at, seen = 0, self.n_learned
         while at < block.n_rows:
             stop = block.n_rows if memory.scaling is None else memory.scaling.stop(block, at)
             if memory.curve is not None:
-                stop = min(stop, at + next_ranking(self.n_rows_) - self.n_rows_)
+                stop = min(stop, at + next_ranking(seen) - seen)
             rows = inputs.rows(block.rows(at, stop), memory, rule, answers[at:stop], weights[at:stop])
             learn_counting(update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, own_weights[at:stop])
             if memory.rungs is not None:
                 by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted = own_weights[at:stop] if self.n_features_to_select == "auto" else None
-                memory.rungs.learn(by_id, memory.width, self.n_rows_, counted, update)
+                counted = own_weights[at:stop] if self.options.chooses_number else None
+                memory.rungs.learn(by_id, memory.width, seen, counted, update)
             memory.counts[0] += stop - at
-            if memory.curve is not None and next_ranking(self.n_rows_ - 1) == self.n_rows_:
+            seen += stop - at
+            if memory.curve is not None and next_ranking(seen - 1) == seen:
                 ids, _, ranks = self.kept_in(memory.state)
                 order = rank_slots(memory.curve, ranks, ids)
                 if memory.rungs is not None:
-                    memory.rungs.rank(self.kept_in, ids[order], self.n_rows_)
+                    memory.rungs.rank(self.kept_in, ids[order], seen)
             at = stop
-        self.n_features_in_ = memory.width
 
+    @alone
     def finish(self, origin: str = "") -> Self:
-        self.memory.target.finish(self.n_rows_, origin)
+        self.memory.target.finish(self.n_learned, origin)
         self._warn_of_order(at_end=True)
         return self
 
@@ -308,49 +281,70 @@ class RowLearner(RowResults[S]):
             memory.warned = True
             warnings.warn(message, UserWarning, stacklevel=10)
 
-    # ---- merging
-
-    @classmethod
-    def merge(cls, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
-        if not cls.merges:
-            raise UsageError(CANNOT_MERGE.format(cls.method))
-        if len(parts) > 1 and base.params.get("max_cells") is not None:
-            raise UsageError(SHARED_CELLS)
-        return merge_models(cls, base, parts, divisor)
-
+    @alone
     def as_part(self, times: int) -> Self:
-        if not self.merges:
-            raise UsageError(CANNOT_MERGE.format(self.method))
-        if self.max_cells is not None and times != 1:
+        """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
+
+        For methods that merge. Every row counts so many times, as if so many parts had such a row, and merging makes up
+        for it.
+        """
+        if not self.method.merges:
+            raise UsageError(CANNOT_MERGE.format(self.method.name))
+        if self.options.max_cells is not None and times != 1:
             raise UsageError(SHARED_CELLS)
-        fits = is_integer(times) and 1 <= times <= MOST_TIMES
-        require(fits, "times", times, f"an integer from 1 to {MOST_TIMES:,}")
+        allowed = is_integer(times) and 1 <= times <= MOST_TIMES
+        require(allowed, "times", times, f"an integer from 1 to {MOST_TIMES:,}")
         self.memory.times, self.learns_a_part = int(times), True
         return self
 
+    # ---- what was learned
+
+    @property
+    def n_learned(self) -> int:
+        return int(self.memory.counts[0])
+
+    def kept_in(self, state: Any) -> Kept:
+        """Return the features that a state keeps."""
+        return self.rule.kept(state, self.memory.addresses)
+
+    def _kept_by_any(self) -> I64:
+        """Return the ids of what is kept, by the small learners of a curve too."""
+        rungs, kept = self.memory.rungs, self.kept_in(self.memory.state).ids
+        if rungs is None:
+            return kept.copy()
+        return np.unique(np.concatenate([kept, *(self.kept_in(rung.state).ids for rung in rungs.rungs)]))
+
     # ---- saving
 
-    def _header(self) -> dict[str, Any]:
-        return self.memory.header()
-
-    def _arrays(self) -> Arrays:
-        return {**self.memory.arrays(), **arrays_of_names(self.memory.names)}
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        memory, target = self.memory, self.memory.target
+        if isinstance(target, Numbers):
+            return memory.header(), memory.arrays()
+        classes = target.labels.classes
+        return memory.header(), {
+            **memory.arrays(),
+            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
+        }
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        if self.max_cells is not None and arrays[STATE + "cells"].shape[0] != self.max_cells:
-            raise ValueError(f"{arrays[STATE + 'cells'].shape[0]:,} cells with max_cells={self.max_cells}")
-        names = None if self.max_cells is None else names_of_model(arrays)
-        of_numbers = "numbers" in self.targets
-        target = Numbers() if of_numbers else self._allowed(Classes.of_model(header, arrays, self.class_weight))
-        budget, width = count_of(header, "budget", MOST_FEATURES), count_of(header, "n_features")
-        if self.needs_width and header["declared_width"] != width:
-            raise ValueError("it draws from another number of features than it has")
-        rule = self.rule_for(target.n_vectors)
+        options, wanted = self.options, self.options.n_features_to_select
+        names = None
+        if options.max_cells is not None:
+            cells, names = arrays[STATE + "cells"].shape[0], names_of_model(arrays)
+            ensure(cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}")
+        target: RowTarget = Numbers()
+        if "numbers" not in self.method.targets:
+            labels = classes_of_model(header, arrays.pop("classes"), arrays, TARGET)
+            target = self._allowed(Classes(labels, options.class_weight))
+        budget, width = count_of(header, "budget", MOST_FEATURES), self.features.width
+        drawn = not self.needs_width or header["declared_width"] == width
+        ensure(drawn, "it draws from another number of features than it has")
+        rule = self.rule = self.params.rule_for(target.n_vectors)
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
-        if budget > largest and not rule.keeps_all:  # or a few bytes would make room for billions
-            raise ValueError(f"a budget of {budget:,} with arrays of {largest:,}")
-        if is_integer(self.n_features_to_select) and budget != self.n_features_to_select:
-            raise ValueError(f"a budget of {budget:,} with n_features_to_select={self.n_features_to_select}")
+        # or a few bytes would make room for billions
+        ensure(rule.keeps_all or budget <= largest, f"a budget of {budget:,} with arrays of {largest:,}")
+        same = not is_integer(wanted) or budget == wanted
+        ensure(same, f"a budget of {budget:,} with n_features_to_select={wanted}")
         memory = self._memory = self.fresh_memory(target, width, 1 if rule.keeps_all else budget)
         memory.budget = budget
         memory.restore(header, arrays, partial(rule.check, memory=memory))
@@ -362,15 +356,7 @@ class RowLearner(RowResults[S]):
             if not rule.keeps_all:  # all of them were looked at already
                 check_ids(ids, width)
         if memory.kept_table is not None:
-            kept: Any = memory.state
-            fill_table(memory.kept_table, kept.member_id, int(kept.counts[KEPT]))
-        if names is not None and not set(names) >= set(self._kept_by_any().tolist()):
-            raise ValueError("a kept feature has no name")
+            fill_table(memory.kept_table, memory.state.member_id, int(memory.state.counts[KEPT]))
+        named = names is None or set(names) >= set(self._kept_by_any().tolist())
+        ensure(named, "a kept feature has no name")
         memory.names = names
-
-    def _kept_by_any(self) -> I64:
-        """The ids of what is kept, by the small learners of a curve too."""
-        rungs, kept = self.memory.rungs, self.kept_in(self.memory.state).ids
-        if rungs is None:
-            return kept.copy()
-        return np.unique(np.concatenate([kept, *(self.kept_in(rung.state).ids for rung in rungs.rungs)]))

@@ -1,4 +1,9 @@
-"""All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand."""
+"""All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand.
+
+With ``max_cells`` memory does not grow with the number of different features: those that are kept are exact, all others
+share a table of so many cells (``kernels.rows.sketch``). Ids need no positions then, and where they are hashes of
+names, only the names of kept features are remembered.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,13 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from ...blocks import RowBlock
+from ...blocks import NamedIds, RowBlock
+from ...errors import UsageError
 from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
+from ...kernels.types import I64
+from ...machine import available_memory, more_memory, size_text
+from ...model import NAMES, texts_of_arrays, texts_to_arrays
 from ...state import (
     Arrays,
     Schema,
@@ -18,6 +27,8 @@ from ...state import (
     changed,
     check_arrays,
     empty,
+    grown,
+    moved,
     names_along,
     names_of_positions,
     resized,
@@ -25,7 +36,7 @@ from ...state import (
     sizes_of,
     with_arrays,
 )
-from ..requirements import count_of
+from ..parameters import count_of, ensure
 from .addresses import (
     Addresses,
     add,
@@ -36,10 +47,9 @@ from .addresses import (
     table_addresses,
 )
 from .auto_scaling import AutoScaling
-from .curves import CURVE, STATE
 from .inputs import Moments
 from .integrity import check_totals
-from .rules.base import S
+from .rules import S
 from .rungs import Check, Rungs
 from .targets import RowTarget
 from .warm_up import WarmUp
@@ -47,7 +57,8 @@ from .warm_up import WarmUp
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
 MOST_TIMES = 1 << 20  # that a row counts
-MOMENTS = "moments."  # before the names of their arrays in a model
+STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."  # before the names of arrays in a model
+NAMED = "named_ids"  # the ids of the features whose names a model has
 COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
     "counts": ArraySpec((2,), 0, dtype=np.int64),
@@ -105,7 +116,7 @@ class RowMemory(Generic[S]):
         self.addresses, positions = add(self.addresses, block.indices, width)
         if self.addresses.direct:
             if width > self.room():
-                self.grow(self._roomy(width))
+                self.grow(roomy(width, self.declared_width))
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
         return block.with_entries(block.indptr, positions, block.values, block.n_features)
@@ -138,10 +149,11 @@ class RowMemory(Generic[S]):
 
         Stretching writes zeros to all that is new, so there it is little at a time.
         """
-        if self._held() >= STRETCHED_BYTES:
+        held = sum(array.nbytes for _, _, array in self.per_feature_arrays())
+        if held >= STRETCHED_BYTES:
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
-        refuse_beyond_memory(room * self._bytes_per_feature() - self._held(), room)
+        refuse_beyond_memory(room * self._bytes_per_feature() - held, room)
         for holder, name in [(holder, name) for holder, name, _ in self.per_feature_arrays()]:
             self._lengthen(holder, name, room)
 
@@ -159,13 +171,9 @@ class RowMemory(Generic[S]):
                 self._put(holder, name, array)
             if array.shape == shape:
                 return
-        grown = np.zeros(shape, array.dtype)
-        grown[: array.shape[0]] = array
-        self._put(holder, name, grown)
-
-    def _roomy(self, width: int) -> int:
-        """Room for a width and for some more to come: what is not touched takes no memory."""
-        return width if width <= self.declared_width else width + (width >> 1)
+        longer = np.zeros(shape, array.dtype)
+        longer[: array.shape[0]] = array
+        self._put(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Holder, name and array of everything with an entry per feature."""
@@ -182,9 +190,6 @@ class RowMemory(Generic[S]):
 
     def _bytes_per_feature(self) -> int:
         return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self.per_feature_arrays())
-
-    def _held(self) -> int:
-        return sum(array.nbytes for _, _, array in self.per_feature_arrays())
 
     def _written(self) -> int:
         """Bytes of the features that were ever touched: an array has pages for those, or more."""
@@ -210,25 +215,24 @@ class RowMemory(Generic[S]):
     def _move_to_direct(self, width: int) -> None:
         """Back to ids as positions, once a table would take more room."""
         used = self.addresses.used
-        self._move(direct_addresses(width), np.arange(used), self.addresses.ids[:used], self._roomy(width))
+        self._move(
+            direct_addresses(width), np.arange(used), self.addresses.ids[:used], roomy(width, self.declared_width)
+        )
 
     def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        for holder, name, array in self.per_feature_arrays():
-            moved = np.zeros((room, *array.shape[1:]), array.dtype)
-            moved[new] = array[old]
-            self._put(holder, name, moved)
-        state = self.state._asdict()
+        self.state = moved(self.state, old, new, room)
+        if self.standardizes:
+            self.moments = moved(self.moments, old, new, room)
         for name in names_of_positions(type(self.state)):
-            ids = state[name]
-            if not self.addresses.direct:
-                ids = self.addresses.ids[ids]
+            ids = self.addresses.ids_of(getattr(self.state, name))
             self._put(STATE, name, find(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
+        """Return what a model keeps beside the arrays, as JSON."""
         return {
             **self.target.header(),
             "declared_width": self.declared_width,
@@ -242,71 +246,71 @@ class RowMemory(Generic[S]):
         }
 
     def random_states(self) -> list[Any]:
-        """Where both random generators are."""
+        """Return where both random generators are."""
         return [self.random.bit_generator.state, self.attribute_random.bit_generator.state]
 
     def set_random_states(self, states: list[Any]) -> None:
         self.random.bit_generator.state, self.attribute_random.bit_generator.state = states
 
     def arrays(self) -> Arrays:
+        """Return all arrays by name; those with an entry per feature as far as positions are used."""
         used = self.addresses.used
-        arrays = {**arrays_of(self.state, STATE), **arrays_of(self.moments, MOMENTS)}
+        arrays = {**arrays_of(self.target.state(), TARGET), "ids": self.addresses.ids[:used], "counts": self.counts}
+        arrays |= arrays_of(self.state, STATE, **({} if self.kept_table is not None else {"features": used}))
+        arrays |= arrays_of(self.moments, MOMENTS, features=used)
         if self.curve is not None:
             arrays |= arrays_of(self.curve, CURVE)
-        for holder, name, array in self.per_feature_arrays():
-            arrays[holder + name] = array[:used]
-        return {
-            **arrays,
-            **({} if self.scaling is None else self.scaling.arrays()),
-            **({} if self.warm_up is None else self.warm_up.arrays(self.target.answer)),
-            **({} if self.rungs is None else self.rungs.arrays()),
-            **self.target.arrays(),
-            "ids": self.addresses.ids[:used],
-            "counts": self.counts,
-        }
+        for part in (self.scaling, self.warm_up, self.rungs):
+            arrays |= {} if part is None else part.arrays()
+        if self.names is not None:
+            arrays |= {NAMED: np.array(list(self.names), np.int64), **texts_to_arrays(NAMES, self.names.values())}
+        return arrays
+
+    def schema(self, header: dict[str, Any]) -> dict[str, ArraySpec]:
+        """Return what the arrays of a model with a header must be, but for names."""
+        moments = schema_of(self.moments, MOMENTS)
+        schema = {name: resized(spec, {"features": "moments"}) for name, spec in moments.items()}
+        schema |= {**COMMON, **schema_of(self.state, STATE), **schema_of(self.target.state(), TARGET)}
+        if self.curve is not None:
+            schema |= schema_of(self.curve, CURVE)
+        if header["warm_up"] is not None:
+            schema |= WarmUp.schema(header["warm_up"], self.target.answers)
+        for part in (self.scaling, self.rungs):
+            schema |= {} if part is None else part.schema()
+        return schema
 
     def restore(self, header: dict[str, Any], arrays: Arrays, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; the state must pass a check."""
-        arrays = {name: array for name, array in arrays.items() if name != "classes"}  # labels of any kind
         ids, used = arrays["ids"], count_of(header, "used")
-        sizes = {**sizes_of(self.state), "budget": self.budget, "width": self.width, **self.target.sizes()}
+        sizes = {**sizes_of(self.state), **sizes_of(self.target.state()), "budget": self.budget, "width": self.width}
         sizes |= {"features": used, "moments": used if self.standardizes else 0, "table": used if ids.size else 0}
-        moments = schema_of(self.moments, MOMENTS)
-        expected = {name: resized(spec, {"features": "moments"}) for name, spec in moments.items()}
-        expected |= {**COMMON, **schema_of(self.state, STATE)}
-        if self.curve is not None:
-            expected |= schema_of(self.curve, CURVE)
-        expected |= self.target.schema() | WarmUp.schema(header, self.target.answer, self.target.answer_field())
-        if self.scaling is not None:
-            expected |= self.scaling.schema()
-        if self.rungs is not None:
-            expected |= self.rungs.schema()
-        sizes = check_arrays(arrays, expected, sizes)
+        sizes = check_arrays(arrays, self.schema(header), {**sizes, "vectors": self.target.n_vectors})
         self.state = with_arrays(self.state, arrays, STATE)
         self.moments = with_arrays(self.moments, arrays, MOMENTS)
         check_totals(self.moments.totals)
-        if self.standardizes and self.moments.dense[0] == 1 and used != self.width:  # dense rows have all features
-            raise ValueError(f"dense rows of {self.width:,} features, and arrays of {used:,}")
-        self.target.restore(arrays)
+        is_dense = self.moments.dense[0] == 1  # dense rows have all features
+        whole = not (self.standardizes and is_dense) or used == self.width
+        ensure(whole, f"dense rows of {self.width:,} features, and arrays of {used:,}")
+        self.target.restore(with_arrays(self.target.state(), arrays, TARGET))
         if self.scaling is not None:
             self.scaling = self.scaling.restored(arrays)
         if header["warm_up"] is None:
             self.warm_up = None
-        elif self.warm_up is None:
-            raise ValueError("it keeps its first rows and has no use for them")
         else:
-            self.warm_up.restore(header, arrays, self.target.answer, self.width, self.moments.dense[0] == 1)
+            ensure(self.warm_up is not None, "it keeps its first rows and has no use for them")
+            self.warm_up = WarmUp.restored(header["warm_up"], arrays, self.warm_up, self.width, is_dense)
         if self.curve is not None:
             started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
-            if not grid.size or (np.diff(grid) <= 0).any() or grid[-1] != self.budget:
-                raise ValueError("the grid of its curve does not end at the budget")
-            if self.rungs is not None and not np.array_equal(grid, started.grid):
-                raise ValueError("its curve has other numbers than those of its grid")
+            ends = grid.size and (np.diff(grid) > 0).all() and grid[-1] == self.budget
+            ensure(ends, "the grid of its curve does not end at the budget")
+            same = self.rungs is None or np.array_equal(grid, started.grid)
+            ensure(same, "its curve has other numbers than those of its grid")
         twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
         beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
-        if twice or beyond or (ids.size and self.positions_are_ids):
-            raise ValueError("its features are not those of its arrays")
+        ensure(
+            not (twice or beyond or (ids.size and self.positions_are_ids)), "its features are not those of its arrays"
+        )
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)
         if self.rungs is not None:
@@ -314,9 +318,61 @@ class RowMemory(Generic[S]):
         self.counts = arrays["counts"]
         self.warned, self.exact = bool(header["warned"]), bool(header["exact"])
         self.times = count_of(header, "times", MOST_TIMES)
-        if not self.times:
-            raise ValueError("its rows count 0 times")
+        ensure(self.times, "its rows count 0 times")
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
         if ids.size:
             self.grow(self.addresses.ids.size)
+
+
+def roomy(width: int, declared: int) -> int:
+    """Return room for a width and, beyond what was declared, for some more: what is not touched takes no memory."""
+    return width if width <= declared else width + (width >> 1)
+
+
+# ---- fixed memory
+
+
+def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
+    """Let all features that are not kept share some cells, in a fresh memory."""
+    memory.state = grown(memory.state, "features", max_cells)
+    memory.addresses = direct_addresses(max_cells)
+    # at most an eighth full: most features are not kept, and then the first look says so
+    memory.kept_table = np.zeros(1 << (8 * memory.budget - 1).bit_length(), np.int32)
+
+
+def refuse_cells_beyond_memory(cells: int, n_vectors: int) -> None:
+    """Refuse a number of cells that the machine cannot hold, before it tries."""
+    bytes_each, available = 8 * n_vectors, available_memory()
+    if bytes_each * cells > available:
+        raise UsageError(
+            f"max_cells={cells} needs {size_text(bytes_each * cells)} of memory, and {size_text(available)} are "
+            f"available; max_cells={available // bytes_each} would fit, or {more_memory(bytes_each * cells)}"
+        )
+
+
+def names_after(known: dict[int, str], kept: I64, met: NamedIds, warms_up: bool) -> dict[int, str]:
+    """Return the names of kept features, of which those that were not known must have been met.
+
+    As long as the first rows may be learned again, the names of all features in them.
+    """
+    wanted = kept
+    if warms_up:
+        wanted = np.union1d(np.array(list(known), np.int64), met.ids)
+    elif len(known) == wanted.size and known.keys() >= set(wanted.tolist()):
+        return known  # after most rows
+    wanted.sort()
+    found = met.of(np.array([feature for feature in wanted.tolist() if feature not in known], np.int64))
+    return {feature: known[feature] if feature in known else found[feature] for feature in wanted.tolist()}
+
+
+def names_of_model(arrays: Arrays) -> dict[int, str] | None:
+    """Take the names of features by id out of the arrays of a model; None if it has none."""
+    names, ids = texts_of_arrays(NAMES, arrays), arrays.pop(NAMED, None)
+    for part in ("text", "offsets"):
+        arrays.pop(f"{NAMES}.{part}", None)
+    if names is None or ids is None:
+        return None
+    fits = ids.dtype == np.int64 and ids.shape == names.shape and np.unique(ids).size == ids.size
+    ensure(fits, "its names do not fit their features")
+    return dict(zip(ids.tolist(), names.tolist(), strict=True))

@@ -15,7 +15,7 @@ Steps    P is diagonal: where features go together, a part alone soon corrects w
          Where precision decays, so does P0: in the difference of part k over the rows of k, before the sum over the
          rows of all parts. Otherwise a feature that no part has met would lose its precision once per part.
 Given    the models of base and parts, of one method, with the same parameters; and the same given classes, or what else
-         their targets must have in common (``RowTarget.refuse_strangers``).
+         their targets must have in common (``check_mergeable``).
 Back     a model whose features are in a table (``addresses``): those touched, however wide the ids; but in arrays as
          wide as the ids where all models have such, and many of them are touched.
 Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
@@ -28,20 +28,22 @@ deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...kernels.rows.curve import Curve
+from ...kernels.rows.errors import WEIGHT
 from ...kernels.rows.members import MISTAKES
 from ...kernels.rows.scaling import SQUARES
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...state import changed
+from ..base import Method
 from ..parameters import to_builtin
 from .addresses import direct_addresses, find, table_addresses
 from .auto_scaling import AutoScaling, ColumnMoments
@@ -50,28 +52,41 @@ from .curves import rank_slots, start_curve
 from .estimates import Estimates, Known, MergeRule, Positions, added, joined
 from .inputs import Moments
 from .memory import RowMemory
-from .rules.base import MergingRule, S
+from .rules import MergingRule, S
 from .rungs import Rung, Rungs
-from .targets import RowTarget
+from .targets import Classes, RowTarget, classes_like, most_met
 
 if TYPE_CHECKING:
     from .learner import RowLearner
-    from .results import RowResults
+
+CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
+SHARED_CELLS = (
+    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there; learn all rows in "
+    "one pass, or merge models without max_cells"
+)
 
 CHUNK = 1 << 16  # features merged, or looked at, in one go
 MOST_EMPTY = 8  # entries of arrays as wide as the ids for one that is used, to merge all of them
 
 
-def merge_models(cls: type[RowLearner[S]], base: Model, parts: Sequence[Model], divisor: float | None) -> Model:
-    """Return one model of what several learned; see ``Learner.merge``."""
-    learners = continued(cls, base, parts)
+def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
+    """Return one model of what several learned, each from rows of its own, all going on from the same ``base``.
+
+    For methods that merge. What the parts add is divided by how often their rows have counted (``as_part``), or by
+    another number. A single part whose rows counted once is given back as it is, its arrays shared.
+    """
+    if not method.merges:
+        raise UsageError(CANNOT_MERGE.format(method.name))
+    if len(parts) > 1 and base.params.get("max_cells") is not None:
+        raise UsageError(SHARED_CELLS)
+    learners = continued(method, base, parts)
     if len(parts) == learners[1].memory.times == 1 and divisor is None:
         return learners[1].model()  # it keeps what it keeps: a learner compares the features of a row, not all
     first = learners[0]
     memories = [learner.memory for learner in learners]
     refuse_other_choices(memories, first.warm_rows)
     rule, how = merging_rule(first), MergeRule.of(learners, divisor)
-    ids, direct = ids_of_all(learners)
+    ids, direct = ids_of_all(memories)
     memory = first.fresh_memory(merged_target(memories), first.memory.declared_width, first.memory.budget)
 
     def known(some: I64) -> list[Estimates]:
@@ -88,12 +103,12 @@ def merge_models(cls: type[RowLearner[S]], base: Model, parts: Sequence[Model], 
     memory.exact = all(one.exact for one in memories)
     if memory.curve is not None:
         memory.curve, memory.rungs = merged_curves(rule, memory, memories, how)
-    first._memory, first.n_features_in_ = memory, memory.width
-    first._set_names(names_of(learners) or None)
-    return cls.from_model(first.model()).model()
+    first._memory = memory
+    first.features.start(memory.width, names_of(learners) or None)
+    return method.load(first.model()).model()
 
 
-def merging_rule(learner: RowResults[Any]) -> MergingRule[Any]:
+def merging_rule(learner: RowLearner) -> MergingRule[Any]:
     """Return the rule of a learner whose models can be merged."""
     rule = learner.rule
     assert isinstance(rule, MergingRule)
@@ -125,42 +140,61 @@ def merged_state(rule: MergingRule[S], state: S, states: Sequence[S], known: Kno
 # ---- what goes together
 
 
-def continued(cls: type[RowLearner[S]], base: Model, parts: Sequence[Model]) -> list[RowLearner[S]]:
-    """The learners of base and parts, once it is clear that the parts can have gone on from the base."""
+def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLearner]:
+    """Return the learners of base and parts, once it is clear that the parts can have gone on from the base."""
     if not parts:
         raise UsageError("there is nothing to merge: give the model of one part or more")
     models = {"the base": base} | {f"part {number}": part for number, part in enumerate(parts, 1)}
     for name, model in models.items():
-        if model.method != cls.method:
-            raise UsageError(f"{name} is a model of {model.method}; {cls.method} merges its own alone")
+        if model.method != method.name:
+            raise UsageError(f"{name} is a model of {model.method}; {method.name} merges its own alone")
         for parameter, value in base.params.items():
             own = model.params.get(parameter)
             if json.dumps(own, default=to_builtin) != json.dumps(value, default=to_builtin):
                 raise UsageError(f"{name} has {parameter}={own!r} and the base {parameter}={value!r}")
-    learners = [cls.from_model(model, name) for name, model in models.items()]
-    targets = {name: learner.memory.target for name, learner in zip(models, learners, strict=True)}
-    targets["the base"].refuse_strangers(targets)
+    learners = [cast("RowLearner", method.load(model, name)) for name, model in models.items()]
+    check_mergeable({name: learner.memory.target for name, learner in zip(models, learners, strict=True)})
     feature_names = names_of(learners)
     for name, learner in zip(models, learners, strict=True):
         memory, first = learner.memory, learners[0].memory
         own_names = names_of([learner])
         if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
             raise UsageError(f"{name} has other names for its features than another part")
-        if learner.encoding != learners[0].encoding:
+        if learner.features.encoding != learners[0].features.encoding:
             raise UsageError(f"{name} reads the columns of tables in another way than the base")
         expected = learners[1].memory.times
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times")
         if memory.budget != first.budget:
             raise UsageError(f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}")
-        if (memory.counts < first.counts).any() or (memory.target.counted < first.target.counted).any():
+        if (memory.counts < first.counts).any() or (rows_of(memory.target) < rows_of(first.target)).any():
             raise UsageError(f"{name} has learned less than the base; every part goes on from the base")
     return learners
 
 
-def names_of(learners: Sequence[RowLearner[S]]) -> list[Any]:
-    """The names of the features in the widest model; empty if they have none."""
-    names = max(learners, key=lambda learner: learner.n_features_in_).feature_names
+def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
+    """Raise UsageError if models by name, the base among them, cannot be about one target.
+
+    Numbers are about one target if they have one centre, which is chosen from the first rows.
+    """
+    known = {name: target for name, target in targets.items() if isinstance(target, Classes)}
+    classes = most_met(list(known.values())) if known else None
+    for name, target in known.items():
+        own = classes_like(target.labels.classes, np.asarray(classes))
+        if not target.labels.given:
+            raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
+        if own.tolist() != np.asarray(classes).tolist():
+            raise UsageError(f"{name} has the classes {own.tolist()}, not {np.asarray(classes).tolist()}")
+
+
+def rows_of(target: RowTarget) -> NDArray[Any]:
+    """Return what never falls as rows are learned."""
+    return target.labels.counts if isinstance(target, Classes) else target.totals[[WEIGHT]]
+
+
+def names_of(learners: Sequence[RowLearner]) -> list[Any]:
+    """Return the names of the features in the widest model; empty if they have none."""
+    names = max((learner.features for learner in learners), key=lambda features: features.width).names
     return [] if names is None else names.tolist()
 
 
@@ -184,15 +218,14 @@ def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
 def chose_alike(a: RowMemory[S], b: RowMemory[S]) -> bool:
     """Whether two models chose the same from their first rows."""
     same = a.scaling is None or b.scaling is None or a.scaling.choice.same_as(b.scaling.choice)
-    return same and a.target.starts_as(b.target)
+    return same and np.array_equal(a.target.first, b.target.first)
 
 
 # ---- what the models have
 
 
-def touched_ids(learner: RowLearner[Any]) -> I64:
-    """The ids of the features that a model knows something of."""
-    memory = learner.memory
+def touched_ids(memory: RowMemory[Any]) -> I64:
+    """Return the ids of the features that a model knows something of."""
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
     arrays = [array for _, _, array in memory.per_feature_arrays()]
@@ -203,18 +236,17 @@ def touched_ids(learner: RowLearner[Any]) -> I64:
     return np.concatenate(found)
 
 
-def ids_of_all(learners: Sequence[RowLearner[Any]]) -> tuple[I64, bool]:
+def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
     """The ids that one of some models knows something of; or, if those are many of them, all up to the largest.
 
     Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
     """
-    memories = [learner.memory for learner in learners]
     width = max(memory.room() for memory in memories)
     if all(memory.addresses.direct for memory in memories):
-        touched = touched_ids(learners[0])
+        touched = touched_ids(memories[0])
         if MOST_EMPTY * touched.size >= width:
             return np.arange(width), True
-    return reduce(union, map(touched_ids, learners)), False
+    return reduce(union, map(touched_ids, memories)), False
 
 
 def union(a: I64, b: I64) -> I64:
@@ -233,7 +265,7 @@ def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
     return known, positions[known]
 
 
-def estimates_of(learner: RowResults[Any], ids: I64) -> Estimates:
+def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
     """Return what a model knows of the weights of some features, which may be nothing."""
     memory = learner.memory
     return estimates_in(merging_rule(learner), memory.state, *taken(memory, ids))
@@ -339,14 +371,14 @@ def merge_rungs(rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]]
     """Fill fresh rungs with what those of base and parts know, of every feature that one of them sees."""
     ids = np.unique(np.concatenate([one.addresses.ids[: one.addresses.used] for one in rungs]))
     fresh.addresses = table_addresses(ids)
-    for rung, *same in zip(fresh.rungs, *(one.rungs for one in rungs), strict=True):
-        merge_rung(rule, rung, same, rungs, ids, how)
+    matching = zip(fresh.rungs, *(one.rungs for one in rungs), strict=True)
+    fresh.rungs = [merged_rung(rule, rung, same, rungs, ids, how) for rung, *same in matching]
 
 
-def merge_rung(
+def merged_rung(
     rule: MergingRule[S], fresh: Rung[S], same: Sequence[Rung[S]], rungs: Sequence[Rungs[S]], ids: I64, how: MergeRule
-) -> None:
-    """Fill one fresh rung with what the same ones of base and parts know of some features."""
+) -> Rung[S]:
+    """Return a fresh rung filled with what the same ones of base and parts know of some features."""
 
     def known(some: I64) -> list[Estimates]:
         estimates = []
@@ -355,10 +387,12 @@ def merge_rung(
             estimates.append(estimates_in(rule, rung.state, positions >= 0, positions[positions >= 0]))
         return without_forgotten(estimates, how)
 
-    fresh.state = merged_state(rule, fresh.state, [rung.state for rung in same], known, ids, how)
-    fresh.curve = added_curve([rung.curve for rung in same])
-    fresh.calibration = merged_calibration([rung.calibration for rung in same])
-    fresh.allowed = np.ones(ids.size, np.bool_)
+    return Rung(
+        merged_state(rule, fresh.state, [rung.state for rung in same], known, ids, how),
+        added_curve([rung.curve for rung in same]),
+        np.ones(ids.size, np.bool_),
+        merged_calibration([rung.calibration for rung in same]),
+    )
 
 
 def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Estimates]:

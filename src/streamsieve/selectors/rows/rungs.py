@@ -17,21 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Self
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
-from ...kernels.arrays import ArraySpec
+from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.batch import Rows
-from ...kernels.rows.calibration import calibrate
+from ...kernels.rows.calibration import ENTRIES, calibrate
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.parts import keep_allowed, keep_known
 from ...kernels.types import F64, I64, U8, Bool
-from ...state import Arrays, arrays_of, changed, names_along, names_of_positions, resized, schema_of, with_arrays
+from ...state import Arrays, arrays_of, changed, moved, names_of_positions, resized, schema_of, with_arrays
+from ..parameters import ensure
 from .addresses import Addresses, add, find, table_addresses
-from .calibration import CALIBRATION, check_calibration, start_calibration, swapped
-from .curves import CURVE, STATE, Update, learn_counting, rank_slots, start_curve
-from .rules.base import Kept, S
+from .calibration import check_calibration, swapped
+from .curves import Update, learn_counting, rank_slots, start_curve
+from .rules import Kept, S
 
 BUDGETS = (1, 2, 5, 10, 20, 50, 200)
 OPEN_ROWS = 256
@@ -60,14 +61,13 @@ def rung_grids(grid: I64) -> list[I64]:
     return [part if part[-1] == budget else np.append(part, budget) for part, budget in ended if part.size]
 
 
-@dataclass(slots=True, eq=False)
-class Rung(Generic[S]):
+class Rung(NamedTuple, Generic[S]):
     """A learner of a small budget."""
 
     state: S
     curve: Curve  # which ends at the budget
-    allowed: Bool  # per position: whether the rung sees the feature there
-    calibration: F64 = field(default_factory=start_calibration)  # of probabilities, where it may be asked for them
+    allowed: Bool = array("features", start=1)  # per position: whether the rung sees the feature there
+    calibration: F64 = array(ENTRIES, finite=False)  # of probabilities, where it may be asked for them
 
     @property
     def budget(self) -> int:
@@ -92,7 +92,8 @@ class Rungs(Generic[S]):
         rungs = []
         for grid in grids:
             state = start(int(grid[-1]))
-            rungs.append(Rung(state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_)))
+            curve, allowed = start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_)
+            rungs.append(Rung(state, curve, allowed, np.zeros(ENTRIES)))
         return cls(rungs)
 
     def answering(self, k: int) -> Rung[S] | None:
@@ -126,12 +127,10 @@ class Rungs(Generic[S]):
     def _all(self, rows: Rows, width: int) -> Rows:
         """The rows with positions for ids, and room for all of them."""
         self.addresses, positions = add(self.addresses, rows.indices, width)
-        room = self.addresses.ids.size
-        for rung in self.rungs:
-            known = rung.allowed.size
-            if known < room:
-                rung.allowed = np.ones(room, np.bool_)
-                self._move(rung, slice(known), slice(known), room)
+        room, known = self.addresses.ids.size, self.rungs[0].allowed.size
+        if known < room:
+            part = slice(known)
+            self.rungs = [moved(rung, part, part, room)._replace(allowed=np.ones(room, bool)) for rung in self.rungs]
         return rows._replace(indices=positions)
 
     def _known(self, rows: Rows) -> Rows:
@@ -165,68 +164,53 @@ class Rungs(Generic[S]):
         old, ids = self.addresses, np.unique(chosen[-1])  # the largest rung sees what all others see
         self._look_up(ids)
         was = find(old, ids)
-        for rung, own in zip(self.rungs, chosen, strict=True):
-            rung.allowed = np.zeros(ids.size, np.bool_)
-            rung.allowed[find(self.addresses, own)] = True
-            stays = rung.allowed & (was >= 0)
-            self._move(rung, was[stays], stays, ids.size)
-            state = rung.state._asdict()
-            names = names_of_positions(type(rung.state))
-            members = {name: find(self.addresses, old.ids[state[name]]) for name in names}
-            rung.state = changed(rung.state, **{name: at.clip(0).astype(np.int64) for name, at in members.items()})
+        for number, (rung, own) in enumerate(zip(self.rungs, chosen, strict=True)):
+            allowed = np.zeros(ids.size, np.bool_)
+            allowed[find(self.addresses, own)] = True
+            stays = allowed & (was >= 0)
+            state = moved(rung.state, was[stays], stays, ids.size)
+            names = names_of_positions(type(state))
+            members = {name: find(self.addresses, old.ids[getattr(state, name)]) for name in names}
+            state = changed(state, **{name: at.clip(0).astype(np.int64) for name, at in members.items()})
+            self.rungs[number] = rung._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:
         self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
 
-    def _move(self, rung: Rung[S], old: Any, new: Any, room: int) -> None:
-        """Take what a rung has of features at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        state = rung.state._asdict()
-        for name in names_along(type(rung.state), "features"):
-            moved = np.zeros((room, *state[name].shape[1:]), state[name].dtype)
-            moved[new] = state[name][old]
-            rung.state = changed(rung.state, **{name: moved})
-
     def swap_classes(self, negate: Callable[[S], None]) -> None:
         """The two classes change their order."""
-        for rung in self.rungs:
+        for number, rung in enumerate(self.rungs):
             negate(rung.state)
-            rung.calibration = swapped(rung.calibration)
+            self.rungs[number] = rung._replace(calibration=swapped(rung.calibration))
 
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
+        """Return all that was learned, by name."""
         used = self.addresses.used
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
         for rung in self.rungs:
-            own = {"allowed": rung.allowed[:used], "calibration": rung.calibration}
-            own |= {**arrays_of(rung.state, STATE), **arrays_of(rung.curve, CURVE)}
-            own |= {STATE + name: own[STATE + name][:used] for name in names_along(type(rung.state), "features")}
-            arrays |= {rung.prefix + name: array for name, array in own.items()}
+            arrays |= arrays_of(rung, rung.prefix, features=used)
         return arrays
 
     def schema(self) -> dict[str, ArraySpec]:
-        """What the arrays in a model must be."""
+        """Return what the arrays in a model must be."""
         features = "rung_features"
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
         for rung in self.rungs:
             sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
-            own = {**schema_of(rung.state, STATE), **schema_of(rung.curve, CURVE), "calibration": CALIBRATION}
-            own["allowed"] = ArraySpec((features,), dtype=np.bool_)
-            schema |= {rung.prefix + name: resized(spec, sizes) for name, spec in own.items()}
+            schema |= {name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()}
         return schema
 
     def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
         """Take up arrays that fit the schema."""
         ids = arrays[PREFIX + "ids"]
-        if np.unique(ids).size != ids.size:
-            raise ValueError("a feature appears twice in its rungs")
+        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its rungs")
         self._look_up(ids)
-        for rung in self.rungs:
-            curve = with_arrays(rung.curve, arrays, rung.prefix + CURVE)
-            if not np.array_equal(curve.grid, rung.curve.grid):
-                raise ValueError("its rungs answer for other numbers than those of its grid")
-            rung.allowed, rung.calibration = arrays[rung.prefix + "allowed"], arrays[rung.prefix + "calibration"]
-            rung.state, rung.curve = with_arrays(rung.state, arrays, rung.prefix + STATE), curve
+        for number, fresh in enumerate(self.rungs):
+            rung = self.rungs[number] = with_arrays(fresh, arrays, fresh.prefix)
+            same = np.array_equal(rung.curve.grid, fresh.curve.grid)
+            ensure(same, "its rungs answer for other numbers than those of its grid")
             check_calibration(rung.calibration, rung.state.bias.shape[0])
             check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
 

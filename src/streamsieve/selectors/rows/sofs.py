@@ -1,4 +1,7 @@
-"""SOFS: second-order online feature selection (Wu, Hoi, Mei, Yu 2017), for classes and for numbers."""
+"""SOFS: second-order online feature selection (Wu, Hoi, Mei, Yu 2017), for classes and for numbers.
+
+Weights with a precision each, of which the best are kept.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...kernels.rows.batch import MAX_SCORE, UNIFORM
-from ...targets import ONLY_NUMBERS, Kind
-from ..base import ClassWeight
-from ..requirements import require, require_one_of
-from .inputs import AUTO
-from .learner import RowLearner
-from .limits import GAMMAS, require_between
-from .rules.base import RowRule
-from .rules.second_order import ConfidenceRule, ManyClassesRule, SignalRule
+import numpy as np
+from numpy.typing import NDArray
 
-CRITERIA = ("snr", "confidence")
+from ...kernels.rows.batch import MAX_SCORE, UNIFORM, Rows
+from ...kernels.rows.confidence import ConfidenceState, confidence_update
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
+from ...kernels.rows.second_order import SecondOrderState, second_order_update
+from ...kernels.rows.signal import SignalState, signal_update
+from ...kernels.rows.storing import LARGEST
+from ...kernels.types import F64, I32, I64
+from ...state import empty, negate
+from ...targets import ONLY_NUMBERS
+from ..base import ClassWeight, Method
+from ..diagnosis import Remark
+from ..parameters import GAMMAS, YES_OR_NO, between, checked, ensure, one_of, parameter, together
+from . import integrity, options
+from .addresses import Addresses
+from .diagnosis import beyond_float32
+from .estimates import Estimates, MergeRule, Positions, as_stored, merged_usual, with_bounds
+from .inputs import AUTO, intercept_share
+from .learner import RowLearner
+from .memory import RowMemory
+from .rules import Kept, MergingRule, RowRule, S
+
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
-LOSSES = ("squared", "huber")
+MAX_LENGTH = 10.0  # times the mean squared length: longer rows are scaled down
+NOT_CLIPPED = -1.0  # errors
+GAMMA = between(*GAMMAS, AUTO)
+NEEDS_SNR = together(
+    lambda params, value: value == "snr" or params.max_cells is None,
+    "'snr' with max_cells: without shadow weights there is nothing to share a cell",
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSLearner(RowLearner[Any]):
+class SOFSParameters:
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
@@ -91,45 +115,46 @@ class SOFSLearner(RowLearner[Any]):
         The budget, or what "auto" took.
     """
 
-    method: ClassVar[str] = "sofs"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"criterion": "confidence", "fit_intercept": False},
-        {"criterion": "confidence", "forget": 20.0, "curve": True},
-        {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
-        {"normalize": "standard+l2", "forget": 20.0},
-        {"max_cells": 64, "forget": 20.0, "curve": [2, 5]},
+    n_features_to_select: int | float | str = field(
+        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
     )
-    merges: ClassVar[bool] = True
-
-    n_features_to_select: int | float | str = field(default=100, kw_only=False)
-    gamma: float | str = "auto"
-    criterion: str = "snr"
-    update: str = "max_score"
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    class_weight: ClassWeight = "auto"
-    forget: float | None = None
-    curve: bool | Sequence[int] = False
-    max_cells: int | None = None
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_gamma(self.gamma)
-        require_one_of("criterion", self.criterion, CRITERIA)
-        require_one_of("update", self.update, UPDATES)
-        expected = "'snr' with max_cells: without shadow weights there is nothing to share a cell"
-        require(self.criterion == "snr" or self.max_cells is None, "criterion", self.criterion, expected)
+    gamma: float | str = parameter(AUTO, GAMMA)
+    criterion: str = parameter("snr", one_of("snr", "confidence"), NEEDS_SNR)
+    update: str = parameter("max_score", one_of(*UPDATES))
+    normalize: bool | str = parameter(AUTO, *options.NORMALIZE_CELLS)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
+    forget: float | None = parameter(None, options.HALF_LIFE)
+    curve: bool | Sequence[int] = parameter(False, options.GRID)
+    max_cells: int | None = parameter(None, options.CELLS)
+    n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        common = self.gamma, decay_of(self.forget), self.share
+        """Return how rows are learned, with so many vectors of weights."""
+        common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
         if n_vectors > 1:
             return ManyClassesRule(*common, criterion=self.criterion, steps=UPDATES[self.update])
         return SignalRule(*common) if self.criterion == "snr" else ConfidenceRule(*common)
 
 
+SOFS = Method(
+    "sofs",
+    SOFSParameters,
+    RowLearner,
+    predicts=True,
+    merges=True,
+    check_variants=(
+        {"criterion": "confidence", "fit_intercept": False},
+        {"criterion": "confidence", "forget": 20.0, "curve": True},
+        {"normalize": "l2", "class_weight": "balanced", "curve": [2, 5]},
+        {"normalize": "standard+l2", "forget": 20.0},
+        {"max_cells": 64, "forget": 20.0, "curve": [2, 5]},
+    ),
+)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSRegressorLearner(RowLearner[Any]):
+class SOFSRegressorParameters:
     """Second-order online feature selection for a target of numbers (after Wu et al. 2017).
 
     SOFS by signal to noise, with the error of a row in place of its distance from the margin: a linear model with a
@@ -184,41 +209,283 @@ class SOFSRegressorLearner(RowLearner[Any]):
         The budget, or what "auto" took.
     """
 
-    method: ClassVar[str] = "sofs-regressor"
-    check_variants: ClassVar[tuple[dict[str, Any], ...]] = (
+    n_features_to_select: int | float | str = field(
+        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
+    )
+    loss: str = parameter("squared", one_of("squared", "huber"))
+    gamma: float | str = parameter(AUTO, GAMMA)
+    normalize: bool | str = parameter(AUTO, *options.NORMALIZE_CELLS)
+    fit_intercept: bool = parameter(True, YES_OR_NO)
+    forget: float | None = parameter(None, options.HALF_LIFE)
+    curve: bool | Sequence[int] = parameter(False, options.GRID)
+    max_cells: int | None = parameter(None, options.CELLS)
+    n_epochs: int = parameter(1, options.EPOCHS)
+
+    def rule_for(self, n_vectors: int) -> RowRule[Any]:
+        """Return how rows are learned."""
+        share = intercept_share(self.fit_intercept)
+        return SignalRule(self.gamma, decay_of(self.forget), share, clips=self.loss == "huber")
+
+
+SOFS_REGRESSOR = Method(
+    "sofs-regressor",
+    SOFSRegressorParameters,
+    RowLearner,
+    targets=ONLY_NUMBERS,
+    predicts=True,
+    merges=True,
+    check_variants=(
         {"loss": "huber", "curve": True},
         {"normalize": "l2", "fit_intercept": False, "curve": [2, 5]},
         {"normalize": "standard+l2", "forget": 20.0, "loss": "huber"},
         {"max_cells": 64, "curve": [2, 5]},
-    )
-    targets: ClassVar[frozenset[Kind]] = ONLY_NUMBERS
-    merges: ClassVar[bool] = True
-
-    n_features_to_select: int | float | str = field(default=100, kw_only=False)
-    loss: str = "squared"
-    gamma: float | str = "auto"
-    normalize: bool | str = "auto"
-    fit_intercept: bool = True
-    forget: float | None = None
-    curve: bool | Sequence[int] = False
-    max_cells: int | None = None
-    n_epochs: int = 1
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        require_gamma(self.gamma)
-        require_one_of("loss", self.loss, LOSSES)
-
-    def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        return SignalRule(self.gamma, decay_of(self.forget), self.share, clips=self.loss == "huber")
-
-
-def require_gamma(gamma: Any) -> None:
-    """Raise ParameterError unless gamma is "auto" or a number."""
-    if not isinstance(gamma, str) or gamma != AUTO:
-        require_between("gamma", gamma, GAMMAS, "'auto' or ")
+    ),
+)
 
 
 def decay_of(half_life: float | None) -> float:
     """Return what a row leaves of what was learned before it."""
     return 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
+
+
+# ---- rules
+
+
+@dataclass(frozen=True)
+class SecondOrderRule(MergingRule[S]):
+    """What the three rules share; ``gamma_share`` is of the mean squared length of rows, where gamma is "auto"."""
+
+    gamma: float | str
+    decay: float  # what a row leaves of precision
+    share: float  # of the mean length of rows: the intercept's input
+    by_signal: ClassVar[bool] = True  # features that are not kept have weights, too
+    gamma_share: ClassVar[float] = 0.3
+
+    def gammas(self, rows: Rows) -> F64:
+        """Return the gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
+        if self.gamma == AUTO:
+            return self.gamma_share * rows.mean_squares / rows.weights
+        gammas = float(self.gamma) / rows.weights
+        return np.where(rows.counted > 0.0, gammas, 0.0) if self.by_signal else gammas
+
+    def flags(self, state: S) -> I32:
+        """Return what every feature has where the slot of a kept one would be named."""
+        flags: I32 = state._asdict()["cells"].view(np.int32)[:, 0]
+        return flags
+
+    def scores(self, state: Any, kept: int) -> F64:
+        """Return the scores of the features that are kept in the first slots."""
+        raise NotImplementedError
+
+    def kept(self, state: Any, addresses: Addresses) -> Kept:
+        kept = state.counts[KEPT]
+        weights = state.weight[:kept].reshape(kept, state.bias.shape[0])
+        return Kept(state.member_id[:kept], weights, self.scores(state, kept))
+
+    def constant(self, state: Any, share: float, totals: F64) -> float:
+        if not self.by_signal:
+            return super().constant(state, share, totals)
+        if not totals[COUNTED]:
+            return 0.0
+        return share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
+
+    def negate(self, state: Any) -> None:
+        super().negate(state)
+        if self.by_signal:
+            negate(state.cells[:, 1:])
+
+    def remark(self, state: Any) -> Remark | None:
+        return beyond_float32(state.excess[: state.counts[KEPT]] >= LARGEST, self.gamma)
+
+    # ---- merging
+
+    @property
+    def per_class(self) -> int:
+        """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
+        return 2 if self.by_signal else 1
+
+    def stored(self, state: Any, positions: Positions) -> Estimates:
+        n_vectors = state.bias.shape[0]
+        flags = self.flags(state)[positions]
+        kept = np.flatnonzero(flags < 0)
+        cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
+        shape = len(cells), n_vectors, self.per_class
+        with np.errstate(invalid="ignore"):  # what names a slot is no number
+            per_class = cells[:, -n_vectors * self.per_class :].astype(np.float64).reshape(shape)
+        excess = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(excess)
+        slots = -1 - flags[kept]
+        excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
+        weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
+        return Estimates(np.minimum(excess, LARGEST), weight)
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        excess = as_stored(estimates.excess)
+        cells = excess
+        if self.by_signal:
+            both = np.stack([excess, estimates.weight.astype(np.float32)], axis=2)
+            cells = both.reshape(len(excess), 2 * excess.shape[1])
+        return cells
+
+    def keys(self, estimates: Estimates) -> F64:
+        excess = as_stored(estimates.excess).astype(np.float64)
+        squares: F64 = (estimates.weight**2 * (1.0 + excess)).sum(axis=1)
+        return squares
+
+    def fill_slots(self, state: Any, positions: I64, ids: I64, estimates: Estimates) -> None:
+        keys = self.keys(estimates)
+        order = np.lexsort((-ids, keys))  # the first to leave first, which is a heap
+        kept = order.size
+        self.flags(state)[positions[order]] = -1 - np.arange(kept)
+        state.counts[KEPT] = kept
+        state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
+        state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
+        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(kept, *state.excess.shape[1:])
+        self.fill_heap(state, keys[order])
+
+    def fill_heap(self, state: Any, keys: F64) -> None:
+        """Make a heap of slots with ascending keys."""
+        kept = keys.size
+        state.key[:kept] = state.fresh[:kept] = keys
+        state.heap[:kept] = state.heap_position[:kept] = np.arange(kept)
+
+    def scale(self, state: Any) -> float:
+        return float(state.scale[0])
+
+    def merge_sums(self, state: Any, states: Sequence[Any], how: MergeRule) -> None:
+        state.kept_squares[:] = how.sums([one.kept_squares for one in states])
+
+    # ---- states from files
+
+    def check(self, state: Any, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+        kept = integrity.kept_count(state.counts, sizes["budget"])
+        member, member_id = state.member[:kept], state.member_id[:kept]
+        if memory.table_of(state) is not None:
+            integrity.check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
+        else:
+            integrity.check_members(self.flags(state), -1, member, member_id, ids)
+        self.check_heap(state, kept, memory.moments.totals)
+
+    def check_heap(self, state: Any, kept: int, totals: F64) -> None:
+        """Raise ValueError if the heap is not one, or what goes with it does not fit."""
+        integrity.check_numbers(state.cells, self.flags(state))
+        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
+        heap = state.heap[:kept]
+        integrity.check_heap(state.key[heap], heap, state.member_id[:kept])
+        integrity.check_positions(heap, state.heap_position)
+        ensure((state.key[:kept] <= state.fresh[:kept]).all(), "a key in the heap is larger than that of its slot")
+
+
+@dataclass(frozen=True)
+class SignalRule(SecondOrderRule[SignalState]):
+    """Two classes or numbers, by signal to noise: ``|mu| / sqrt(S)``."""
+
+    clips: bool = False  # errors of numbers, by the usual size
+    max_length: float = MAX_LENGTH
+
+    @property
+    def length_decay(self) -> float:  # type: ignore[override]
+        return self.decay
+
+    def start(self, budget: int, n_vectors: int) -> SignalState:
+        return empty(SignalState, features=0, budget=budget)
+
+    def update(self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        target, table = memory.target, memory.table_of(state)
+        first_size = float(target.first[1]) if self.clips else NOT_CLIPPED
+        signal_update(state, ids, table, rows, self.gammas(rows), curve, self.decay, self.share, first_size)
+
+    def scores(self, state: SignalState, kept: int) -> F64:
+        scores: F64 = np.sqrt(state.fresh[:kept] * state.scale[0])
+        return scores
+
+    def merge_sums(self, state: SignalState, states: Sequence[SignalState], how: MergeRule) -> None:
+        super().merge_sums(state, states, how)
+        state.usual[:] = merged_usual([one.usual for one in states])
+
+
+@dataclass(frozen=True)
+class ConfidenceRule(SecondOrderRule[ConfidenceState]):
+    """Two classes, by confidence: the paper's rule, which keeps the most precise weights."""
+
+    by_signal: ClassVar[bool] = False
+    gamma_share: ClassVar[float] = 1.0
+
+    def start(self, budget: int, n_vectors: int) -> ConfidenceState:
+        return empty(ConfidenceState, features=0, budget=budget)
+
+    def update(self, state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+        confidence_update(state, ids, rows, self.gammas(rows), curve, self.decay)
+
+    def flags(self, state: ConfidenceState) -> I32:
+        return state.cells
+
+    def scores(self, state: ConfidenceState, kept: int) -> F64:
+        scores: F64 = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
+        return scores
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        return super().cells(estimates)[:, 0].view(np.int32)
+
+    def keys(self, estimates: Estimates) -> F64:
+        return as_stored(estimates.excess).astype(np.float64)[:, 0]
+
+    def fill_heap(self, state: ConfidenceState, keys: F64) -> None:
+        state.heap_key[: keys.size], state.heap_slot[: keys.size] = keys, np.arange(keys.size)
+
+    def merge_sums(self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule) -> None:
+        """There are none."""
+
+    def check_heap(self, state: ConfidenceState, kept: int, totals: F64) -> None:
+        integrity.check_heap(state.heap_key[:kept], state.heap_slot[:kept], state.member_id[:kept])
+        late = state.heap_key[:kept] > state.excess[state.heap_slot[:kept]]
+        ensure(not late.any(), "a key in the heap is larger than that of its slot")
+
+
+@dataclass(frozen=True)
+class ManyClassesRule(SecondOrderRule[SecondOrderState]):
+    """More than two classes, by the confidence that is left of all of them or by signal to noise (section 3.6)."""
+
+    criterion: str
+    steps: int  # which classes step: MAX_SCORE or UNIFORM
+
+    @property
+    def by_signal(self) -> bool:  # type: ignore[override]
+        return self.criterion == "snr"
+
+    @property
+    def gamma_share(self) -> float:  # type: ignore[override]
+        return SignalRule.gamma_share if self.by_signal else ConfidenceRule.gamma_share
+
+    @property
+    def max_length(self) -> float:  # type: ignore[override]
+        return MAX_LENGTH if self.by_signal else np.inf
+
+    @property
+    def length_decay(self) -> float:  # type: ignore[override]
+        return self.decay if self.by_signal else 1.0
+
+    def start(self, budget: int, n_vectors: int) -> SecondOrderState:
+        width = self.per_class * n_vectors + 1
+        return empty(SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width)
+
+    def update(
+        self, state: SecondOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
+        gammas, table = self.gammas(rows), memory.table_of(state)
+        second_order_update(state, ids, table, rows, gammas, curve, self.decay, self.steps, self.share)
+
+    def scores(self, state: SecondOrderState, kept: int) -> F64:
+        scores: F64 = state.fresh[:kept] * np.sqrt(state.scale[0])
+        if not self.by_signal:
+            scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
+        return scores
+
+    def cells(self, estimates: Estimates) -> NDArray[Any]:
+        return with_bounds(super().cells(estimates))
+
+    def keys(self, estimates: Estimates) -> F64:
+        if self.by_signal:
+            return np.sqrt(super().keys(estimates))
+        left: F64 = (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
+        return -left

@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError, UsageError, prefix, row_prefix
-from ...kernels.arrays import ArraySpec
+from ...errors import DataError, prefix, row_prefix
+from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import ENTRIES as CALIBRATED
 from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, count_errors
 from ...kernels.rows.separation import Separation, count_hits
 from ...kernels.types import F64, I64
 from ...model import check_classes
-from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
+from ...state import Arrays, empty
 from ...targets import NONE_YET, Encoded, Kind, Labels, classes_from_text
 from ..base import ClassWeight
-from ..prediction import Prediction
-from .calibration import (
-    CALIBRATION,
-    check_calibration,
-    merged_calibration,
-    probabilities,
-    start_calibration,
-    swapped,
-)
+from ..parameters import ensure
+from ..prediction import classes_of_weights
+from .calibration import check_calibration, merged_calibration, probabilities, swapped
 from .curves import least_wrong, most_accurate
 from .estimates import added, joined
-from .meaning import meaning
-from .weights import refuse_products, refuse_strangers, row_weights
+from .weights import check_class_weight_keys, refuse_products, row_weights
 
-SEPARATION = "separation."  # before the names of its arrays in a model
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
 LARGEST_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
 QUANTILE = 0.9
 NO_CODES, NO_NUMBERS, NO_CLASSES = np.empty(0, np.int64), np.empty(0), np.empty(0)
+
+
+class ClassesState(NamedTuple):
+    """What was counted of classes."""
+
+    separation: Separation
+    label_counts: I64 = array("classes", low=0)
+    label_order: I64 = array(2, low=-1, below=2**53)  # changes of class, the last class
+    calibration: F64 = array(CALIBRATED, finite=False)  # squares may be large: see ``check_calibration``
+
+
+class NumbersState(NamedTuple):
+    """What was counted of numbers."""
+
+    first: F64 = array(2)  # the centre; the 0.9 quantile of the distances from it
+    totals: F64 = array(ENTRIES, finite=False)  # see ``count_errors``
 
 
 @dataclass(slots=True, eq=False)
@@ -49,19 +58,25 @@ class Classes:
     """Labels met so far, and how scores go with them; rows count by ``class_weight``."""
 
     kind: ClassVar[Kind] = "classes"
-    answer: ClassVar[str] = "codes"  # what a warm-up calls the answers of its rows in a model
+    answers: ClassVar[ArraySpec] = ArraySpec(("warm_rows",), 0, "classes", dtype=np.int64)  # of rows, in a warm-up
+    first: ClassVar[F64] = NO_NUMBERS  # what is chosen from the first answers: nothing
 
     labels: Labels
     class_weight: ClassWeight = None
-    calibration: F64 = field(default_factory=start_calibration)  # of probabilities
+    calibration: F64 = field(default_factory=lambda: np.zeros(CALIBRATED))  # of probabilities
     separation: Separation = field(init=False)
 
     def __post_init__(self) -> None:
         self.separation = empty(Separation, classes=self.labels.n_classes, vectors=self.n_vectors)
 
+    @classmethod
+    def start(cls, classes: Any | None, y: Any | None, class_weight: ClassWeight) -> Self:
+        """Return what is known before the first row: the classes that are named, or those of all labels."""
+        return cls(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))), class_weight)
+
     @property
     def n_vectors(self) -> int:
-        """Vectors of weights that are learned."""
+        """Return how many vectors of weights are learned."""
         return 1 if self.labels.n_classes == 2 else self.labels.n_classes
 
     # ---- learning
@@ -76,12 +91,8 @@ class Classes:
     def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
         """Refuse weights of classes that there are not, and rows that would count too much."""
         if encoded.classes.size == self.labels.n_classes:  # all are known
-            refuse_strangers(self.class_weight, encoded.classes)
+            check_class_weight_keys(self.class_weight, encoded.classes)
         refuse_products(block, encoded, self.class_weight, rows_before)
-
-    def row_weights(self, answers: NDArray[Any], given: F64 | None) -> F64:
-        """Return how much rows count, before they are counted; ``given`` are their own weights."""
-        return row_weights(answers, given, self.class_weight, self.labels)
 
     def learn_classes(self, encoded: Encoded) -> None:
         """Take the classes with those that some rows add; swap the two there are if the rows say so."""
@@ -91,19 +102,11 @@ class Classes:
             self.separation = Separation(hits[::-1].copy(), -sums, rows[::-1].copy())
             self.calibration = swapped(self.calibration)
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
-        """Return the same before the first row, with what is chosen from these answers."""
-        labels = copy.copy(self.labels)
-        labels.counts, labels.order = np.zeros_like(labels.counts), np.array([0, NONE_YET])
-        return type(self)(labels, self.class_weight)
-
-    def starts_as(self, other: Any) -> bool:
-        """Return whether the same was chosen from the first answers."""
-        return True
-
-    def count(self, answers: NDArray[Any]) -> None:
-        """Take note of rows that are about to be learned."""
+    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
+        """Return how much rows count, and count them; ``given`` are their own weights."""
+        weights = row_weights(answers, given, self.class_weight, self.labels)
         self.labels.count(answers)
+        return weights
 
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         """Return ``codes`` and ``numbers`` of rows, one of them empty."""
@@ -113,6 +116,12 @@ class Classes:
         """Take note of the scores that rows had before they were learned; ``weights`` are their own."""
         calibrate(rows.scores, rows.codes, weights, self.calibration)
         count_hits(self.separation, rows.scores, rows.codes)
+
+    def restarted(self, answers: NDArray[Any]) -> Self:
+        """Return the same before the first row, with what is chosen from these answers."""
+        labels = copy.copy(self.labels)
+        labels.counts, labels.order = np.zeros_like(labels.counts), np.array([0, NONE_YET])
+        return type(self)(labels, self.class_weight)
 
     def finish(self, n_rows: int, origin: str) -> None:
         """Refuse, at the end of the data, what cannot have taught anything."""
@@ -129,12 +138,20 @@ class Classes:
         return most_accurate(self.curve_values(curve, n_rows)["accuracy"], n_rows)
 
     def meaning(self, weights: F64) -> dict[str, Any]:
-        """Return what the weights of the selected features say, a row each, in the user's terms."""
-        return meaning(weights, self.labels)
+        """Return what the weights of the selected features say, a row each; nothing before a class is known.
 
-    def predict(self, scores: F64, calibration: F64 | None) -> Prediction:
-        """Return what rows with these scores are; ``calibration`` is that of who gave them, if not this one."""
-        return Prediction(self.classify(scores), scores, self.probabilities(scores, calibration))
+        ``weights``, one per feature, or one per feature and class; ``speaks_for``, the class of each feature;
+        ``majority``, the most frequent class so far, of equal ones the first, and the fraction of rows that are of it.
+        """
+        classes = self.labels.classes.tolist()
+        if not classes:
+            return {}
+        counts = self.labels.counts[-len(classes) :]
+        return {
+            "weights": (weights[:, 0] if weights.shape[1] == 1 else weights).tolist(),
+            "speaks_for": classes_of_weights(weights, classes),
+            "majority": {"class": classes[counts.argmax()], "rate": float(counts.max() / max(1, counts.sum()))},
+        }
 
     def classify(self, scores: F64) -> NDArray[Any]:
         """Return the classes that scores stand for; of two, 0 is the first, of more the first best wins."""
@@ -145,8 +162,11 @@ class Classes:
         labels: NDArray[Any] = classes[np.minimum(codes, classes.size - 1)]
         return labels
 
-    def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64:
-        """Return the probability of every class, a column each; the largest is that predicted."""
+    def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64 | None:
+        """Return the probability of every class, a column each; the largest is that predicted.
+
+        ``calibration`` is that of who gave the scores, if not this one.
+        """
         if self.labels.classes.size == 1:
             return np.ones((scores.size, 1))
         return probabilities(scores, self.calibration if calibration is None else calibration)
@@ -163,90 +183,32 @@ class Classes:
             margins = margins - scores.max(axis=1)
         return float(np.mean(np.maximum(0.0, 1.0 - margins) ** 2))
 
-    # ---- merging
-
-    @property
-    def counted(self) -> I64:
-        """What never falls as rows are learned."""
-        return self.labels.counts
-
-    @staticmethod
-    def refuse_strangers(targets: Mapping[str, Any]) -> None:
-        """Refuse, with a UsageError, models by name, the base among them, that cannot be about one target."""
-        classes = most_met(list(targets.values()))
-        for name, target in targets.items():
-            own = classes_like(target.labels.classes, classes)
-            if not target.labels.given:
-                raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
-            if own.tolist() != classes.tolist():
-                raise UsageError(f"{name} has the classes {own.tolist()}, not {classes.tolist()}")
+    # ---- merging, saving
 
     def merged(self, parts: Sequence[Any]) -> Self:
         """Return what the rows of all parts say, which went on from this one and chose the same from first answers."""
-        known = [self, *parts]
-        labels = Labels(most_met(known))
-        labels.counts = added([one.labels.counts for one in known])
-        changes = added([one.labels.order for one in known])[0]
+        every = [self, *parts]
+        labels = Labels(most_met(every))
+        labels.counts = added([part.labels.counts for part in every])
+        changes = added([part.labels.order for part in every])[0]
         labels.order = np.array([changes, NONE_YET])  # which class was the last has no meaning
-        calibration = merged_calibration([one.calibration for one in known])
+        calibration = merged_calibration([part.calibration for part in every])
         target = type(self)(labels, self.class_weight, calibration)
-        target.separation = Separation(*map(added, zip(*(one.separation for one in known), strict=True)))
+        target.separation = Separation(*map(added, zip(*(part.separation for part in every), strict=True)))
         return target
 
-    # ---- to and from a model
-
     def header(self) -> dict[str, Any]:
+        """Return what a model keeps beside the state, as JSON."""
         labels = self.labels
         return {"classes_given": labels.given, "classes_are_objects": labels.classes.dtype == object}
 
-    def arrays(self) -> Arrays:
-        classes = self.labels.classes
-        return {
-            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
-            "label_counts": self.labels.counts,
-            "label_order": self.labels.order,
-            "calibration": self.calibration,
-            **arrays_of(self.separation, SEPARATION),
-        }
+    def state(self) -> ClassesState:
+        """Return all that was counted."""
+        return ClassesState(self.separation, self.labels.counts, self.labels.order, self.calibration)
 
-    @classmethod
-    def start(cls, classes: Any | None, y: Any | None, class_weight: ClassWeight) -> Self:
-        """Return what is known before the first row: the classes that are named, or those of all labels."""
-        return cls(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))), class_weight)
-
-    @classmethod
-    def of_model(cls, header: dict[str, Any], arrays: Arrays, class_weight: ClassWeight) -> Self:
-        """Return the classes that a model knows and how often each was met."""
-        classes, counts, order = arrays["classes"], arrays["label_counts"], arrays["label_order"]
-        fits = classes.ndim == 1 and counts.ndim == 1 and classes.size <= counts.size and order.shape == (2,)
-        if not fits or counts.size < 2:
-            raise ValueError("its classes do not fit their counts")
-        check_classes(classes)
-        given = bool(header["classes_given"])
-        if (given and classes.size != counts.size) or (not given and counts.size != 2) or order[1] >= counts.size:
-            raise ValueError("its classes do not fit their counts")
-        labels = Labels()
-        labels.given, labels.counts, labels.order = given, counts, order
-        labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
-        return cls(labels, class_weight)
-
-    def sizes(self) -> dict[str, int]:
-        return {"classes": self.labels.n_classes, "vectors": self.n_vectors}
-
-    def schema(self) -> dict[str, ArraySpec]:
-        return {
-            "label_counts": ArraySpec(("classes",), 0, dtype=np.int64),
-            "label_order": ArraySpec((2,), -1, 2**53, dtype=np.int64),  # changes of class, the last class
-            "calibration": CALIBRATION,
-            **schema_of(self.separation, SEPARATION),
-        }
-
-    def answer_field(self) -> ArraySpec:
-        return ArraySpec(("warm_rows",), 0, "classes", dtype=np.int64)
-
-    def restore(self, arrays: Arrays) -> None:
-        self.separation = with_arrays(self.separation, arrays, SEPARATION)
-        self.calibration = arrays["calibration"]
+    def restore(self, state: Any) -> None:
+        """Take up what ``state`` gave, but for the labels, which are there since ``classes_of_model``."""
+        self.separation, self.calibration = state.separation, state.calibration
         check_calibration(self.calibration, self.n_vectors)
 
 
@@ -258,10 +220,10 @@ class Numbers:
     """
 
     kind: ClassVar[Kind] = "numbers"
-    answer: ClassVar[str] = "numbers"
+    answers: ClassVar[ArraySpec] = ArraySpec(("warm_rows",), dtype=np.float64)
 
-    first: F64 = field(default_factory=lambda: np.zeros(2))  # the centre; the 0.9 quantile of the distances from it
-    totals: F64 = field(default_factory=lambda: np.zeros(ENTRIES))  # see ``count_errors``
+    first: F64 = field(default_factory=lambda: np.zeros(2))  # as in ``NumbersState``
+    totals: F64 = field(default_factory=lambda: np.zeros(ENTRIES))
 
     @property
     def n_vectors(self) -> int:
@@ -272,13 +234,8 @@ class Numbers:
         return float(self.first[0])
 
     @property
-    def usual_size(self) -> float:
-        """How far from the centre nine of ten of the first targets are at most."""
-        return float(self.first[1])
-
-    @property
     def r2(self) -> float | None:
-        """The fraction of the targets' variance that was predicted; None if they do not vary."""
+        """Return the fraction of the targets' variance that was predicted; None if they do not vary."""
         if not self.totals[WEIGHT] or not self.totals[DEVIATIONS]:
             return None
         return float(1.0 - self.totals[ERRORS] / self.totals[DEVIATIONS])
@@ -306,22 +263,11 @@ class Numbers:
     def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
         """All weights are fine that rows may have."""
 
-    def row_weights(self, answers: NDArray[Any], given: F64 | None) -> F64:
-        return np.ones(answers.size) if given is None else given
-
     def learn_classes(self, encoded: Encoded) -> None:
         """There are no classes."""
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
-        some = answers[:FIRST_NUMBERS]
-        centre = np.median(some)
-        return type(self)(np.array([centre, np.quantile(np.abs(some - centre), QUANTILE)]))
-
-    def starts_as(self, other: Any) -> bool:
-        return np.array_equal(self.first, other.first)
-
-    def count(self, answers: NDArray[Any]) -> None:
-        """All is counted once the rows have scores."""
+    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
+        return np.ones(answers.size) if given is None else given
 
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         return NO_CODES, answers - self.centre
@@ -329,14 +275,17 @@ class Numbers:
     def judge(self, rows: Rows, weights: F64) -> None:
         count_errors(rows.numbers, rows.scores, weights, self.totals)
 
+    def restarted(self, answers: NDArray[Any]) -> Self:
+        some = answers[:FIRST_NUMBERS]
+        centre = np.median(some)
+        return type(self)(np.array([centre, np.quantile(np.abs(some - centre), QUANTILE)]))
+
     def finish(self, n_rows: int, origin: str) -> None:
         if not n_rows:
             raise DataError(f"{prefix(origin)}there are no rows to learn from")
         if not self.totals[DEVIATIONS]:
             rows = "there is one sample only" if n_rows == 1 else f"the target is {self.centre} in all rows"
             raise DataError(f"{prefix(origin)}{rows}; nothing can depend on it")
-
-    # ---- what was learned
 
     def curve_values(self, curve: Curve, n_rows: int) -> dict[str, F64]:
         return {"r2": 1.0 - curve.errors / (self.totals[DEVIATIONS] or 1.0)}
@@ -347,54 +296,33 @@ class Numbers:
     def meaning(self, weights: F64) -> dict[str, Any]:
         return {"weights": weights[:, 0].tolist()}
 
-    def predict(self, scores: F64, calibration: F64 | None) -> Prediction:
-        return Prediction(scores, scores, None)
+    def classify(self, scores: F64) -> F64:
+        """Return the scores, which are numbers already."""
+        return scores
+
+    def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64 | None:
+        return None
 
     def loss(self, scores: F64, y: Any) -> float:
         """Return the mean squared error."""
         return float(np.mean((scores - np.asarray(y, np.float64)) ** 2))
 
-    # ---- merging
-
-    @property
-    def counted(self) -> F64:
-        return self.totals[[WEIGHT]]
-
-    @staticmethod
-    def refuse_strangers(targets: Mapping[str, Any]) -> None:
-        """Numbers are about one target if they have one centre, which is chosen from the first rows."""
-
     def merged(self, parts: Sequence[Any]) -> Self:
-        known = [self, *parts]
-        totals = added([one.totals for one in known])
-        varied = [one.totals[[MEAN, DEVIATIONS]] for one in known]
-        totals[[MEAN, DEVIATIONS]] = joined([float(one.totals[WEIGHT]) for one in known], varied)
+        every = [self, *parts]
+        totals = added([part.totals for part in every])
+        varied = [part.totals[[MEAN, DEVIATIONS]] for part in every]
+        totals[[MEAN, DEVIATIONS]] = joined([float(part.totals[WEIGHT]) for part in every], varied)
         return type(self)(parts[0].first.copy(), totals)
-
-    # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
         return {}
 
-    def arrays(self) -> Arrays:
-        return {"target_first": self.first, "target_totals": self.totals}
+    def state(self) -> NumbersState:
+        return NumbersState(self.first, self.totals)
 
-    def sizes(self) -> dict[str, int]:
-        return {"vectors": 1}
-
-    def schema(self) -> dict[str, ArraySpec]:
-        return {
-            "target_first": ArraySpec(self.first.shape, dtype=np.float64),
-            "target_totals": ArraySpec(self.totals.shape, finite=False, dtype=np.float64),
-        }
-
-    def answer_field(self) -> ArraySpec:
-        return ArraySpec(("warm_rows",), dtype=np.float64)
-
-    def restore(self, arrays: Arrays) -> None:
-        self.first, self.totals = arrays["target_first"], arrays["target_totals"]
-        if self.first[1] < 0:
-            raise ValueError("the size of its targets is below 0")
+    def restore(self, state: Any) -> None:
+        self.first, self.totals = state
+        ensure(self.first[1] >= 0, "the size of its targets is below 0")
 
 
 RowTarget = Classes | Numbers
@@ -408,12 +336,28 @@ def is_numeric(value: Any) -> bool:
     return True
 
 
+def classes_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Arrays, prefix: str) -> Labels:
+    """Return the classes that a model knows and how often each was met, from its arrays, named after a prefix."""
+    counts, order = arrays[prefix + "label_counts"], arrays[prefix + "label_order"]
+    fits = classes.ndim == 1 and counts.ndim == 1 and 2 <= counts.size >= classes.size and order.shape == (2,)
+    ensure(fits, "its classes do not fit their counts")
+    check_classes(classes)
+    given = bool(header["classes_given"])
+    ensure(
+        counts.size == (classes.size if given else 2) and order[1] < counts.size, "its classes do not fit their counts"
+    )
+    labels = Labels()
+    labels.given, labels.counts, labels.order = given, counts, order
+    labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
+    return labels
+
+
 def most_met(targets: Sequence[Classes]) -> NDArray[Any]:
-    """The classes as the target has them that met most rows: classes given as text take the kind of the labels met."""
+    """Return the classes as the target has them that met most rows: given as text, they take the kind of labels met."""
     return max((target.labels for target in targets), key=lambda labels: labels.n_rows).classes
 
 
 def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Classes that may still be text, as given, in the kind of those that are known."""
+    """Return classes that may still be text, as given, in the kind of those that are known."""
     as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
     return classes_from_text(classes, known.dtype.kind) if as_given else classes

@@ -8,7 +8,7 @@ row. So what is learned depends on the rows alone: not on chunks, or on when som
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ...blocks import RowBlock
 from ...kernels.arrays import ArraySpec
 from ...machine import refuse_beyond_memory
 from ...state import Arrays
-from .weights import LARGEST_WEIGHT
+from ..parameters import LARGEST_WEIGHT, ensure
 
 LAST_NONZERO = 1 << 22
 CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
@@ -75,11 +75,12 @@ class WarmUp:
     # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
+        """Return what a model keeps beside the rows, as JSON."""
         exact = bool(self.n_rows) and self.joined()[0].values.dtype == np.float64
         return {"rows": self.n_rows, "random": self.random, "exact": exact}
 
-    def arrays(self, answer: str) -> Arrays:
-        """The rows, with their answers under a name."""
+    def arrays(self) -> Arrays:
+        """Return the rows, with their answers."""
         if not self.n_rows:
             return {}
         block, answers = self.joined()
@@ -87,47 +88,44 @@ class WarmUp:
             WARM + "indptr": block.indptr,
             WARM + "indices": block.indices.astype(np.int64),
             WARM + "values": block.values,
-            WARM + answer: answers,
+            WARM + "answers": answers,
             WARM + "weights": np.asarray(block.sample_weight),
         }
 
     @staticmethod
-    def schema(header: dict[str, Any], answer: str, field: ArraySpec) -> dict[str, ArraySpec]:
-        """What the arrays in a model must be; ``field`` is of the answers."""
-        if header["warm_up"] is None or not header["warm_up"]["rows"]:
+    def schema(header: dict[str, Any], answers: ArraySpec) -> dict[str, ArraySpec]:
+        """Return what the arrays in a model must be."""
+        if not header["rows"]:
             return {}
         return {
             WARM + "indptr": ArraySpec(("warm_bounds",), 0, dtype=np.int64),
             WARM + "indices": ArraySpec(("warm_values",), 0, "width", dtype=np.int64),
-            WARM + "values": ArraySpec(
-                ("warm_values",), dtype=np.float64 if header["warm_up"]["exact"] else np.float32
-            ),
-            WARM + answer: field,
+            WARM + "values": ArraySpec(("warm_values",), dtype=np.float64 if header["exact"] else np.float32),
+            WARM + "answers": answers,
             WARM + "weights": ArraySpec(("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf), dtype=np.float64),
         }
 
-    def restore(self, header: dict[str, Any], arrays: Arrays, answer: str, width: int, dense: bool) -> None:
-        """Take up the rows of a model, dense or sparse; its arrays fit the schema."""
-        self.random = list(header["warm_up"]["random"])
-        for state in self.random:
+    @classmethod
+    def restored(cls, header: dict[str, Any], arrays: Arrays, fresh: Any, width: int, dense: bool) -> Self:
+        """Return the rows of a model, dense or sparse, beside what a fresh one has; the arrays fit the schema."""
+        warm_up = cls(fresh.last_row, list(header["random"]), [], [])
+        for state in warm_up.random:
             np.random.PCG64().state = state  # refuses what is none
-        if len(self.random) != N_GENERATORS:
-            raise ValueError("its random generators are not two")
-        if header["warm_up"]["rows"]:
-            self.add(warm_block(arrays, width, dense), arrays[WARM + answer])
-        if self.n_rows != header["warm_up"]["rows"] or self.ended:
-            raise ValueError("its first rows are not as many as it says")
+        ensure(len(warm_up.random) == N_GENERATORS, "its random generators are not two")
+        if header["rows"]:
+            warm_up.add(warm_block(arrays, width, dense), arrays[WARM + "answers"])
+        ensure(warm_up.n_rows == header["rows"] and not warm_up.ended, "its first rows are not as many as it says")
+        return warm_up
 
 
 def warm_block(arrays: Arrays, width: int, dense: bool) -> RowBlock:
     """The rows of a warm-up from a model."""
     indptr, indices, values, weights = (arrays[WARM + name] for name in ("indptr", "indices", "values", "weights"))
     whole = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
-    if not whole or (np.diff(indptr) < 0).any() or not values.all() or not weights.all():
-        raise ValueError("its first rows are not rows")
+    whole = whole and (np.diff(indptr) >= 0).all() and values.all() and weights.all()
+    ensure(whole, "its first rows are not rows")
     starts = np.zeros(indices.size + 1, np.bool_)
     starts[indptr] = True
-    if (np.diff(indices) <= 0)[~starts[1:-1]].any():
-        raise ValueError("ids in its first rows do not ascend")
+    ensure(not (np.diff(indices) <= 0)[~starts[1:-1]].any(), "ids in its first rows do not ascend")
     block = RowBlock(indptr, indices, values, None, width, dense=dense, sample_weight=weights)
     return block.derived(values=values)  # a block rounds what it is given

@@ -12,19 +12,17 @@ from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.batch import balance
 from ...targets import Encoded, Labels, show
 from ..base import ClassWeight
-from ..requirements import is_number, require
-
-LARGEST_WEIGHT = 1e12  # of a row or a class
+from ..parameters import LARGEST_WEIGHT, is_number, require
 
 
-def require_class_weight(value: Any) -> None:
-    """``class_weight`` is "auto", None, "balanced" or a dictionary of weights by label."""
-    known = value is None or (isinstance(value, str) and value in ("auto", "balanced"))
+def check_class_weight(params: Any, name: str, value: Any) -> None:
+    """Raise ParameterError unless a value is "auto", None, "balanced" or a dictionary of weights by label."""
+    named = value is None or (isinstance(value, str) and value in ("auto", "balanced"))
     expected = "'auto', None, 'balanced' or a dictionary of weights by label"
-    require(known or isinstance(value, dict), "class_weight", value, expected)
+    require(named or isinstance(value, dict), name, value, expected)
     for label, weight in value.items() if isinstance(value, dict) else ():
-        fits = is_number(weight) and 0 <= weight <= LARGEST_WEIGHT
-        require(fits, "class_weight", value, f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}")
+        suits = is_number(weight) and 0 <= weight <= LARGEST_WEIGHT
+        require(suits, name, value, f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}")
 
 
 def refuse_weights(block: RowBlock, rows_before: int) -> None:
@@ -59,7 +57,7 @@ def refuse_products(block: RowBlock, encoded: Encoded, class_weight: ClassWeight
         )
 
 
-def refuse_strangers(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
+def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
     """Refuse weights of classes that there are not, unless every class there is has one.
 
     As scikit-learn has it: where rows of some class are missing from a part of the data, all others are named.

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 import numpy as np
 
-from ....kernels.rows.batch import Rows
-from ....kernels.rows.curve import Curve
-from ....kernels.rows.scaling import NORMS, ROWS
-from ....kernels.types import F64, I64
-from ....state import State, negate
-from ...diagnosis import Remark
+from ...blocks import RowBlock
+from ...kernels.rows.batch import Rows
+from ...kernels.rows.curve import Curve
+from ...kernels.rows.scaling import NORMS, ROWS
+from ...kernels.rows.scores import score_rows
+from ...kernels.types import F64, I64
+from ...state import State, negate
+from ..diagnosis import Remark
+from ..prediction import Scorer, Squares
+from .addresses import Addresses, find, table_addresses
+from .inputs import of_unit_length
 
 if TYPE_CHECKING:
-    from ..addresses import Addresses
-    from ..estimates import Estimates, MergeRule, Positions
-    from ..memory import RowMemory
+    from .estimates import Estimates, MergeRule, Positions
+    from .memory import RowMemory
+    from .results import RowResults
 
 
 class RowState(State, Protocol):
@@ -71,6 +76,32 @@ class RowRule(Generic[S]):
     def constant(self, state: S, share: float, totals: F64) -> float:
         """Return the intercept's input for rows to predict: a ``share`` of the mean length of rows."""
         return float(share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
+
+    def scorer(self, results: RowResults) -> Scorer:
+        """Return what gives the scores of the rows of a block, made once for as many blocks as there are.
+
+        One column per class beyond two; features without weight count nothing.
+        """
+        ids, weights, _ = results.weights()
+        memory, inputs = results.memory, results.inputs
+        if inputs.standardizes:
+            ids = find(memory.addresses, ids).astype(np.int64)
+        lookup = table_addresses(ids)
+        start = results.intercept_
+
+        def score(block: RowBlock, squares: Squares = None) -> F64:
+            block, unit_length = inputs.scaled(block, memory), inputs.unit_length(memory)
+            if unit_length and squares is not None:
+                unknown = np.isnan(squares)
+                if unknown.any():
+                    squares = np.where(unknown, inputs.expected_squares(block, memory, ids), squares)
+                block, unit_length = of_unit_length(block, squares), False
+            scores = np.tile(start, (block.n_rows, 1))
+            rows = block.indptr, block.indices, block.values
+            score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
+            return scores[:, 0] if weights.shape[1] == 1 else scores
+
+        return score
 
     def negate(self, state: Any) -> None:
         """Swap the two classes in what was learned: change the sign of every weight."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..diagnosis import MOST_NAMED, Remark
-from ..requirements import count_of
+from ..parameters import count_of, ensure
 
 COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds
 KINDS = (COARSE, COLLAPSED, COPIES)
@@ -37,15 +37,12 @@ def as_header(noted: Mapping[str, Noted]) -> dict[str, Any]:
 
 def noted_in(header: Any) -> dict[str, Noted]:
     """What ``as_header`` gave; a ValueError if it is not that."""
-    if not isinstance(header, dict) or not set(header) <= set(KINDS):
-        raise ValueError("what it has noted is not known")
-    found = {kind: Noted(count_of(known, "count"), list(known["first"])) for kind, known in header.items()}
-    if any(
-        len(known.first) > MOST_NAMED or not all(isinstance(text, str) for text in known.first)
-        for known in found.values()
-    ):
-        raise ValueError("what it has noted are not names")
-    return found
+    ensure(isinstance(header, dict) and set(header) <= set(KINDS), "what it has noted is not known")
+    noted = {kind: Noted(count_of(known, "count"), list(known["first"])) for kind, known in header.items()}
+    texts = [text for known in noted.values() for text in known.first[: MOST_NAMED + 1]]
+    few = all(len(known.first) <= MOST_NAMED for known in noted.values())
+    ensure(few and all(isinstance(text, str) for text in texts), "what it has noted are not names")
+    return noted
 
 
 def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:

@@ -1,0 +1,262 @@
+"""The learner of columns: features as they come, for rows and a target that are known from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...blocks import ColumnBlock
+from ...errors import DataError, UsageError, prefix
+from ...kernels.arrays import NO_GROUP
+from ...kernels.columns.contents import count_constant
+from ...kernels.types import I64
+from ...model import NAMES, check_ids, check_scores, texts_of_arrays, texts_to_arrays
+from ...sources.base import DataSource
+from ...state import Arrays, arrays_of, check_arrays, schema_of, with_arrays
+from ...targets import Target
+from ..base import Learner, Method, Reads, Results
+from ..fitting import target_for
+from ..parameters import count_of, ensure, options_of
+from ..serial import Lock, alone
+from .column_warnings import COARSE, COLLAPSED, as_header, noted_in
+from .memory import (
+    TARGET,
+    TARGET_SCHEMA,
+    ColumnMemory,
+    Tally,
+    refuse_not_finite,
+    refuse_repeated,
+    sizes_of_target,
+    target_of_model,
+)
+from .results import ColumnResults
+from .rules import ColumnRule
+
+STATE = "state."  # before the names of its arrays in a model
+NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"  # arrays of a model
+DEFAULT_SCANS = 2  # of data that can be read again
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the parameters of a method say; one that a method does not have is as its default here says."""
+
+    missing: str = "error"
+    n_scans: int | None = 1
+
+
+class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
+    """Sees features one by one; its ``rule``, made for the target, takes and drops them."""
+
+    reads: ClassVar[Reads] = "columns"
+    results_type: ClassVar[type[Results]] = ColumnResults
+    rule: ColumnRule[Any]
+
+    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
+        super().__init__(method, params, lock)
+        self.options: ColumnOptions = options_of(ColumnOptions, params)
+        self.missing_rows = "keep" if self.options.missing == "skip" else "error"
+
+    # ---- learning
+
+    def passes_over(self, source: DataSource) -> int:
+        scans = self.options.n_scans
+        if scans is None:
+            return DEFAULT_SCANS if source.rewindable else 1
+        if scans > 1 and not source.rewindable:
+            raise UsageError(
+                f"{source.name}: can be read only once, so n_scans={scans} is too many; set n_scans=1, or give "
+                "the columns in a form that can be read again: a list of blocks, a matrix, a file"
+            )
+        return int(scans)
+
+    @alone
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+        origin: str = "",
+    ) -> Self:
+        """Forget everything and be ready for the first feature; ``y`` has the target of every row.
+
+        Its classes are those of ``y``; features bring their names with them.
+        """
+        if y is None:
+            raise UsageError(f"{self.method.name} measures columns against a target; start with y=...")
+        if classes is not None:
+            raise UsageError(f"{self.method.name} takes the classes from the target; omit classes")
+        self.features.start(n_features, None)
+        self.adopt(target_for(self.method, self.params, y, origin))
+        return self
+
+    def adopt(self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None) -> None:
+        """Be ready to learn for a target, from a fresh state or another one, by the method's rule or another one."""
+        self.rule = self.params.rule_for(self.method, target) if rule is None else rule
+        self._memory = ColumnMemory(target, self.rule.start() if state is None else state, self.features)
+
+    def refuse_other_target(self, y: Any) -> None:
+        """Refuse a target that is not the one that learning started with."""
+        if not np.array_equal(target_for(self.method, self.params, y).numbers, self.memory.target.numbers):
+            raise DataError("the target differs from that of the first columns; start anew for another target")
+
+    @alone
+    def name_groups(self, names: NDArray[Any] | None) -> None:
+        if names is not None and self.method.knows_groups:
+            self.memory.group_names = {group: str(name) for group, name in enumerate(names)}
+
+    @alone
+    def begin_pass(self, number: int) -> None:
+        memory = self.memory
+        if number:
+            memory.earlier += int(memory.counts[0])
+            memory.counts[:] = 0
+
+    @alone
+    def partial_fit_block(self, block: ColumnBlock) -> Self:
+        """Take some more features; ``start`` comes before the first."""
+        self.accept(block)
+        if block.n_columns:
+            self.commit(block)
+        return self
+
+    def accept(self, block: ColumnBlock) -> None:
+        """Refuse columns that cannot be learned; nothing is changed."""
+        memory, n_rows = self.memory, self.memory.target.n_rows
+        if block.n_rows != n_rows:
+            raise DataError(f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
+        if not block.n_columns:
+            return
+        if block.ids.min() < 0:
+            raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
+        if self.features.encoding is not None:
+            self.features.encoding.refuse_more(int(block.ids.max()) + 1, block.origin)
+        refuse_not_finite(memory, block, self.missing_rows == "keep", "missing" in self.method.parameter_names)
+        if not self.rule.takes_again:
+            refuse_repeated(memory, block, self.remembered())
+        self.rule.refuse(memory, block)
+
+    def commit(self, block: ColumnBlock) -> None:
+        """Learn columns that were accepted."""
+        memory = self.memory
+        memory.settled = None
+        self.rule.offer(memory, block)
+        n_constant = count_constant(block.indptr, block.values, block.n_rows)
+        memory.counts += (block.n_columns, block.n_nonzero, n_constant)
+        self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
+        memory.note_names(block, self.remembered(), self.rule.holds_all)
+        memory.note_coarse(block)
+
+    @alone
+    def finish(self, origin: str = "") -> Self:
+        """End the features: choose now what there is to choose, not when somebody asks."""
+        self.results.settled()
+        return self
+
+    # ---- learning what others have left
+
+    @property
+    def n_learned(self) -> int:
+        return self.memory.earlier + int(self.memory.counts[0])
+
+    @alone
+    def remembered(self) -> I64:
+        """Return the ids of the features that are kept or may yet be, whose columns this learner holds."""
+        return self.rule.remembered(self.memory.state)
+
+    @alone
+    def tally(self) -> Tally:
+        """Return what was counted of all features that came by, for whoever learns those that are left of them."""
+        memory = self.memory
+        counted = {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.features.width}
+        return {**counted, "noted": as_header(memory.noted), **self.rule.tally(memory.state)}
+
+    @alone
+    def adopt_counts(self, tallies: Sequence[Tally]) -> None:
+        """Count what others have counted, of whose features this learner has learned those that were left.
+
+        What others have noted stands instead of what the same columns gave when they came once more.
+        """
+        memory = self.memory
+        memory.counts[:] = sum(tally["counts"] for tally in tallies)
+        memory.earlier = sum(tally["earlier"] for tally in tallies)
+        self.features.width = max(tally["width"] for tally in tallies)
+        for kind in (COARSE, COLLAPSED):
+            memory.noted.pop(kind, None)
+        for tally in tallies:
+            for kind, noted in noted_in(tally["noted"]).items():
+                memory.note(kind, noted.first, noted.count)
+        self.rule.adopt_counts(memory.state, tallies)
+        memory.settled = None
+
+    # ---- saving
+
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        memory, target = self.memory, self.memory.target
+        header: dict[str, Any] = {"kind": target.kind, "centre": target.centre, "scale": target.scale}
+        header |= {"earlier": memory.earlier} if memory.earlier else {}
+        header |= {"noted": as_header(memory.noted)} if memory.noted else {}
+        arrays: Arrays = dict(arrays_of(self.rule.saved(memory), STATE))
+        arrays |= {TARGET + name: getattr(target, name) for name in ("numbers", "codes", "class_counts", "weights")}
+        arrays |= {"classes": np.array(target.classes.tolist()), "counts": memory.counts}
+        if memory.names and self.features.names is None:  # or all names are kept
+            arrays |= {NAMED_IDS: np.array(list(memory.names), np.int64)}
+            arrays |= texts_to_arrays(NAMES, memory.names.values())
+        if memory.group_names:
+            numbers = self._groups()
+            arrays |= {NAMED_GROUPS: numbers, **texts_to_arrays(GROUP_NAMES, memory.titles_of_groups(numbers))}
+        return header, arrays
+
+    def _groups(self) -> I64:
+        """Return the groups that are known: of kept features, and the one that is open."""
+        state = self.memory.state
+        groups = self.rule.groups(state)
+        assert groups is not None, "groups have names only where the rule knows groups"
+        numbers: I64 = np.setdiff1d(np.append(groups, state.current), NO_GROUP)
+        return numbers
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        features = self.features
+        names = named_texts(arrays, NAMES, NAMED_IDS, "its names do not fit their features")
+        group_names = named_texts(arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them")
+        fit = all(0 <= feature < features.width for feature in names)
+        ensure(fit, "it has names of features that there are not")
+        target = target_of_model(header, arrays.pop("classes"), arrays)
+        own = {name: arrays.pop(name) for name in TARGET_SCHEMA}
+        check_arrays(own, TARGET_SCHEMA, sizes_of_target(target))
+        self.adopt(target)
+        memory, rule = self.memory, self.rule
+        sizes = check_arrays(arrays, schema_of(memory.state, STATE), rule.sizes())
+        counted = np.bincount(target.codes, target.weights if target.codes.size else None, target.n_classes)
+        ensure(np.allclose(counted, target.class_counts), "its classes are not as frequent as it says")
+        state = memory.state = with_arrays(memory.state, arrays, STATE)
+        memory.counts, memory.earlier = own["counts"], count_of(header, "earlier") if "earlier" in header else 0
+        memory.noted = noted_in(header.get("noted", {}))
+        rule.check(state, sizes, features.width)
+        remembered = rule.remembered(state)
+        check_ids(remembered, features.width)
+        check_scores(rule.kept(state)[1])
+        memory.names = names
+        if features.names is not None:
+            memory.names = dict(zip(remembered.tolist(), features.names[remembered].tolist(), strict=True))
+        if group_names:
+            once = len(set(group_names.values())) == len(group_names)
+            whole = once and set(self._groups().tolist()) == set(group_names)
+            ensure(whole, "the names of its groups do not fit them")
+            memory.group_names = group_names
+
+
+def named_texts(arrays: Arrays, texts: str, numbers: str, fault: str) -> dict[int, str]:
+    """Take texts by number out of the arrays of a model; none if it has none."""
+    found = texts_of_arrays(texts, arrays)
+    named = arrays.pop(numbers, np.empty(0, np.int64))
+    for part in ("text", "offsets"):
+        arrays.pop(f"{texts}.{part}", None)
+    ensure(named.dtype == np.int64 and named.shape == (0 if found is None else found.size,), fault)
+    return {} if found is None else dict(zip(named.tolist(), found.tolist(), strict=True))

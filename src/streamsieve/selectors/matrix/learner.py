@@ -1,0 +1,228 @@
+"""The learner of the whole matrix: all rows and all features at once, and what was learned of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from ...errors import DataError, UsageError, prefix
+from ...kernels.arrays import ArraySpec
+from ...kernels.types import F64, I64
+from ...selection import Selection
+from ...sources.base import Report
+from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
+from ...targets import Target
+from ..base import Findings, Learner, Method, Reads, Results
+from ..columns.column_warnings import COARSE, Noted, remarks_of
+from ..diagnosis import Look, Remark
+from ..fitting import target_for
+from ..parameters import ensure, is_integer, parameters_of
+from ..prediction import LinearModel
+from ..serial import Lock, alone
+from .data import Matrix
+
+COUNTS: Schema = {"counts": ArraySpec((2,), 0, dtype=np.int64)}
+
+S = TypeVar("S", bound=State)
+
+
+class Solution(NamedTuple, Generic[S]):
+    """What a matrix taught."""
+
+    state: S  # a NamedTuple of arrays
+    n_nonzero: int
+    fitted: Mapping[str, Any] = MappingProxyType({})  # what a run reports, as JSON can hold it
+
+
+class MatrixRule(Generic[S]):
+    """How a matrix is learned, made for some parameters."""
+
+    state_type: ClassVar[type[Any]]
+
+    def __init__(self, params: Any, method: Method) -> None:
+        self.params, self.method = params, method
+
+    def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[S]:
+        """Learn a matrix; ``report`` is told how far the work is."""
+        raise NotImplementedError
+
+    def selected(self, state: S) -> tuple[I64, F64]:
+        """Return the chosen ids, ascending, and their scores."""
+        raise NotImplementedError
+
+    def weights(self, state: S) -> tuple[I64, F64] | None:
+        """Return the features that have a weight, and their weights, for methods that weigh features."""
+        return None
+
+    def linear_model(self, state: S) -> LinearModel | None:
+        """Return the model of the selected features, for methods that fit one."""
+        return None
+
+    def details(self, state: S) -> dict[str, Any]:
+        """Return what a run reports of this method alone."""
+        return {}
+
+    def advice(self) -> str | None:
+        """Return what to try where no feature was selected."""
+        return None
+
+    def check(self, state: S) -> None:
+        """Raise ValueError if the arrays of a state from a file do not fit one another."""
+
+
+@dataclass(slots=True, eq=False)
+class MatrixMemory(Generic[S]):
+    """All that a learner of the whole matrix has learned."""
+
+    state: S
+    counts: I64  # rows, non-zeros
+    fitted: Mapping[str, Any]
+    noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of; not saved
+    class_rows: dict[Any, int] | None = None  # rows of every class, where classes are learned; not saved
+
+
+class MatrixResults(Results):
+    """What a learner of the whole matrix has learned."""
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner)
+        self.rule = learner.rule
+        self.advice_if_empty = self.rule.advice() or Results.advice_if_empty
+
+    def __getattr__(self, name: str) -> Any:
+        fitted = self.__dict__["memory"].fitted
+        if name.removesuffix("_") not in fitted:
+            raise AttributeError(name)
+        return fitted[name.removesuffix("_")]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"{name}_" for name in self.memory.fitted)]
+
+    def sizes(self) -> tuple[int, int]:
+        return int(self.memory.counts[0]), int(self.memory.counts[1])
+
+    def selected(self) -> tuple[I64, F64]:
+        selected: tuple[I64, F64] = self.rule.selected(self.memory.state)
+        return selected
+
+    def class_rows(self) -> dict[Any, int] | None:
+        rows: dict[Any, int] | None = self.memory.class_rows
+        return rows
+
+    @alone
+    def diagnosis(self, look: Look) -> list[Remark]:
+        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
+
+    def evidence(self, selection: Selection) -> F64 | None:
+        return None if self.rule.weights(self.memory.state) is None else selection.scores[:, None]
+
+    def findings(self) -> Findings:
+        model = self.rule.linear_model(self.memory.state)
+        details = {} if model is None else model.details()
+        return Findings(details={**self.memory.fitted, **self.rule.details(self.memory.state), **details})
+
+    @property
+    def feature_weights_(self) -> F64:
+        """Return the weight of every feature, most of them 0."""
+        weighed = self.rule.weights(self.memory.state)
+        if weighed is None:
+            raise AttributeError(f"{self.method.name} does not weigh features")
+        weights = np.zeros(self.features.width)
+        weights[weighed[0]] = weighed[1]
+        return weights
+
+    @property
+    def n_iter_(self) -> int:
+        """Return the rounds that were needed."""
+        fitted = self.memory.fitted
+        if not fitted:
+            raise AttributeError(f"{self.method.name} has no rounds")
+        return int(fitted["n_iter"]) if "n_iter" in fitted else len(fitted["rounds"])
+
+    def linear_model(self) -> LinearModel:
+        model: LinearModel | None = self.rule.linear_model(self.memory.state)
+        return super().linear_model() if model is None else model
+
+
+class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
+    """Learns from all rows and all features together, by a ``rule``."""
+
+    reads: ClassVar[Reads] = "matrix"
+    results_type: ClassVar[type[Results]] = MatrixResults
+
+    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
+        super().__init__(method, params, lock)
+        self.rule: MatrixRule[Any] = params.rule_for(method)
+        self._target: Target | None = None
+
+    @alone
+    def start(
+        self,
+        n_features: int | None = None,
+        classes: Any | None = None,
+        feature_names: Any | None = None,
+        *,
+        y: Any | None = None,
+        origin: str = "",
+    ) -> Self:
+        """Forget everything and be ready for the matrix; ``y`` has the target of every row."""
+        if y is None:
+            raise UsageError(f"{self.method.name} needs the target of every row; start with y=...")
+        if classes is not None:
+            raise UsageError(f"{self.method.name} takes the classes from the target; omit classes")
+        self._target = target_for(self.method, self.params, y, origin)
+        self._memory = None
+        self.features.start(n_features, feature_names)
+        return self
+
+    @alone
+    def partial_fit_block(self, block: Matrix) -> Self:
+        """Learn a matrix; ``start`` comes before."""
+        target = self._target
+        if target is None:
+            raise UsageError(f"{self.method.name} has not been started")
+        if target.n_rows != block.n_rows:
+            raise DataError(
+                f"{prefix(block.origin)}{self.method.name} needs a target for each of {block.n_rows:,} rows, and there "
+                f"are {target.n_rows:,}"
+            )
+        state, n_nonzero, fitted = self.rule.learn(block, target, self.report)
+        self._target = None
+        counts = np.array([block.n_rows, n_nonzero])
+        memory = self._memory = MatrixMemory(state, counts, fitted, class_rows=target.class_rows())
+        self.features.width = block.n_features
+        coarse = block.coarse()
+        if coarse:
+            memory.noted[COARSE] = Noted()
+            memory.noted[COARSE].add(coarse)
+        return self
+
+    @property
+    def n_learned(self) -> int:
+        return 0 if self._memory is None else self.features.width
+
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        memory = self.memory
+        return {"fitted": dict(memory.fitted)}, {**arrays_of(memory.state), "counts": memory.counts}
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        rule = self.rule
+        fresh: Any = empty(rule.state_type, features=0, selected=0, heavy=0, classes=0)
+        check_arrays(arrays, {**schema_of(fresh), **COUNTS}, {"features": self.features.width})
+        state = with_arrays(fresh, arrays)
+        rule.check(state)
+        fitted = header["fitted"]
+        ensure(isinstance(fitted, dict), "what it reports is not known")
+        wanted: Any = parameters_of(self.params).get("n_features_to_select")
+        many = is_integer(wanted) and rule.selected(state)[0].size > wanted
+        ensure(not many, f"it selects more than {wanted} features")
+        self._memory = MatrixMemory(state, arrays["counts"], fitted)
+
+
+def check_order(ids: I64) -> None:
+    """Raise ValueError if ids do not ascend."""
+    ensure(not (np.diff(ids) <= 0).any(), "its features are not in order")

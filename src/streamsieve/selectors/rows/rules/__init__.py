@@ -1,1 +1,0 @@
-"""How rows are learned: a rule per algorithm."""
