@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamsieve.kernels.heap import goes_first, push, refresh_root, sift_down
 from streamsieve.kernels.rows import confidence, signal
-from streamsieve.kernels.rows.members import KEPT, NO_SLOT, insert, rebuild_heap, slot_for, update_heap
+from streamsieve.kernels.rows.members import (
+    KEPT,
+    NO_SLOT,
+    goes_first,
+    insert,
+    rebuild_heap,
+    slot_by_bounds,
+    slot_for,
+    update_heap,
+)
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 33]
 
@@ -33,47 +41,21 @@ def test_of_equal_keys_the_highest_id_leaves_first() -> None:
     assert not goes_first(1.0, 3, 1.0, 9)
 
 
-def lazy_heap(size: int, seed: int) -> tuple[Any, Any, Any]:
-    """A heap of equal and other keys, in arrays that go on after it with what must not be looked at."""
-    random = np.random.default_rng(seed)
-    heap_key, heap_slot = np.full(2 * size + 2, -1.0, np.float32), np.zeros(2 * size + 2, np.int32)
-    member_id = random.permutation(10 * size)[: 2 * size + 2].astype(np.int64)
-    for slot in range(size):
-        push(heap_key, heap_slot, member_id, slot, float(random.integers(0, 5)), slot)
-        assert sorted(heap_slot[: slot + 1].tolist()) == list(range(slot + 1))
-        assert_in_order(heap_key[: slot + 1], member_id[heap_slot[: slot + 1]])
-    return heap_key, heap_slot, member_id
-
-
 @pytest.mark.parametrize("size", SIZES)
-def test_a_lazy_heap_stays_in_order_whatever_the_root_becomes(size: int) -> None:
-    heap_key, heap_slot, member_id = lazy_heap(size, seed=size)
-    random = np.random.default_rng(size)
-    for new in random.integers(0, 8, 40).tolist():
-        heap_key[0] = new
-        sift_down(heap_key, heap_slot, member_id, size, 0)
-        assert sorted(heap_slot[:size].tolist()) == list(range(size))
-        assert_in_order(heap_key[:size], member_id[heap_slot[:size]])
-    assert (heap_key[size:] == -1.0).all()
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_refreshed_root_is_the_member_to_leave_next(size: int) -> None:
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_bounds_are_brought_up_to_date_until_the_root_is_the_member_to_leave_next(size: int, kind: Any) -> None:
     for seed in range(10):
-        heap_key, heap_slot, member_id = lazy_heap(size, seed)
-        current = np.zeros(size, np.float32)
-        current[heap_slot[:size]] = heap_key[:size] + np.random.default_rng(seed).integers(0, 4, size)
-        refresh_root(heap_key, heap_slot, member_id, size, current)
-        assert heap_slot[0] == first_to_leave(current, member_id, size)
-        assert heap_key[0] == current[heap_slot[0]]
-        assert_in_order(heap_key[:size], member_id[heap_slot[:size]])
-        assert (heap_key[:size] <= current[heap_slot[:size]]).all()
-
-
-def test_a_key_that_is_not_a_number_ends_a_refresh() -> None:
-    heap_key, heap_slot, member_id = lazy_heap(3, seed=0)
-    refresh_root(heap_key, heap_slot, member_id, 3, np.full(3, np.nan, np.float32))
-    assert np.isfinite(heap_key[:3]).all()
+        random = np.random.default_rng(seed)
+        heap, heap_position = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
+        key, member_id = random.integers(0, 5, size).astype(float), random.permutation(10 * size)[:size]
+        rebuild_heap(heap, heap_position, key, member_id, size)
+        current = (key + random.integers(0, 4, size)).astype(kind)
+        leaves = first_to_leave(current, member_id, size)
+        for value in (-1.0, *range(9)):
+            slot = slot_by_bounds(heap, heap_position, key, member_id, size, current, float(value))
+            assert slot == (leaves if value > current[leaves] else NO_SLOT)
+            assert_members_in_order(heap, heap_position, key, member_id, size)
+            assert (key <= current).all()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -125,22 +107,19 @@ def test_a_heap_is_rebuilt_from_any_keys(size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_forgetting_leaves_members_in_order_when_their_keys_become_equal(size: int) -> None:
     """What is too small for a float32 is 0: of keys that differed the highest id leaves first now."""
-    heap_key, heap_slot, member_id = lazy_heap(size, seed=size)
-    heap_key[:size] *= np.float32(1e-40)
-    excess = np.zeros(size, np.float32)
-    excess[heap_slot[:size]] = heap_key[:size]
+    random = np.random.default_rng(size)
+    excess, member_id = (random.integers(0, 5, size) * 1e-40).astype(np.float32), random.permutation(10 * size)[:size]
+    heap, heap_position, key = np.arange(size, dtype=np.int32), np.zeros(size, np.int32), excess.astype(float)
+    rebuild_heap(heap, heap_position, key, member_id, size)
     cells = np.array([0, -1, *np.array([3.0, 1e-44], np.float32).view(np.int32)], np.int32)
-    counts, nothing = np.array([size, 0, 0]), np.zeros(size)
-    kept = np.zeros(size, np.int64), member_id[:size]
-    state = confidence.ConfidenceState(
-        cells, *kept, nothing, excess, heap_key[:size], heap_slot[:size], np.zeros((1, 2)), np.ones(1), counts
-    )
+    heaps, others = (key, heap, heap_position), (np.zeros((1, 2)), np.ones(1), np.array([size, 0, 0]))
+    members = np.zeros(size, np.int64), member_id
+    state = confidence.ConfidenceState(cells, *members, *heaps, np.zeros(size), excess, *others)
     confidence.rescale(state, 2.0**-40)
     assert cells[:2].tolist() == [0, -1]
     assert cells.view(np.float32)[2:].tolist() == [3.0 * 2.0**-40, 0.0]
-    np.testing.assert_array_equal(state.heap_key, state.excess[state.heap_slot])
-    assert sorted(heap_slot[:size].tolist()) == list(range(size))
-    assert_in_order(state.heap_key, member_id[state.heap_slot])
+    np.testing.assert_array_equal(key, excess)
+    assert_members_in_order(heap, heap_position, key, member_id, size)
 
 
 @pytest.mark.parametrize("size", SIZES)

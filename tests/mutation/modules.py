@@ -35,7 +35,6 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     # models
     "model": ("src/streamsieve/model.py", ["tests/test_model.py"]),
     # rows
-    "heap": ("src/streamsieve/kernels/heap.py", ["tests/kernels/test_heap.py"]),
     "members": (f"{ROWS}/members.py", ["tests/kernels/test_heap.py"]),
     "storing": (
         f"{ROWS}/storing.py",

@@ -14,8 +14,7 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.estimators import as_estimator
-from streamsieve.kernels.heap import refresh_root
-from streamsieve.kernels.rows.members import KEPT
+from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
 from streamsieve.kernels.rows.second_order import freshen_root
 from streamsieve.kernels.rows.storing import LARGEST, LATE, LONGEST_STEP, bounded, limited, rounded, storable
 from streamsieve.registry import find_method
@@ -135,11 +134,13 @@ def test_what_is_stored_never_has_its_sign_bit_set(number: float) -> None:
 
 
 def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
-    key, slots = np.array([1.0, 2.0, 3.0], np.float32), np.arange(3, dtype=np.int32)
-    refresh_root(key, slots, np.arange(3), 3, np.full(3, np.nan, np.float32))
+    key, slots = np.array([1.0, 2.0, 3.0]), np.arange(3, dtype=np.int32)
+    nothing = np.full(3, np.nan)
+    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, nothing, np.nan) == NO_SLOT
+    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, nothing, 2.0) == 0
     fresh, heap = np.full(3, np.nan), np.arange(3, dtype=np.int32)
     excess, weight = np.ones((3, 2), np.float32), np.full((3, 2), np.nan)
-    freshen_root(heap, heap.copy(), key.astype(float), fresh, np.arange(3), 3, weight, excess, 1.0, True)
+    freshen_root(heap, heap.copy(), key, fresh, np.arange(3), 3, weight, excess, 1.0, True)
     assert sorted(heap.tolist()) == [0, 1, 2]
 
 
@@ -152,9 +153,10 @@ def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(n_classes: 
     first = ss.SOFS(1, criterion=criterion, normalize="l2", forget=5.0).partial_fit(X, y)
     model = first.model()
     model.arrays["state.excess"][...] = -0.0
-    for name in ("state.heap_key", "state.key", "state.fresh"):
+    for name in ("state.key", "state.fresh"):
         if name in model.arrays:
-            model.arrays[name][...] = 0.0 if name != "state.key" else -1e300
+            bounds_may_fall = name == "state.key" and (n_classes > 2 or criterion == "snr")
+            model.arrays[name][...] = -1e300 if bounds_may_fall else 0.0
     again = find_method("sofs").load(model)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
     for _ in range(5):

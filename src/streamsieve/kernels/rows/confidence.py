@@ -7,12 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import array
-from ..heap import push, refresh_root, sift_down
 from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, Floats, unsigned
 from .batch import Rows, longest_row
 from .curve import Curve, count_mistakes
-from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
+from .members import (
+    COUNTS,
+    KEPT,
+    MEMBER,
+    MEMBER_ID,
+    MISTAKES,
+    NO_SLOT,
+    SLOT_NUMBERS,
+    UPDATES,
+    insert,
+    rebuild_heap,
+    slot_by_bounds,
+)
 from .storing import BITS_OF_INFINITY, bounded, limited, noise_of, rounded, storable
 
 SMALLEST_SCALE = 1e-12
@@ -30,10 +41,11 @@ class ConfidenceState(NamedTuple):
     cells: I32 = array("features", below=BITS_OF_INFINITY)
     member: I64 = MEMBER  # the position of the feature in ``cells``
     member_id: I64 = MEMBER_ID  # its id
+    key: F64 = array("budget", low=0)  # a lower bound of ``excess``, by which the heap is ordered
+    heap: I32 = SLOT_NUMBERS  # slots in heap order
+    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
     weight: F64 = array("budget")  # mu_j
     excess: F32 = array("budget", low=0)  # (1/S_jj - 1) / scale
-    heap_key: F32 = array("budget", low=0)  # a lower bound of the excess in ``heap_slot``
-    heap_slot: I32 = SLOT_NUMBERS
     bias: F64 = array(1, 2)  # weight and excess of the intercept
     scale: F64 = SCALE  # what forgetting has left of old precision
     counts: I64 = COUNTS  # kept features, mistakes, updates
@@ -108,7 +120,7 @@ def confidence_update(
         step = limited((1.0 - margin) * sign / (spread + row_gamma))
         bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
-        threshold = np.float32(-1.0) if counts[KEPT] < weight.size else state.heap_key[0]
+        threshold = np.float32(-1.0 if counts[KEPT] < weight.size else state.key[state.heap[0]])
         best = threshold
         for i in range(begin, end):
             position = unsigned(indices[i])
@@ -166,38 +178,25 @@ def rescale(state: ConfidenceState, scale: float) -> None:
             outside[position] = storable(outside[position] * scale)
     for slot in range(state.excess.size):
         state.excess[slot] = storable(state.excess[slot] * scale)
-        state.heap_key[slot] = state.heap_key[slot] * scale
-    kept = state.counts[KEPT]
-    for position in range(kept // 2 - 1, -1, -1):  # keys too small for float32 have become equal
-        sift_down(state.heap_key, state.heap_slot, state.member_id, kept, position)
+        state.key[slot] = np.float32(state.key[slot] * scale)
+    # keys too small for float32 are equal now
+    rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])
 
 
 @kernel
 def insert_if_larger(state: ConfidenceState, ids: I64, curve: Curve | None, position: int, weight: float) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
-    cells, excess = state.cells, state.excess
-    key = cells.view(np.float32)[position]
-    kept = state.counts[KEPT]
-    feature = ids[position] if ids.size else position
-    if kept < state.weight.size:
-        slot = kept
-        state.counts[KEPT] = kept + 1
-        state.member_id[slot] = feature
-        push(state.heap_key, state.heap_slot, state.member_id, kept, key, slot)
-    else:
-        if not key > state.heap_key[0]:
-            return
-        refresh_root(state.heap_key, state.heap_slot, state.member_id, kept, excess)
-        if not key > state.heap_key[0]:
-            return
-        slot = state.heap_slot[0]
-        cells.view(np.float32)[state.member[slot]] = storable(excess[slot])
-        state.member_id[slot] = feature
-        state.heap_key[0] = key
-        sift_down(state.heap_key, state.heap_slot, state.member_id, kept, 0)
+    cells, excess, counts = state.cells, state.excess, state.counts
+    heap, heap_position, key = state.heap, state.heap_position, state.key
+    member, member_id = state.member, state.member_id
+    value = cells.view(np.float32)[position]
+    slot = slot_by_bounds(heap, heap_position, key, member_id, counts[KEPT], excess, value)
+    if slot == NO_SLOT:
+        return
+    if slot < counts[KEPT]:
+        cells.view(np.float32)[member[slot]] = storable(excess[slot])
     cells[position] = -1 - slot
-    state.member[slot] = position
-    state.weight[slot] = weight
-    excess[slot] = key
+    state.weight[slot], excess[slot] = weight, value
+    insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)
     if curve is not None:
         curve.bucket[slot] = curve.grid.size - 1

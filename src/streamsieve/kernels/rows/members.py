@@ -1,6 +1,7 @@
 """The kept features of a state, in a heap whose root is the one to leave next.
 
-For keys that rise and fall. A state that uses this has, per slot: ``member`` (position of the feature),
+For keys that rise and fall, or that only grow: then the heap has lower bounds of them, which are brought up to date
+when an outsider is compared with the root. A state that uses this has, per slot: ``member`` (position of the feature),
 ``member_id``, ``key``, ``heap_position`` (where the slot is in ``heap``); the slots in heap order, ``heap``; and
 ``counts[KEPT]``. Of equal keys the highest id goes first, so ties never depend on the heap's shape.
 
@@ -10,9 +11,8 @@ The functions take the arrays one by one: for a state as a whole Numba would cou
 from __future__ import annotations
 
 from ..arrays import NO_ID, array
-from ..heap import goes_first
 from ..jit import inlined, kernel
-from ..types import F64, I32, I64
+from ..types import F64, I32, I64, Floats
 
 KEPT, MISTAKES, UPDATES = 0, 1, 2  # entries of ``counts``
 NO_SLOT = -1
@@ -22,6 +22,12 @@ MEMBER = array("budget", low=0, below=NO_ID, positions=True)
 MEMBER_ID = array("budget", low=0, below=NO_ID)
 SLOT_NUMBERS = array("budget", low=0, below="budget")
 COUNTS = array(3, low=0)
+
+
+@inlined
+def goes_first(key_a: float, id_a: int, key_b: float, id_b: int) -> bool:
+    """Return True if member a leaves before member b."""
+    return key_a < key_b or (key_a == key_b and id_a > id_b)
 
 
 @inlined
@@ -58,6 +64,22 @@ def slot_for(heap: I32, key: F64, kept: int, value: float) -> int:
         return int(kept)
     root = heap[0]
     return int(root) if value > key[root] else NO_SLOT
+
+
+@kernel
+def slot_by_bounds(
+    heap: I32, heap_position: I32, key: F64, member_id: I64, kept: int, current: Floats, value: float
+) -> int:
+    """``slot_for``, where ``key`` are lower bounds of the keys that members have now, ``current``.
+
+    Bounds are brought up to date until that of the root is, or is too large for the outsider.
+    """
+    slot = slot_for(heap, key, kept, value)
+    while slot != NO_SLOT and slot < kept and key[slot] < current[slot]:  # what is not a number ends it, too
+        key[slot] = current[slot]
+        update_heap(heap, heap_position, key, member_id, kept, slot)
+        slot = slot_for(heap, key, kept, value)
+    return slot
 
 
 @kernel

@@ -24,6 +24,7 @@ from .members import (
     UPDATES,
     insert,
     rebuild_heap,
+    slot_by_bounds,
     slot_for,
     update_heap,
 )
@@ -263,11 +264,7 @@ def insert_if_larger(
     cells, counts, fresh = state.cells, state.counts, state.fresh
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
-    slot = slot_for(heap, key, counts[KEPT], value)
-    while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != fresh[slot]:
-        key[slot] = fresh[slot]
-        update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
-        slot = slot_for(heap, key, counts[KEPT], value)
+    slot = slot_by_bounds(heap, heap_position, key, member_id, counts[KEPT], fresh, value)
     if slot == NO_SLOT:
         return
     if table is not None:

@@ -341,13 +341,13 @@ class SecondOrderRule(MergingRule[S]):
         state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
         state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
         state.excess[:kept] = as_stored(estimates.excess[order]).reshape(kept, *state.excess.shape[1:])
-        self.fill_heap(state, keys[order])
-
-    def fill_heap(self, state: Any, keys: F64) -> None:
-        """Make a heap of slots with ascending keys."""
-        kept = keys.size
-        state.key[:kept] = state.fresh[:kept] = keys
+        state.key[:kept] = self.present_keys(state)[:kept] = keys[order]
         state.heap[:kept] = state.heap_position[:kept] = np.arange(kept)
+
+    def present_keys(self, state: Any) -> NDArray[Any]:
+        """Return what kept features are kept by, of which the heap has lower bounds."""
+        fresh: F64 = state.fresh
+        return fresh
 
     def scale(self, state: Any) -> float:
         return float(state.scale[0])
@@ -364,16 +364,17 @@ class SecondOrderRule(MergingRule[S]):
             integrity.check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
         else:
             integrity.check_members(self.flags(state), -1, member, member_id, ids)
-        self.check_heap(state, kept, memory.moments.totals)
-
-    def check_heap(self, state: Any, kept: int, totals: F64) -> None:
-        """Raise ValueError if the heap is not one, or what goes with it does not fit."""
-        integrity.check_numbers(state.cells, self.flags(state))
-        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
+        self.check_sums(state, memory.moments.totals)
         heap = state.heap[:kept]
         integrity.check_heap(state.key[heap], heap, state.member_id[:kept])
         integrity.check_positions(heap, state.heap_position)
-        ensure((state.key[:kept] <= state.fresh[:kept]).all(), "a key in the heap is larger than that of its slot")
+        bounds = state.key[:kept] <= self.present_keys(state)[:kept]
+        ensure(bounds.all(), "a key in the heap is larger than that of its slot")
+
+    def check_sums(self, state: Any, totals: F64) -> None:
+        """Raise ValueError if cells or sums over rows cannot be."""
+        integrity.check_numbers(state.cells, self.flags(state))
+        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
 
 
 @dataclass(frozen=True)
@@ -430,16 +431,14 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
     def keys(self, estimates: Estimates) -> F64:
         return as_stored(estimates.excess).astype(np.float64)[:, 0]
 
-    def fill_heap(self, state: ConfidenceState, keys: F64) -> None:
-        state.heap_key[: keys.size], state.heap_slot[: keys.size] = keys, np.arange(keys.size)
+    def present_keys(self, state: ConfidenceState) -> NDArray[Any]:
+        return state.excess
 
     def merge_sums(self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule) -> None:
         """There are none."""
 
-    def check_heap(self, state: ConfidenceState, kept: int, totals: F64) -> None:
-        integrity.check_heap(state.heap_key[:kept], state.heap_slot[:kept], state.member_id[:kept])
-        late = state.heap_key[:kept] > state.excess[state.heap_slot[:kept]]
-        ensure(not late.any(), "a key in the heap is larger than that of its slot")
+    def check_sums(self, state: ConfidenceState, totals: F64) -> None:
+        """There are none."""
 
 
 @dataclass(frozen=True)
