@@ -15,21 +15,19 @@ from sklearn.utils import ClassifierTags, RegressorTags, _safe_indexing, get_tag
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in
 
-from ..errors import UsageError
 from ..kernels.types import F64
-from ..machine import available_memory
 from ..model import Model
 from ..selection import Selection
 from ..selectors.base import AnyLearner, Method
 from ..selectors.diagnosis import warn_of
 from ..selectors.fitting import TASK_OF_LOSS
 from ..selectors.parameters import parameters_from
-from ..selectors.prediction import Predictor
 from ..selectors.serial import Lock, alone
 from ..sources.base import DataSource
 from ..training import train, watching
 from ..values import is_sparse
 from .named_rows import named_rows, select_named
+from .scores import score_rows
 from .validation import check_array, encode_table, has_unseen, usable, validate_data
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -160,22 +158,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     @alone
     def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Return a mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
-        selected, width = self.selection().indices, self.learner.features.width
-        if indices:
-            return selected
-        if width > available_memory():
-            raise UsageError(
-                f"a mask over {width:,} features needs a byte for each, more than there are; ask for "
-                "get_support(indices=True)"
-            )
-        mask = np.zeros(width, bool)
-        mask[selected] = True
-        return mask
-
-    @property
-    def support_(self) -> NDArray[np.bool_]:
-        """Return ``get_support()``, which is made anew whenever it is asked for, one byte per feature of the data."""
-        return self.get_support()
+        return self.selection().indices if indices else self.learner.results.support_
 
     @alone
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
@@ -222,24 +205,18 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     # ---- predictions, of methods that predict
 
-    def _scored(self, X: Any) -> tuple[Predictor, F64]:
-        """Return what predicts, and the score of every row, here by a linear model of the selected features."""
-        chosen, results = self.transform(X), self.learner.results
-        model = results.linear_model()
-        return results.predictor(), np.asarray(chosen @ model.weights + model.intercept)
-
     @only_if(predicts)
     @alone
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class or the number of every row; a score of exactly 0 is the first class."""
-        predictor, scores = self._scored(X)
+        predictor, scores = score_rows(self, X)
         return predictor.labels(scores)
 
     @only_if(predicts_classes)
     @alone
     def decision_function(self, X: Any) -> F64:
         """Return the score of every row: positive for the second of two classes; a column per class for more."""
-        return self._scored(X)[1]
+        return score_rows(self, X)[1]
 
     @only_if(predicts_probabilities)
     @alone
@@ -251,7 +228,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         the data as it is. Where class weights move the decision to where the class is less likely than not, its
         probability is given as just above 1/2. Others have the logistic loss.
         """
-        predictor, scores = self._scored(X)
+        predictor, scores = score_rows(self, X)
         probabilities = predictor.probabilities(scores)
         assert probabilities is not None, "classes have probabilities"
         return probabilities

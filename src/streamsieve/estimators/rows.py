@@ -12,9 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..blocks import RowBlock
 from ..errors import UsageError
-from ..kernels.types import F64, I64
-from ..selectors.base import Method
-from ..selectors.prediction import Predictor
+from ..kernels.types import I64
 from ..selectors.rows.learner import RowLearner
 from ..selectors.serial import alone
 from ..sources.base import BlockSource, DataSource, Source
@@ -24,8 +22,9 @@ from ..targets import ONLY_NUMBERS
 from .base import Estimator, only_if, refit
 from .exact_rows import row_source
 from .named_rows import named_rows
+from .scores import accepted
 from .small_chunks import small_block
-from .validation import check_array, check_sample_weight, encode_table, has_unseen, validate_data
+from .validation import check_sample_weight, encode_table, validate_data
 
 ONE_PASS = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
@@ -75,9 +74,6 @@ class RowClassifier(ClassifierMixin, Estimator):
                 raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}")
         learn_rows(self, X, y, classes, sample_weight)
         return self
-
-    def _scored(self, X: Any) -> tuple[Predictor, F64]:
-        return score_rows(self, X)
 
     @only_if(asks)
     @alone
@@ -137,15 +133,6 @@ class RowRegressor(RegressorMixin, Estimator):
         """Learn from some more rows."""
         learn_rows(self, X, y, None, sample_weight)
         return self
-
-    def _scored(self, X: Any) -> tuple[Predictor, F64]:
-        return score_rows(self, X)
-
-
-def accepted(method: Method) -> dict[str, Any]:
-    """Return what input is let in: sparse or dense; missing values only where what is not asked for is not read."""
-    finite = "allow-nan" if method.asks else True
-    return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": finite}
 
 
 def read_rows(estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight: Any | None) -> Source:
@@ -210,23 +197,6 @@ def read_chunk(
     if known is not None and (names is None or not np.array_equal(names[: features.width], known)):
         raise ValueError("the columns seen before must come first, under the same names; new ones after them")
     return X, y, names
-
-
-def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
-    """Return what predicts, and the score of every row, or of every row and class."""
-    learner = estimator.learner
-    predictor, rows = learner.results.predictor(), named_rows(learner, X)
-    if rows is not None:
-        blocks = NamedRowSource(rows).row_blocks()
-    else:
-        X, names, _ = encode_table(estimator, X, learner.features)
-        options = accepted(learner.method)
-        if has_unseen(X, learner.features):  # they count nothing, but "l2" measures the rows with them
-            X = check_array(X, **options)
-        else:
-            X = validate_data(estimator, X, features=learner.features, names=names, **options)[0]
-        blocks = row_source(X, centres=learner.inputs.centres).row_blocks(learner.missing_rows)
-    return predictor, np.concatenate([predictor.score(block) for block in blocks])
 
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from .. import naming
 from ..errors import UsageError
 from ..kernels.types import F64, I64
+from ..machine import available_memory
 from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report
@@ -190,11 +191,8 @@ class Results(ABC):
         self.learner, self.lock = learner, learner.lock
         self.method, self.params, self.memory = learner.method, learner.params, learner.memory
         self.features: FeatureInfo = learner.features
-        self.n_rows_, self.n_nonzero_ = self.sizes()
-
-    @abstractmethod
-    def sizes(self) -> tuple[int, int]:
-        """Return how many rows were seen, and how many non-zeros."""
+        self.n_features_in_ = self.features.width  # or that of the widest row
+        self.n_rows_, self.n_nonzero_ = 0, 0
 
     def counters(self) -> Counters:
         """Return what is counted while rows are learned."""
@@ -258,16 +256,24 @@ class Results(ABC):
         return self.features.title(feature, None if names is None else names[0])
 
     @property
-    def n_features_in_(self) -> int:
-        """Return how many features the data has, or the widest row had."""
-        return self.features.width
-
-    @property
     def feature_names_in_(self) -> NDArray[Any]:
         """Return the names of all features, where they have names."""
         if self.features.names is None:
             raise AttributeError("the features have no names")
         return self.features.names
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Return a mask over all features, made anew whenever it is asked for: one byte for each."""
+        width = self.features.width
+        if width > available_memory():
+            raise UsageError(
+                f"a mask over {width:,} features needs a byte for each, more than there are; ask for "
+                "get_support(indices=True)"
+            )
+        mask = np.zeros(width, np.bool_)
+        mask[self.selection().indices] = True
+        return mask
 
     @property
     def scores_(self) -> F64:

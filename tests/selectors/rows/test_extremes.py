@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.estimators import as_estimator
+from streamsieve.estimators.scores import score_rows
 from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
 from streamsieve.kernels.rows.second_order import freshen_root
 from streamsieve.kernels.rows.storing import LARGEST, LATE, LONGEST_STEP, bounded, limited, rounded, storable
@@ -87,7 +88,7 @@ def check(selector: Any, X: Any) -> None:
     assert all(0 <= feature < width for feature in ids.tolist())
     assert np.isfinite(selection.scores).all(), selection.scores
     assert np.isfinite(selector.coef_.toarray()).all()
-    assert not np.isnan(selector._scored(X)[1]).any()
+    assert not np.isnan(score_rows(selector, X)[1]).any()
     selector.learner.results.diagnosis(Look())
     again = type(selector).method.load(selector.model())
     assert again.results.selection().indices.tolist() == ids.tolist()

@@ -114,9 +114,9 @@ class OgfsRule(GroupRule[GroupState]):
     def advice(self, state: GroupState) -> str:
         return f"try a smaller penalty: regularization={(self.params.regularization or 0.1) / 10:g}"
 
-    def counts(self, state: GroupState) -> dict[str, int]:
+    def counted(self, state: GroupState) -> dict[str, dict[str, int]]:
         kept, _, irrelevant, redundant, _ = state.counts.tolist()
-        return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}
+        return {"counts": {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}}
 
     def check(self, state: GroupState, sizes: dict[str, int], n_features: int) -> None:
         kept = int(state.counts[KEPT])

@@ -140,9 +140,9 @@ class OsfsRule(CopyDropper[IndependenceState]):
     def advice(self, state: IndependenceState) -> str:
         return advice_on_level(self.params.alpha)
 
-    def counts(self, state: IndependenceState) -> dict[str, int]:
+    def counted(self, state: IndependenceState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced = state.counts.tolist()
-        return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
+        return {"counts": {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}}
 
     def check(self, state: IndependenceState, sizes: dict[str, int], n_features: int) -> None:
         kept = int(state.counts[KEPT])

@@ -22,12 +22,10 @@ class ColumnResults(Results):
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
+        self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
         self.rule = learner.rule
         self.n_features_seen_ = int(self.memory.counts[0])  # that were offered, each once
         self.n_constant_ = int(self.memory.counts[2])  # that never vary, or have no value: none is ever selected
-
-    def sizes(self) -> tuple[int, int]:
-        return self.memory.target.n_rows, int(self.memory.counts[1])
 
     @alone
     def settled(self) -> Any:
@@ -72,7 +70,7 @@ class ColumnResults(Results):
         Copies that were dropped are among the redundant ones, and so is, with ``n_features_to_select``, a newcomer that
         is less relevant than all of a full selection.
         """
-        counts: dict[str, int] | None = self.rule.counts(self.settled())
+        counts: dict[str, int] | None = self.rule.counted(self.settled()).get("counts")
         if counts is None:
             raise AttributeError(f"{self.method.name} does not count what becomes of features")
         return counts
@@ -80,7 +78,7 @@ class ColumnResults(Results):
     @property
     def measures_(self) -> dict[str, int]:
         """Return how many relevant features were measured by what."""
-        measures: dict[str, int] | None = self.rule.measures(self.memory.state)
+        measures: dict[str, int] | None = self.rule.counted(self.memory.state).get("measures")
         if measures is None:
             raise AttributeError(f"{self.method.name} measures all features alike")
         return measures
@@ -133,7 +131,7 @@ class ColumnResults(Results):
             details["groups"] = groups.tolist()
         if isinstance(self.rule, CopyDropper):
             details["duplicates"] = self.n_duplicates_
-        counts, model = self.rule.counts(state), self.rule.linear_model(state)
-        details |= {} if counts is None else {"counts": counts}
+        counted, model = self.rule.counted(state), self.rule.linear_model(state)
+        details |= {"counts": counted["counts"]} if counted else {}
         details |= {} if model is None else model.details()
-        return Findings(measures=self.rule.measures(state), details={**details, **self.rule.details(state)})
+        return Findings(measures=counted.get("measures"), details={**details, **self.rule.details(state)})

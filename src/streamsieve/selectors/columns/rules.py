@@ -86,13 +86,9 @@ class ColumnRule(Generic[C]):
         """Return the groups of the kept features, in the same order; None where there are no groups."""
         return None
 
-    def counts(self, state: C) -> dict[str, int] | None:
-        """Return what became of the features, for methods that count it."""
-        return None
-
-    def measures(self, state: C) -> dict[str, int] | None:
-        """Return how many relevant features were measured by what, for methods that choose."""
-        return None
+    def counted(self, state: C) -> dict[str, dict[str, int]]:
+        """Return what is counted: "counts", what became of the features; "measures", how many were measured by what."""
+        return {}
 
     def linear_model(self, state: C) -> LinearModel | None:
         """Return the model of the selected features, for methods that fit one."""

@@ -261,12 +261,11 @@ class SaolaRule(CopyDropper[SaolaState]):
         by_uncertainty = self.params.measure != "fisher_z" and self.params.delta > 0
         return "try delta=0" if by_uncertainty else advice_on_level(self.params.alpha)
 
-    def counts(self, state: SaolaState) -> dict[str, int]:
+    def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced, _ = state.counts.tolist()
-        return {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
-
-    def measures(self, state: SaolaState) -> dict[str, int]:
-        return {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])}
+        fates = {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
+        measures = {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])}
+        return {"counts": fates, "measures": measures}
 
     def tally(self, state: SaolaState) -> Tally:
         return {"fates": state.counts.copy(), "measured": state.measured.copy()}

@@ -90,6 +90,7 @@ class MatrixResults(Results):
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
+        self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
         self.rule = learner.rule
         self.advice_if_empty = self.rule.advice() or Results.advice_if_empty
 
@@ -101,9 +102,6 @@ class MatrixResults(Results):
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(f"{name}_" for name in self.memory.fitted)]
-
-    def sizes(self) -> tuple[int, int]:
-        return int(self.memory.counts[0]), int(self.memory.counts[1])
 
     def selected(self) -> tuple[I64, F64]:
         selected: tuple[I64, F64] = self.rule.selected(self.memory.state)

@@ -17,7 +17,7 @@ from ...kernels.types import I64
 from ...model import check_ids, check_scores
 from ...sources.base import DataSource, Source
 from ...state import Arrays
-from ...targets import Encoded
+from ...targets import Encoded, Labels
 from ..base import Learner, Method, Reads, Results
 from ..parameters import MOST_FEATURES, count_of, ensure, is_integer, options_of, require
 from ..serial import Lock, alone
@@ -107,8 +107,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         """
         if self.needs_width and not n_features:
             raise UsageError(f"{self.method.name} draws from all features; start with n_features=...")
-        numbers = "numbers" in self.method.targets
-        target = Numbers() if numbers else self._allowed(Classes.start(classes, y, self.options.class_weight))
+        target: RowTarget = Numbers()
+        if "numbers" not in self.method.targets:
+            labels = Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
+            target = self._allowed(Classes(labels, self.options.class_weight))
         self.rule = self.params.rule_for(target.n_vectors)
         self._memory = self.fresh_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)

@@ -110,7 +110,8 @@ class RowMemory(Generic[S]):
             if width > self.room() and not self._direct_fits(width, touched):
                 self._move_to_table()
         elif self._direct_fits(width, self.addresses.used):
-            self._move_to_direct(width)
+            used, room = self.addresses.used, roomy(width, self.declared_width)
+            self._move(direct_addresses(width), np.arange(used), self.addresses.ids[:used], room)
         if self.addresses.direct and width == self.addresses.used <= self.room():
             return block
         self.addresses, positions = add(self.addresses, block.indices, width)
@@ -211,13 +212,6 @@ class RowMemory(Generic[S]):
         refuse_beyond_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
-
-    def _move_to_direct(self, width: int) -> None:
-        """Back to ids as positions, once a table would take more room."""
-        used = self.addresses.used
-        self._move(
-            direct_addresses(width), np.arange(used), self.addresses.ids[:used], roomy(width, self.declared_width)
-        )
 
     def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""

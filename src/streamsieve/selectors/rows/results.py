@@ -32,6 +32,7 @@ class RowResults(Results):
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
+        self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
         self.rule, self.inputs, self.options = learner.rule, learner.inputs, learner.options
         self.predicts_with_all = self.rule.keeps_all
         self.uses_lengths = not self.method.asks and self.inputs.unit_length(self.memory)
@@ -41,9 +42,6 @@ class RowResults(Results):
             self.advice_if_all = "try n_features_to_select='auto'"
 
     # ---- counters and measures
-
-    def sizes(self) -> tuple[int, int]:
-        return int(self.memory.counts[0]), int(self.memory.counts[1])
 
     @property
     def updates_(self) -> int:

@@ -69,11 +69,6 @@ class Classes:
     def __post_init__(self) -> None:
         self.separation = empty(Separation, classes=self.labels.n_classes, vectors=self.n_vectors)
 
-    @classmethod
-    def start(cls, classes: Any | None, y: Any | None, class_weight: ClassWeight) -> Self:
-        """Return what is known before the first row: the classes that are named, or those of all labels."""
-        return cls(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))), class_weight)
-
     @property
     def n_vectors(self) -> int:
         """Return how many vectors of weights are learned."""
@@ -220,14 +215,11 @@ class Numbers:
     """
 
     kind: ClassVar[Kind] = "numbers"
+    n_vectors: ClassVar[int] = 1
     answers: ClassVar[ArraySpec] = ArraySpec(("warm_rows",), dtype=np.float64)
 
     first: F64 = field(default_factory=lambda: np.zeros(2))  # as in ``NumbersState``
     totals: F64 = field(default_factory=lambda: np.zeros(ENTRIES))
-
-    @property
-    def n_vectors(self) -> int:
-        return 1
 
     @property
     def centre(self) -> float:
