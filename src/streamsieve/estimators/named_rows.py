@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..kernels.rows.scores import keep_selected
+from ..kernels.rows.parts import ALL_MARKED, keep_known
 from ..kernels.types import I64
 from ..selectors.base import AnyLearner
 from ..selectors.rows.addresses import table_addresses
@@ -44,6 +44,6 @@ def select_named(rows: Iterable[Any], selected: I64) -> Any:
         indptr, indices = np.zeros(block.n_rows + 1, np.int64), np.empty(block.n_nonzero, np.int32)
         entries = block.indptr, block.indices, block.values
         values = np.empty(block.n_nonzero, np.float32)
-        filled = keep_selected(lookup.table, lookup.ids, *entries, indptr, indices, values)
+        filled = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
         parts.append(csr_array((values[:filled], indices[:filled], indptr), shape=(block.n_rows, selected.size)))
     return vstack(parts, format="csr")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError
-from ..kernels.rows.scores import keep_selected
+from ..kernels.rows.parts import ALL_MARKED, keep_known
 from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory
@@ -308,7 +308,7 @@ class Reduction:
         indices = np.empty(block.n_nonzero, np.int32)
         values = np.empty(block.n_nonzero, np.float32)
         entries = block.indptr, block.indices, block.values
-        kept = keep_selected(self.lookup.table, self.lookup.ids, *entries, indptr, indices, values)
+        kept = keep_known(ALL_MARKED, self.lookup.table, self.lookup.ids, *entries, indptr, indices, values)
         positions = indices[:kept]
         return RowBlock(
             indptr,

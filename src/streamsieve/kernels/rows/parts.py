@@ -9,6 +9,8 @@ from ..table import probe
 from ..types import I32, I64, U8, Bool, Floats, Ints, unsigned
 from .batch import longest_row
 
+ALL_MARKED = np.ones(1, np.uint8)  # marks that say nothing
+
 
 @kernel
 def keep_known(

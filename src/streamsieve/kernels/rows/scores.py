@@ -35,27 +35,3 @@ def measure_squares(indptr: I64, values: Floats, squares: F64) -> None:
     """The squared length of every row."""
     for row in range(squares.size):
         squares[row] = squares_of(values, indptr[row], indptr[row + 1])
-
-
-@kernel
-def keep_selected(
-    table: I32,
-    ids: I64,
-    indptr: I64,
-    indices: Ints,
-    values: Floats,
-    kept_indptr: I64,
-    kept_indices: Ints,
-    kept_values: Floats,
-) -> int:
-    """Copy the entries of features in the table, numbered by their position in it; how many there are."""
-    filled = 0
-    for row in range(indptr.size - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            position = table[probe(table, ids, int(indices[i]))] - 1
-            if position >= 0:
-                kept_indices[filled] = position
-                kept_values[filled] = values[i]
-                filled += 1
-        kept_indptr[row + 1] = filled
-    return filled

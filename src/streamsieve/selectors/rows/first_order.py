@@ -28,8 +28,8 @@ from ...kernels.rows.partial import (
     partial_update,
     random_update,
 )
+from ...kernels.rows.parts import ALL_MARKED, keep_known
 from ...kernels.rows.scaling import NORMS, ROWS
-from ...kernels.rows.scores import keep_selected
 from ...kernels.types import F64, I64
 from ...state import empty
 from ..base import ClassWeight, Method, Seed
@@ -429,7 +429,7 @@ class PartialRule(RowRule[PartialState]):
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
             rows = block.indptr, block.indices, block.values
-            kept = keep_selected(lookup.table, lookup.ids, *rows, indptr, indices, values)
+            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *rows, indptr, indices, values)
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:
                 matrix = (matrix - centre) / spread
