@@ -240,8 +240,8 @@ class Labels:
         wrong = np.flatnonzero(classes[codes] != y)
         if wrong.size:
             raise self._unknown(y[wrong[0]], classes, row_prefix(origin, rows_before, int(wrong[0])))
-        codes = codes.astype(np.int64) + (self.n_classes - classes.size)  # one class alone is the second
-        return Encoded(codes, classes, swap)
+        codes += self.n_classes - classes.size  # one class alone is the second
+        return Encoded(codes.astype(np.int64, copy=False), classes, swap)
 
     def learn_classes(self, encoded: Encoded) -> None:
         """Take the classes with those that some rows add."""
@@ -264,7 +264,7 @@ class Labels:
         else:
             self.counts += np.bincount(codes, minlength=self.n_classes)
         if codes.size:
-            self.order[0] += np.count_nonzero(np.diff(codes)) + int(self.order[1] not in (NONE_YET, codes[0]))
+            self.order[0] += np.count_nonzero(codes[1:] != codes[:-1]) + int(self.order[1] not in (NONE_YET, codes[0]))
             self.order[1] = codes[-1]
 
     def _with_first(self, y: NDArray[Any]) -> NDArray[Any]:
