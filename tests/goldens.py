@@ -2,6 +2,7 @@
 
     python -m tests.goldens                    compare with tests/goldens.json
     python -m tests.goldens --record           record tests/goldens.json anew
+    python -m tests.goldens --record --methods NEW   add those of a new method
     python -m tests.goldens --methods sofs pet
 
 Every method with its variants learns ten small sets, each given as a whole, dense, in chunks, saved and continued,
@@ -238,7 +239,7 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=RECORDED)
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     options = parser.parse_args()
-    before = {} if options.record else json.loads(options.file.read_text())
+    before = json.loads(options.file.read_text()) if options.file.exists() else {}
     asked = list(cases()) if options.record else [tuple(key.split(" | ")) for key in before]
     asked = [case for case in asked if case[0] in options.methods]
     start, found, wrong = time.perf_counter(), {}, 0
@@ -252,7 +253,8 @@ def main() -> None:
                 wrong += 1
                 print(f"{key}\n    " + "\n    ".join(said))
     if options.record:
-        lines = (f" {json.dumps(key)}: {json.dumps(made)}" for key, made in found.items())
+        others = {key: made for key, made in before.items() if key.split(" | ")[0] not in options.methods}
+        lines = (f" {json.dumps(key)}: {json.dumps(made)}" for key, made in (others | found).items())
         options.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     ways = sum(len(made) for made in found.values())
     print(f"{len(found)} cases, {ways} digests, {wrong} differ, {time.perf_counter() - start:.0f} s")

@@ -43,6 +43,12 @@ def test_every_method_has_a_public_estimator() -> None:
         assert f"class {name}({bases}): ..." in STUB.read_text()
 
 
+def test_methods_that_learn_classes_and_numbers_can_be_told_which() -> None:
+    for method in map(find_method, METHODS):
+        told = {"task", "loss"} & set(method.parameter_names)
+        assert told or len(method.targets) == 1, f"{method.name}: it learns both, and needs a parameter task or loss"
+
+
 def test_every_method_has_an_oracle_and_a_page() -> None:
     pages = "".join(page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md"))
     for method in METHODS:

@@ -175,7 +175,7 @@ def run_command(
     try:
         if Path(arguments[0]).name == "warm-python":
             sys.argv = ["-c", *arguments[3:]]
-            exec(compile(arguments[2], "<script>", "exec"), {"__name__": "__main__"})
+            exec(compile(arguments[2], "<script>", "exec", dont_inherit=True), {"__name__": "__main__"})
             code = 0
         else:
             sys.argv = arguments

@@ -12,6 +12,7 @@ import sys
 import termios
 from array import array
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
     (workplace / "tests" / "data").symlink_to(ROOT / "tests" / "data")
     for transcript in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         run_transcript(transcript, workplace)
-    script = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    script = "\n".join(map(dedent, re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
     done = subprocess.run(warm.python(script), cwd=workplace, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

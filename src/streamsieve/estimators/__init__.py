@@ -30,8 +30,10 @@ def estimator_class(method: str) -> type[Estimator]:
 def make_class(name: str) -> type[Estimator]:
     """Make the estimator of a method: the interface of its kind, with its parameters."""
     method, title = find_method(name), METHODS[name].estimator
+    interface = interface_of(method)
+    failing = {**interface.expected_failed_checks, **method.expected_failed_checks}
     described = {"method": method, "__doc__": method.doc, "__module__": "streamsieve", "__qualname__": title}
-    return type(title, (interface_of(method), method.parameters), described)
+    return type(title, (interface, method.parameters), {**described, "expected_failed_checks": failing})
 
 
 def interface_of(method: Method) -> type[Estimator]:

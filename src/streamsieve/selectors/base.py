@@ -69,6 +69,8 @@ class Method:
     # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
     check_variants: tuple[dict[str, Any], ...] = ()
     exempt_from_checks: Mapping[str, str] = field(default_factory=dict)
+    # scikit-learn's checks that cannot hold, beside those that cannot hold for all methods of its kind
+    expected_failed_checks: Mapping[str, str] = field(default_factory=dict)
     own_doc: str | None = None  # where the parameters are those of another method
 
     @property

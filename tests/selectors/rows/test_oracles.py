@@ -31,7 +31,7 @@ ROW_VALUES = st.dictionaries(st.integers(0, N_FEATURES - 1), VALUES, max_size=8)
 BUDGET = st.integers(1, 8)
 POWERS = st.sampled_from([0.25, 0.5, 1.0, 2.0])
 
-PARAMS = {
+PARAMS = {  # of every method on rows that learns classes and draws nothing
     "sofs": {
         "n_features_to_select": BUDGET,
         "gamma": st.one_of(st.just("auto"), POWERS),
@@ -125,7 +125,7 @@ def expected_of(
     if method == "sofs":
         return sofs.learn(rows, n_classes, weights, fit_intercept=intercept, **params)
     constants = intercept_inputs(rows, weights) if intercept else None
-    oracle: dict[str, Any] = import_module(f"tests.oracles.{method}").learn(
+    oracle: dict[str, Any] = import_module(f"tests.oracles.{method.replace('-', '_')}").learn(
         rows, n_classes, weights, constants, **params
     )
     return oracle

@@ -191,7 +191,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         state, n_nonzero, fitted = self.rule.learn(block, target, self.report)
         self._target = None
         counts = np.array([block.n_rows, n_nonzero])
-        memory = self._memory = MatrixMemory(state, counts, fitted, class_rows=target.class_rows())
+        memory = self._memory = MatrixMemory(state, counts, dict(fitted), class_rows=target.class_rows())
         self.features.width = block.n_features
         coarse = block.coarse()
         if coarse:

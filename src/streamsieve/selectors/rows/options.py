@@ -31,10 +31,10 @@ from .weights import check_class_weight
 class RowOptions:
     """What the parameters of a method say; one that a method does not have is as its default here says."""
 
-    n_features_to_select: int | float | str
-    normalize: bool | str
-    fit_intercept: bool
-    n_epochs: int
+    n_features_to_select: int | float | str = 100
+    normalize: bool | str = AUTO
+    fit_intercept: bool = True
+    n_epochs: int = 1
     class_weight: ClassWeight = None
     forget: float | None = None
     curve: bool | Sequence[int] = False
@@ -89,3 +89,8 @@ GRID = fits(
 CELLS = count(MOST_CELLS, optional=True)
 EPOCHS = count(MOST_EPOCHS)
 ATTRIBUTES = one_of("all", "random")
+
+# Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a row.
+ONE_LONG_STEP = {
+    "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
+}
