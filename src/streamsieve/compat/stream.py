@@ -268,7 +268,7 @@ def checked(selector: Any, kinds: frozenset[Kind]) -> Any:
 
 def is_bounded(selector: Any) -> bool:
     """Whether a selector has a fixed memory for any number of features."""
-    return getattr(selector, "max_cells", None) is not None
+    return "max_cells" in selector.method.parameter_names and selector.max_cells is not None
 
 
 def last_rows(block: RowBlock, most: int) -> RowBlock:

@@ -15,7 +15,8 @@ from ..naming import title
 from ..parallel import Threads
 from ..registry import make_learner, method_named, refuse_unknown_parameters
 from ..selectors.base import AnyLearner
-from ..selectors.parameters import is_integer, is_number
+from ..selectors.fitting import TargetOptions
+from ..selectors.parameters import is_integer, is_number, options_of
 from ..targets import ONLY_NUMBERS, Kind, kind_of
 from ..training import train
 from .in_memory import InMemory
@@ -160,8 +161,8 @@ def classes_in(held: InMemory, learner: AnyLearner) -> tuple[NDArray[np.int64], 
     values, codes = np.unique(y, return_inverse=True)
     kind: Kind = "numbers"
     if learner.method.targets != ONLY_NUMBERS:
-        task: Any = getattr(learner.params, "task", "auto")
-        kind = kind_of(y, values, task, learner.method.targets, held.name)
+        options: TargetOptions = options_of(TargetOptions, learner.params)
+        kind = kind_of(y, values, options.task, learner.method.targets, held.name)
     if kind == "numbers":
         return np.zeros(y.size, np.int64), None
     return codes.astype(np.int64), values if learner.reads == "rows" else None

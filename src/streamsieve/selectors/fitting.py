@@ -5,6 +5,7 @@ For columns that are standardised and can be multiplied: ``ColumnSet``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..errors import DataError, prefix
 from ..kernels.losses import CURVATURE, LOGISTIC, SQUARED, SQUARED_HINGE, slopes
 from ..kernels.types import F64, I64
 from ..targets import BOTH, Kind, Target, read_target, show
-from .parameters import one_of
+from .parameters import one_of, options_of
 from .prediction import LinearModel
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ ENOUGH = 1e-7  # of the loss: a step that gains less is the last one
 NEWTON_STEPS = 50
 SLIGHT = 1e-8
 LEAST_CURVATURE = 0.05  # of the largest: where a loss is flat, its second derivative says nothing
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """What parameters say of the target; one that a method does not have is as its default here says."""
+
+    task: Any = "auto"
+    class_weight: Any = None
 
 
 class ColumnSet(Protocol):
@@ -182,8 +191,8 @@ def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
     """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
     if method.fits_model:
         return read_linear_target(y, params.loss, method.name, origin)
-    task, class_weight = getattr(params, "task", "auto"), getattr(params, "class_weight", None)
-    return read_target(y, task, method.targets, class_weight, origin)
+    options: TargetOptions = options_of(TargetOptions, params)
+    return read_target(y, options.task, method.targets, options.class_weight, origin)
 
 
 def loss_of(target: Target, loss: str) -> int:

@@ -438,7 +438,7 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
         """There are none."""
 
     def check_sums(self, state: ConfidenceState, totals: F64) -> None:
-        """There are none."""
+        """Accept any: a range of cells is declared, and there are no sums."""
 
 
 @dataclass(frozen=True)
