@@ -114,7 +114,7 @@ def test_what_saola_selects_of_correlated_columns_is_nearly_the_same(n_workers):
 def accuracy(learner: Any, X: Any, y: Any) -> float:
     """How well a plain model does with the selected columns, in cross-validation."""
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    return float(cross_val_score(model, X[:, learner.selection().indices], y, cv=5).mean())
+    return float(cross_val_score(model, X[:, learner.results.selection().indices], y, cv=5).mean())
 
 
 @pytest.mark.slow
@@ -125,8 +125,8 @@ def test_what_is_selected_of_leukemia_is_as_good(method, params, n_workers):
     X, y = leukemia().matrix.toarray(), leukemia().targets()
     one, other = sequential(leukemia(), method, **params), in_shards(leukemia(), n_workers, method, params=params)
     backwards = sequential(ArraySource(X[:, ::-1], y), method, **params)
-    same = np.intersect1d(one.selection().indices, X.shape[1] - 1 - backwards.selection().indices).size
-    assert jaccard(one, other) > same / (len(one.selection()) + len(backwards.selection()) - same)
+    same = np.intersect1d(one.results.selection().indices, X.shape[1] - 1 - backwards.results.selection().indices).size
+    assert jaccard(one, other) > same / (len(one.results.selection()) + len(backwards.results.selection()) - same)
     assert jaccard(one, other) >= (0.9 if "bins" in params else 0.5)
     assert accuracy(other, X, y) >= accuracy(one, X, y) - 0.04
 

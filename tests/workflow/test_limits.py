@@ -194,7 +194,7 @@ def test_tables_keep_large_promises(tmp_path):
     rows = table(tmp_path / "table.parquet", 30_000, 1000, row_group_size=2_000)
     keeps_promise("select", rows, "-k", 10, "--target", "t")
     keeps_promise("convert", rows, tmp_path / "table.csv", "--target", "t")
-    keeps_promise("select", tmp_path / "table.csv", "-k", 10, "--target", "label")
+    keeps_promise("select", tmp_path / "table.csv", "-k", 10, "--target", "t")
 
 
 @pytest.mark.slow
