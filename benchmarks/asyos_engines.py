@@ -25,6 +25,7 @@ from streamsieve.distributed import asyos
 from streamsieve.distributed.engine import Engine
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.kernels.columns.slots import combine
 from streamsieve.selectors.columns.asyos import ASYOS
 from streamsieve.selectors.columns.slots import picked
@@ -113,7 +114,7 @@ def on_engine(given: Problem, engine: Engine) -> tuple[float, list[Look]]:
 
 def opened(name: str, workers: int) -> Engine:
     if name == "ray":
-        return open_engine("ray", workers, "local")
+        return open_engine(EngineChoice("ray", workers, "local"))
     return ThreadEngine(workers) if name == "threads" else ProcessEngine(workers)
 
 

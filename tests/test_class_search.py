@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve import class_search, workflow
-from streamsieve.distributed.driving import EngineChoice, train_on
+from streamsieve.distributed.driving import train_on
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.recording import Recording
 from streamsieve.registry import find_method, methods_for
 from streamsieve.sources import labels

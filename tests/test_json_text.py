@@ -125,7 +125,9 @@ def test_result_that_cannot_be_is_refused(tmp_path: Path, field: str, value: Any
     [
         ("seed", -1),
         ("checkpoint_every", 0),
-        ("workers", 0),
+        ("engine", {"name": "local", "workers": 0, "address": None}),
+        ("engine", {"name": "spark", "workers": 2, "address": None}),
+        ("read", {"target": "y"}),
         ("data", [1, 2]),
         ("data", []),
         ("test", [None]),

@@ -16,7 +16,7 @@ from streamsieve import recording, workflow
 from streamsieve.recording import History, Recording, next_look
 from streamsieve.registry import METHODS, find_method
 from streamsieve.report.summary import WINDOWS, windowed_mistakes
-from streamsieve.runs import RunDirectory, RunRequest
+from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.writers import write_rows
@@ -361,10 +361,3 @@ def test_what_cannot_be_read_again_has_no_resamples() -> None:
     for wrong in (1, 2.5, "3"):
         with pytest.raises(ss.UsageError, match=r"resamples=.*: must be an integer of 2 or more"):
             ss.select(some_data(), "sofs", 5, resamples=wrong)
-
-
-def test_a_request_of_an_earlier_version_has_no_resamples(rows: Path, tmp_path: Path) -> None:
-    ss.select(rows, "sofs", 5, output=tmp_path / "run")
-    content = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert content.pop("resamples") is None
-    assert RunRequest.from_dict(content, "run.json").resamples is None

@@ -124,7 +124,7 @@ class Recording:
 
     @classmethod
     def from_note(cls, note: Mapping[str, Any]) -> Recording:
-        """That of a checkpoint; earlier versions did not write a history."""
+        """Return that of a checkpoint; workers of an engine note no history."""
         known = note.get("history")
         return cls(note.get("trace", []), None if known is None else History.from_dict(known))
 

@@ -15,6 +15,7 @@ import pytest
 
 from streamsieve.distributed.engine import Crew, Engine
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import DataError, RunError, UsageError
 from tests.waiting import wait_for
 
@@ -24,8 +25,8 @@ from .workers import Counter, Stubborn
 def open_for_test(name: str, request: pytest.FixtureRequest) -> Engine:
     if name == "ray":
         request.getfixturevalue("ray_cluster")
-        return open_engine("ray", 2)
-    return open_engine("local", 2, in_memory=name == "threads")
+        return open_engine(EngineChoice("ray", 2))
+    return open_engine(EngineChoice("local", 2), in_memory=name == "threads")
 
 
 @pytest.fixture(params=["processes", "threads", "ray"])

@@ -18,6 +18,7 @@ import pytest
 
 from streamsieve.distributed.engine import Engine
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError, UsageError
 
 from .conftest import STORE_BYTES
@@ -26,7 +27,7 @@ from .workers import Counter
 
 @pytest.fixture
 def engine(ray_cluster) -> Iterator[Engine]:
-    with open_engine("ray", 2) as engine:
+    with open_engine(EngineChoice("ray", 2)) as engine:
         yield engine
 
 
@@ -72,13 +73,13 @@ def test_a_worker_whose_code_is_not_on_the_other_machine(engine, monkeypatch):
 
 def test_more_workers_than_cpus(ray_cluster):
     with pytest.raises(RunError, match="99 workers need a CPU each, and the Ray cluster has 3: take fewer"):
-        open_engine("ray", 99)
+        open_engine(EngineChoice("ray", 99))
 
 
 @pytest.mark.slow
 def test_a_lost_machine(ray_cluster):
     other = ray_cluster.add_node(num_cpus=2, object_store_memory=STORE_BYTES)
-    with open_engine("ray", 3) as engine:
+    with open_engine(EngineChoice("ray", 3)) as engine:
         for worker in range(3):
             engine.start(worker, Counter, worker)
         machines = [ask(engine, worker, "machine") for worker in range(3)]
@@ -106,7 +107,7 @@ def unconnected(monkeypatch) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "no.such.host.invalid:6379"])
 def test_an_address_where_nothing_answers(unconnected, address):
     with pytest.raises(RunError, match=f"{address}: no Ray cluster answers there"):
-        open_engine("ray", 2, address)
+        open_engine(EngineChoice("ray", 2, address))
 
 
 def test_an_address_where_something_else_answers(unconnected):
@@ -118,20 +119,20 @@ def test_an_address_where_something_else_answers(unconnected):
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(RunError, match="no Ray cluster answers there"):
-            open_engine("ray", 2, f"127.0.0.1:{server.getsockname()[1]}")
+            open_engine(EngineChoice("ray", 2, f"127.0.0.1:{server.getsockname()[1]}"))
         thread.join()
 
 
 @pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "somewhere", ":6379", "host:port"])
 def test_what_is_not_an_address(unconnected, address):
     with pytest.raises(UsageError, match="HOST:PORT"):
-        open_engine("ray", 2, address)
+        open_engine(EngineChoice("ray", 2, address))
 
 
 def test_no_cluster_on_this_machine(unconnected, monkeypatch, tmp_path):
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     with pytest.raises(UsageError, match="no Ray cluster runs on this machine"):
-        open_engine("ray", 2, "auto")
+        open_engine(EngineChoice("ray", 2, "auto"))
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_a_cluster_that_another_user_names_is_ignored(current_cluster, monkeypat
         pytest.warns(UserWarning, match="ray_current_cluster belongs to another user and is ignored.*--address"),
         pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
     ):
-        open_engine("ray", 2, "auto")
+        open_engine(EngineChoice("ray", 2, "auto"))
 
 
 @pytest.mark.parametrize("junk", [b"", b"junk", b":6379", b"host:port", b"\xff\xfe", b"x" * 100_000, b"a\0b:1"])
@@ -163,7 +164,7 @@ def test_junk_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster
         pytest.warns(UserWarning, match="ray_current_cluster does not name a cluster as HOST:PORT and is ignored"),
         pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
     ):
-        open_engine("ray", 2, "auto")
+        open_engine(EngineChoice("ray", 2, "auto"))
 
 
 @pytest.mark.filterwarnings("ignore:.*ray_current_cluster")
@@ -186,18 +187,19 @@ def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
 
     host, port = ray_cluster.address.split(":")
     for address in (None, "auto", ray_cluster.address):
-        open_engine("ray", 2, address).close()
+        open_engine(EngineChoice("ray", 2, address)).close()
         assert ray.is_initialized()
     with pytest.raises(UsageError, match=f"other:{port}: Ray is connected to {host}:{port} in this process"):
-        open_engine("ray", 2, f"other:{port}")
+        open_engine(EngineChoice("ray", 2, f"other:{port}"))
 
 
 REFUSED = """
 import sys
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError
 try:
-    open_engine("ray", 1, sys.argv[1])
+    open_engine(EngineChoice("ray", 1, sys.argv[1]))
 except RunError as error:
     print(error)
 """
@@ -214,12 +216,13 @@ import os, sys
 import numpy as np
 from streamsieve.distributed import ray_cluster
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError
 from tests.distributed.workers import Counter
 
 ray_cluster.STORE_BYTES = 80 << 20, 80 << 20
 before = dict(os.environ)
-with open_engine("ray", 1) as engine:
+with open_engine(EngineChoice("ray", 1)) as engine:
     import ray
 
     assert os.stat(engine.cluster.folder).st_mode & 0o77 == 0
@@ -282,9 +285,9 @@ def test_a_cluster_started_here_leaves_nothing(short_folder):
 
 def test_names_of_engines():
     with pytest.raises(UsageError, match="spark: no such engine; there are local and ray"):
-        open_engine("spark", 2)
+        EngineChoice.of("spark", 2, None)
     with pytest.raises(UsageError, match="an address is for the ray engine only"):
-        open_engine("local", 2, "auto")
+        EngineChoice.of("local", 2, "auto")
 
 
 def test_without_ray_installed(monkeypatch):
@@ -293,7 +296,7 @@ def test_without_ray_installed(monkeypatch):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"the ray engine needs Ray: pip install 'streamsieve\[ray\]'"):
-        open_engine("ray", 2)
+        open_engine(EngineChoice("ray", 2))
 
 
 def test_ray_is_imported_only_if_it_is_used():

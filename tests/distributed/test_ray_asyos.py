@@ -13,6 +13,7 @@ import pytest
 from streamsieve.distributed import asyos
 from streamsieve.distributed.engine import Engine
 from streamsieve.distributed.opening import open_engine
+from streamsieve.engine_choice import EngineChoice
 
 from .mortal import Mortal
 from .test_asyos import CLOSE, centre_of, check_the_centre, error_of, in_one_process, on_engine, planted, recall_of
@@ -20,7 +21,7 @@ from .test_asyos import CLOSE, centre_of, check_the_centre, error_of, in_one_pro
 
 @pytest.fixture
 def engine(ray_cluster: Any) -> Iterator[Engine]:
-    with open_engine("ray", 2) as engine:
+    with open_engine(EngineChoice("ray", 2)) as engine:
         yield engine
 
 

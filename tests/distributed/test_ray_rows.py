@@ -13,6 +13,7 @@ from streamsieve.distributed import rows
 from streamsieve.distributed.local import ThreadEngine
 from streamsieve.distributed.opening import open_engine
 from streamsieve.distributed.rows import train_row_shards
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.registry import find_method
 from streamsieve.training import Progress
 
@@ -48,7 +49,7 @@ def test_a_killed_worker_changes_nothing(ray_cluster, expected, monkeypatch):
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
-    with open_engine("ray", 2) as engine:
+    with open_engine(EngineChoice("ray", 2)) as engine:
         learner = learned(engine, watch=kill)
     assert killed
     assert learner.training.details["lost_workers"] == 1

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import streamsieve as ss
-from streamsieve.distributed.driving import chosen_engine
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.training import Progress
 from streamsieve.workflow import resume
 from tests.waiting import wait_for
@@ -60,22 +60,11 @@ def test_an_interrupted_run_is_resumed(tmp_path):
     with pytest.raises(StopError):
         ss.select(X1, output=folder, checkpoint_every=1000, watch=stop_at(4000), **options)
     request = json.loads((folder / "run.json").read_text())
-    assert (request["engine"], request["workers"]) == ("local", 2)
+    assert request["engine"] == {"name": "local", "workers": 2, "address": None}
     record = resume(folder)
     assert record.selection.indices.tolist() == whole.selection.indices.tolist()
     np.testing.assert_array_equal(record.selection.scores, whole.selection.scores)
     assert [point["rows"] for point in record.trace][-1] == 6000
-
-
-def test_an_unfinished_run_of_an_earlier_version_is_resumed(tmp_path):
-    folder = tmp_path / "run"
-    with pytest.raises(StopError):
-        ss.select(X1, n_features_to_select=10, output=folder, checkpoint_every=1000, watch=stop_at(3000))
-    request = json.loads((folder / "run.json").read_text())
-    for name in ("engine", "workers", "address"):
-        del request[name]
-    (folder / "run.json").write_text(json.dumps(request))
-    assert resume(folder).n_rows == 6000
 
 
 def test_a_folder_cannot_choose_a_cluster(tmp_path):
@@ -86,15 +75,15 @@ def test_a_folder_cannot_choose_a_cluster(tmp_path):
     with pytest.raises(ss.UsageError, match="does not use Ray; omit the address"):
         resume(folder, address="127.0.0.1:6379")
     request = json.loads((folder / "run.json").read_text())
-    strange = {"engine": "ray", "workers": 2, "address": "stranger.example:6379"}
-    (folder / "run.json").write_text(json.dumps(request | strange))
+    strange = {"name": "ray", "workers": 2, "address": "stranger.example:6379"}
+    (folder / "run.json").write_text(json.dumps(request | {"engine": strange}))
     with pytest.raises(ss.UsageError, match="if you trust it, say so: --address stranger"):
         resume(folder)
 
 
 def test_workers_are_as_many_as_cores_if_nothing_is_said(monkeypatch):
     monkeypatch.setenv("STREAMSIEVE_THREADS", "3")
-    assert chosen_engine("local", None, None).workers == 3
+    assert EngineChoice.of("local", None, None) == EngineChoice("local", 3)
 
 
 @pytest.mark.parametrize("workers", [0, -1, 5000])

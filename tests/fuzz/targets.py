@@ -25,7 +25,7 @@ import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.sources import delimited, delimited_text, open_like, open_source
 from streamsieve.sources.named_rows import named_block
-from streamsieve.sources.reading import Reading
+from streamsieve.sources.options import ReadOptions
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.svmlight_parsing import Fault, parse_text
 
@@ -158,7 +158,7 @@ def delimited_file(data: bytes) -> None:
     columns = ["a", "b"] if flags & 8 else None
 
     def rows(n_shards: int = 1) -> Any:
-        source: Any = open_like(path, Reading(target=target), columns)  # all columns are numbers
+        source: Any = open_like(path, ReadOptions(target=target), columns)  # all columns are numbers
         parts = source.shards(n_shards) if n_shards > 1 else [source]
         return [row for part in parts for block in part.dense_rows(missing) for row in as_lists(block)]
 

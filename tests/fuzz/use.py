@@ -15,7 +15,7 @@ from streamsieve.selection import Selection
 from streamsieve.sources import open_like
 from streamsieve.sources.base import by_rows
 from streamsieve.sources.named_rows import named_block
-from streamsieve.sources.reading import Reading
+from streamsieve.sources.options import ReadOptions
 
 from .bases import FEATURES, rows_of, table_of
 
@@ -57,7 +57,7 @@ def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
         named = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
         return named.derived(y=y)
     if learner.features.encoding is not None:
-        source = open_like((table_of(X), y), Reading(), None, learner.features.encoding)
+        source = open_like((table_of(X), y), ReadOptions(), None, learner.features.encoding)
         return next(iter(by_rows(source).row_blocks()))
     return dense_block(X.toarray(), y)
 

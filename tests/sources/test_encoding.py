@@ -18,7 +18,7 @@ from streamsieve.sources import delimited_survey
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
 from streamsieve.sources.frames import open_frame
-from streamsieve.sources.reading import Reading
+from streamsieve.sources.options import ReadOptions
 from streamsieve.sources.survey import picked
 
 from .reading import small_chunks
@@ -194,9 +194,9 @@ def test_columns_of_frames_are_looked_up_without_going_through_all(monkeypatch):
     frame = pd.DataFrame(np.ones((2, 500)), columns=names).assign(y=[0, 1])
     wanted = [CountedName(name) for name in reversed(names)]
     monkeypatch.setattr(CountedName, "compared", 0)
-    assert open_frame(frame, None, Reading(target="y"), None, wanted, find=False).n_features == 500
-    assert len(picked(names, Reading(drop=tuple(wanted[1:])), "table")) == 1
-    assert picked(names, Reading(only=tuple(wanted)), "table") == names
+    assert open_frame(frame, None, ReadOptions(target="y"), None, wanted, find=False).n_features == 500
+    assert len(picked(names, ReadOptions(drop=tuple(wanted[1:])), "table")) == 1
+    assert picked(names, ReadOptions(only=tuple(wanted)), "table") == names
     assert CountedName.compared < 10 * len(names)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 from pathlib import Path
@@ -447,9 +446,6 @@ def test_ids_are_shown_as_the_file_writes_them(tmp_path: Path) -> None:
         assert table["feature"].tolist() == [index + first for index in record.selection.indices]
         assert table["index"].tolist() == record.selection.indices.tolist()
         assert accuracy(run, tmp_path / f"{name}.svm") == 1.0
-        del record.details["first_id"]
-        (run / "result.json").write_text(json.dumps(record.to_dict()))
-        assert workflow.resume(run).first_id == first
 
 
 def test_a_table_is_converted_to_a_table(folder: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..distributed.opening import ENGINES
+from ..engine_choice import ENGINES
 from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
@@ -22,12 +22,10 @@ from .options import (
     MEMORY,
     QUIET,
     RUN_DIR,
-    TARGET,
     VERBOSE,
-    ZERO_BASED,
-    given_reading,
+    given,
     progress_bar,
-    reading_options,
+    read_options,
 )
 from .parameters import complete_method, given_parameters, keep, read_method
 from .predictions import write_labels, write_scores
@@ -111,9 +109,7 @@ BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  #
 )
 @click.option("--address", metavar="HOST:PORT", help="Of a Ray cluster; default: one that runs here, or a new one.")
 @MEMORY
-@TARGET
-@reading_options
-@ZERO_BASED
+@read_options()
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False),
@@ -138,10 +134,8 @@ def select(
     engine: str | None,
     address: str | None,
     memory: str | None,
-    target: str | None,
-    zero_based: bool,
     as_json: bool,
-    **reading: Any,
+    **read: Any,
 ) -> None:
     from .. import workflow
     from ..report import summarize
@@ -160,8 +154,6 @@ def select(
                 method,
                 test=test or None,
                 classes=None if classes is None else classes.split(","),
-                target=target,
-                zero_based=zero_based,
                 groups=groups,
                 seed=seed,
                 resamples=resamples,
@@ -171,7 +163,7 @@ def select(
                 address=address,
                 memory=memory,
                 watch=watch,
-                **(given_reading(reading) | given_parameters(click.get_current_context())),
+                **(given(read) | given_parameters(click.get_current_context())),
             )
     summary = summarize(record)
     if as_json:
@@ -200,8 +192,7 @@ def refuse_beside_resume(context: click.Context) -> None:
 )
 @click.option("--renumber", is_flag=True, help="Sparse rows: number the features 1, 2, ... in order of their ids.")
 @MEMORY
-@TARGET
-@ZERO_BASED
+@read_options("target", "zero_based")
 @QUIET
 @VERBOSE
 def apply(
@@ -228,8 +219,7 @@ def apply(
 @DATA
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
 @click.option("--scores", is_flag=True, help="Write a CSV table with the score beside each label, or one per class.")
-@TARGET
-@ZERO_BASED
+@read_options("target", "zero_based")
 @QUIET
 @VERBOSE
 def predict(
@@ -265,9 +255,7 @@ def predict(
 )
 @DATA
 @click.argument("output", type=click.Path(path_type=Path))
-@TARGET
-@reading_options
-@ZERO_BASED
+@read_options()
 @click.option(
     "--columns", is_flag=True, help=f"Write column by column, to {formats.column_files()}, for methods that need that."
 )
@@ -277,11 +265,9 @@ def predict(
 def convert(
     data: tuple[str, ...],
     output: Path,
-    target: str | None,
-    zero_based: bool,
     columns: bool,
     memory: str | None,
-    **reading: Any,
+    **read: Any,
 ) -> None:
     from .. import workflow
 
@@ -289,12 +275,10 @@ def convert(
         raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
     if columns:
         with progress_bar() as watch, hint_at_going_on(output):
-            features = workflow.convert_to_columns(
-                data, output, target, zero_based, memory, watch, **given_reading(reading)
-            )
+            features = workflow.convert_to_columns(data, output, memory=memory, watch=watch, **given(read))
         remark(f"{features:,} columns written to {output}")
         return
-    rows = workflow.convert(data, output, target, zero_based, memory, **given_reading(reading))
+    rows = workflow.convert(data, output, memory=memory, **given(read))
     remark(f"{rows:,} rows written to {output}")
 
 
@@ -326,7 +310,7 @@ def convert(
     type=click.IntRange(0),
     help="For substitution: another number gives other informative features and weights; 0 if not given.",
 )
-@ZERO_BASED
+@read_options("zero_based")
 @QUIET
 def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
@@ -348,16 +332,14 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
 
 @click.command(short_help="Describe data: rows, features, labels, values.")
 @DATA
-@TARGET
-@reading_options
-@ZERO_BASED
+@read_options()
 @AS_JSON
-def info(data: tuple[str, ...], target: str | None, zero_based: bool, as_json: bool, **reading: Any) -> None:
+def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
     """Describe DATA, one or more files: rows, features, labels, values."""
     from .. import workflow
     from ..sources import open_source
 
-    source = open_source(data, target, zero_based, [], **given_reading(reading))  # labels or not
+    source = open_source(data, columns=[], **given(read))  # labels or not
     description = workflow.describe(source)
     if as_json:
         click.echo(to_json(description))

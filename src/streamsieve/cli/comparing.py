@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from ..errors import UsageError
 from ..json_text import to_json
 from .about import AS_JSON
-from .options import QUIET, TARGET, VERBOSE, ZERO_BASED, given_reading, progress_bar, reading_options
+from .options import QUIET, VERBOSE, given, progress_bar, read_options
 from .parameters import completed, read_value
 from .terminal import is_quiet, say
 
@@ -100,9 +100,7 @@ def complete_contender(ctx: click.Context, option: click.Parameter, start: str) 
     metavar="DIR",
     help="Keep every finished cell and the tables here.",
 )
-@TARGET
-@reading_options
-@ZERO_BASED
+@read_options()
 @AS_JSON
 @QUIET
 @VERBOSE
@@ -118,10 +116,8 @@ def compare(
     params: tuple[str, ...],
     task: str,
     output: Path | None,
-    target: str | None,
-    zero_based: bool,
     as_json: bool,
-    **reading: Any,
+    **read: Any,
 ) -> None:
     """Compare methods by the accuracy of models on the features that they select, by time and by memory.
 
@@ -149,10 +145,8 @@ def compare(
             params=given_params(params),
             task=task,
             output=output,
-            target=target,
-            zero_based=zero_based,
             watch=watch,
-            **given_reading(reading),
+            **given(read),
         )
     if as_json:
         click.echo(to_json(comparison.to_dict()))

@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from ..sources import formats
-from ..sources.reading import MISSING, STRINGS
+from ..sources.options import CHOICES, OPTIONS
 from .terminal import be_quiet, be_verbose, is_quiet
 
-TARGET = click.option("--target", metavar="NAME", help=f"The column to predict, in tables ({formats.table_files()}).")
-ZERO_BASED = click.option("--zero-based", is_flag=True, help="Feature ids of svmlight files start at 0, not at 1.")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
-READING = [
-    click.option("--names", metavar="FILE", help="The names of the features, one a line, for data that has none."),
-    click.option("--drop", metavar="A,B", help="Features to omit."),
-    click.option("--only", metavar="A,B", help="Features to read, and no others."),
-    click.option(
-        "--strings",
-        type=click.Choice(STRINGS),
-        default="onehot",
-        show_default=True,
-        help="Columns of text: a feature per level, hashed to a fixed number of features, omitted or refused.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(MISSING),
-        default="error",
-        show_default=True,
-        help="Missing values: refused, 0, the mean of the column, or skipped by methods that can.",
-    ),
-]
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
 QUIET = click.option(
@@ -45,15 +26,35 @@ VERBOSE = click.option(
 )
 
 
-def reading_options(command: Any) -> Any:
-    """Give a command the options of how data is to be read, beside --target and --zero-based."""
-    for option in reversed(READING):
-        command = option(command)
-    return command
+def read_options(*names: str) -> Callable[[Command], Command]:
+    """Give a command options of how data is to be read: those of some names, or all."""
+
+    def add(command: Command) -> Command:
+        for name in reversed(names or tuple(OPTIONS)):
+            command = read_option(name)(command)
+        return command
+
+    return add
 
 
-def given_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of how data is to be read, but for those that were not given."""
+def read_option(name: str) -> Callable[[Command], Command]:
+    """Make the option of the command line for a field of ``ReadOptions``; left out, it comes as None."""
+    field = OPTIONS[name]
+    words = CHOICES.get(name)
+    return click.option(
+        f"--{name.replace('_', '-')}",
+        name,
+        is_flag=isinstance(field.default, bool),
+        type=click.Choice(words) if words else None,
+        default=field.default if words or isinstance(field.default, bool) else None,
+        show_default=words is not None,
+        metavar=field.metadata["metavar"],
+        help=field.metadata["help"],
+    )
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
 
 

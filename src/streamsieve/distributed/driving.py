@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from ..class_search import with_all_classes
+from ..engine_choice import EngineChoice
 from ..errors import UsageError
-from ..machine import cores
 from ..recording import Trace
 from ..selectors.base import AnyLearner
 from ..selectors.columns.learner import ColumnLearner
@@ -15,31 +15,8 @@ from ..sources.base import ColumnSource, DataSource, by_rows
 from ..training import Checkpoint, Training, Watch, groups_of, remarks_on
 from .asyos import train_asyos
 from .columns import refuse_not_selected_again, train_column_shards
-from .opening import open_engine, require_known
+from .opening import open_engine
 from .rows import NOTHING, refuse_not_merged, train_row_shards
-
-MOST_WORKERS = 1024
-
-
-class EngineChoice(NamedTuple):
-    """What runs the workers of a run, and how many they are."""
-
-    engine: str
-    workers: int
-    address: str | None = None  # of a cluster
-
-
-def chosen_engine(engine: str | None, workers: int | None, address: str | None) -> EngineChoice | None:
-    """What a user has asked for; None if it is nothing."""
-    if engine is None:
-        if workers is not None or address is not None:
-            raise UsageError("workers and an address are for an engine; choose one: --engine local, or --engine ray")
-        return None
-    workers = cores() if workers is None else workers
-    if not 1 <= workers <= MOST_WORKERS:
-        raise UsageError(f"{workers} workers: must be from 1 to {MOST_WORKERS:,}")
-    require_known(engine, address)
-    return EngineChoice(engine, workers, address)
 
 
 def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
@@ -76,7 +53,7 @@ def train_on(
     in_memory = source.matrix is not None or not (by_row or isinstance(source, ColumnSource))
 
     def attempt(classes: Any | None, again: bool) -> Training:
-        with open_engine(*choice, in_memory) as engine:
+        with open_engine(choice, in_memory) as engine:
             if by_row:
                 return train_row_shards(
                     learner,
@@ -95,5 +72,5 @@ def train_on(
 
     training = with_all_classes(learner, source, classes, attempt)
     training.remarks += remarks_on(source)
-    training.details = {"name": choice.engine, **training.details}
+    training.details = {"name": choice.name, **training.details}
     return training

@@ -15,7 +15,7 @@ from ..sources.arrays import as_matrix
 from ..sources.arrow_values import Where, numbers_of
 from ..sources.encoding import Encoding
 from ..sources.frames import as_arrow, encoded_matrix, is_frame, look, names_of
-from ..sources.reading import Reading
+from ..sources.options import ReadOptions
 from ..values import is_object, is_sparse, refuse_unusable, simple_labels, sound_sparse
 
 FILL = "fill it in or drop the row; open_source((X, y), missing='mean') fills in for fit_source"
@@ -42,8 +42,8 @@ def encode_table(
     if not is_frame(X):
         return X, None, encoding
     if features is None:
-        missing = "skip" if get_tags(estimator).input_tags.allow_nan else "error"
-        encoding = look(X, Reading(missing=missing), names_of(X), "").encoding
+        skips = get_tags(estimator).input_tags.allow_nan
+        encoding = look(X, ReadOptions(missing="skip" if skips else "error"), names_of(X), "").encoding
     if encoding is None:
         return X, None, None
     reads = encoding

@@ -9,42 +9,58 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 from ..errors import DataError, UsageError
 from ..files import is_there, lock, replacing
+from ..json_check import Count, Measure, conforms
 from ..json_text import from_json, to_json
-from ..runs.shapes import Shape, fields, is_count, is_number, is_text, list_of, or_none
 from .cells import Line
 
 REQUEST, CELLS = "request.json", "cells"
 MOST_JSON = 1 << 30  # bytes
 
-is_cell: Shape = fields(
-    {
-        "data": is_text,
-        "method": is_text,
-        "model": is_text,
-        "k": or_none(is_count),
-        "seed": is_count,
-        "fold": or_none(is_count),
-        **dict.fromkeys(("n_selected", "peak_memory_bytes"), or_none(is_count)),
-        **dict.fromkeys(("accuracy", "balanced_accuracy", "auc", "r2", "online_mistake_rate"), or_none(is_number)),
-        **dict.fromkeys(("seconds", "learn_seconds", "compile_seconds"), or_none(is_number)),
-        "selected": or_none(list_of(is_count)),
-        "error": or_none(is_text),
-    },
-    {},
-)
-is_request: Shape = fields(
-    {
-        "data": list_of(fields({"name": is_text, "features": is_count, "fingerprint": is_text}, {"kind": is_text})),
-        **dict.fromkeys(("methods", "models"), list_of(is_text)),
-        "ks": list_of(lambda k: is_count(k) or k == "auto"),
-        "seeds": list_of(is_count),
-    },
-    {},
-)
+
+class CellFields(TypedDict):
+    """A finished cell, as its file has it."""
+
+    data: str
+    method: str
+    model: str
+    k: Count | None
+    seed: Count
+    fold: Count | None
+    n_selected: Count | None
+    peak_memory_bytes: Count | None
+    accuracy: Measure
+    balanced_accuracy: Measure
+    auc: Measure
+    r2: Measure
+    online_mistake_rate: Measure
+    seconds: Measure
+    learn_seconds: Measure
+    compile_seconds: Measure
+    selected: list[Count] | None
+    error: str | None
+
+
+class SetFields(TypedDict):
+    """A data set that was compared on."""
+
+    name: str
+    features: Count
+    fingerprint: str
+    kind: NotRequired[str]
+
+
+class RequestFields(TypedDict):
+    """What was asked, as far as it must be known again."""
+
+    data: list[SetFields]
+    methods: list[str]
+    models: list[str]
+    ks: list[Count | Literal["auto"]]
+    seeds: list[Count]
 
 
 class ComparisonFolder:
@@ -104,7 +120,7 @@ class ComparisonFolder:
             line = from_json(path.read_text(encoding="utf-8"))
         except ValueError:
             return None
-        return line if is_cell(line) else None
+        return line if conforms(line, CellFields) else None
 
     def keep(self, digest: str, line: Line) -> None:
         """Keep a cell that is finished."""
@@ -122,7 +138,7 @@ def read_request(folder: Path) -> dict[str, Any]:
         request = from_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{path}: damaged ({error}); {cure}") from error
-    if not is_request(request):
+    if not conforms(request, RequestFields):
         raise DataError(f"{path}: damaged, or of another version; {cure}")
     found: dict[str, Any] = request
     return found

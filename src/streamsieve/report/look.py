@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock
 from ..errors import DataError, UsageError
 from ..runs import RunRequest, refuse_changed
-from ..sources import open_reading
+from ..sources import open_with
 from ..sources.base import ColumnSource, DataSource, Source
 from ..sources.columns import RangedColumns
 
@@ -61,7 +61,7 @@ def look_at_data(request: RunRequest | None, features: list[int], read_data: boo
         return Look(missing="the data was in memory or came through a pipe")
     try:
         refuse_changed(request)
-        source = open_reading(request.data, request.reading)
+        source = open_with(request.data, request.read)
         names = NOBODY if source.feature_names is None else AllNames(source.feature_names)
         values = columns_of(source, np.array(features, np.int64))
     except (DataError, UsageError, OSError) as error:

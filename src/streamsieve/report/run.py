@@ -19,21 +19,6 @@ from .summary import summarize
 from .wording import headline_of_run
 
 MOST_IN_MAP = 30  # features whose redundancy is shown
-ASKED = (
-    "data",
-    "test",
-    "target",
-    "names",
-    "drop",
-    "only",
-    "strings",
-    "missing",
-    "groups",
-    "classes",
-    "seed",
-    "memory",
-    "resamples",
-)
 MEASURES = {  # how good predictions are: where a record has it
     "test_balanced_accuracy": "details",
     "test_auc": "details",
@@ -111,8 +96,6 @@ def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
         if name in given or name not in defaults or value != defaults[name]
     }
     others = {name: value for name, value in record.params.items() if name not in changed}
-    options = {} if request is None else request.to_dict()
-    plain = {"strings": "onehot", "missing": "error"}  # what nobody asked for
     return {
         "method": record.method,
         "class": method["class"],
@@ -120,7 +103,7 @@ def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
         "paper": method["paper"],
         "params": changed,
         "defaults": others,
-        "options": {name: options[name] for name in ASKED if options.get(name) and options[name] != plain.get(name)},
+        "options": {} if request is None else dict(request.asked()),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runs.request import titles
 from . import charts
 from .markup import Child, Html, foreign, joined, tag
 from .parts import Figure, Section, facts, figures, note, picture, plural
@@ -18,21 +19,6 @@ WIDE = 8  # times the smallest number
 MOST_POINTS = 200  # of a line
 LONGEST_VALUE = 200  # letters of a parameter
 FILES = "data", "test", "names"
-TITLES = {  # of what was asked of the data
-    "data": "Learned from",
-    "test": "Tested on",
-    "target": "Target column",
-    "names": "Names of features",
-    "drop": "Columns omitted",
-    "only": "Columns read alone",
-    "strings": "Columns of text",
-    "missing": "Missing values",
-    "groups": "Groups",
-    "classes": "Classes",
-    "seed": "Seed",
-    "resamples": "Resamples",
-    "memory": "Most memory",
-}
 
 
 def key_figures(run: dict[str, Any]) -> Html:
@@ -94,9 +80,12 @@ def asked(request: dict[str, Any]) -> Html:
     )
     known: dict[str, Child] = {"Method": method, "Paper": request["paper"]}
     known["Parameters"] = settings(request["params"]) if request["params"] else "the defaults"
+    title = titles()
     for name, value in request["options"].items():
-        several = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
-        known[TITLES[name]] = file_name(several) if name in FILES else foreign(", ".join(several), LONGEST_VALUE)
+        several = [
+            "yes" if one is True else str(one) for one in (value if isinstance(value, list | tuple) else [value])
+        ]
+        known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), LONGEST_VALUE)
     others = (
         tag("details", tag("summary", "Parameters left at their defaults"), settings(request["defaults"]))
         if request["defaults"]

@@ -49,8 +49,8 @@ def fingerprint_of(request: RunRequest, source: DataSource) -> str | None:
                 add_ends(digest, Path(file["path"]))
         elif "path" in known:
             add_ends(digest, Path(known["path"]))
-        elif known.get("name") is not None:
-            digest.update(known["name"].encode())
+        elif (name := known.get("name")) is not None:
+            digest.update(name.encode())
         elif source.matrix is not None:
             add_matrix(digest, source.matrix)
             if source.has_labels:

@@ -126,8 +126,6 @@ class RunDirectory:
             record = RunRecord.from_dict(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
-        if "first_id" not in record.details and is_there(self / REQUEST):  # of an earlier version
-            record.details["first_id"] = self.request().first_id
         return record
 
     def model(self) -> Path:

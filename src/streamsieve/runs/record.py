@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..json_check import Count, conforms, wrong_fields
 from ..naming import shown
 from ..selection import More, Selection
 from ..showing import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
-from .shapes import MORE_OF_RECORD, RECORD, is_count, wrong_fields
+from .schema import RecordFields
 
 if TYPE_CHECKING:
     import pandas
@@ -157,7 +158,7 @@ class RunRecord:
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
         """The record in a file; a ValueError if it is not what ``to_dict`` gives."""
-        wrong = wrong_fields(record, RECORD, MORE_OF_RECORD)
+        wrong = wrong_fields(record, RecordFields)
         if wrong:
             raise ValueError(f"{wrong[0]!r} is {str(record.get(wrong[0], 'not there'))[:40]}")
         names, groups = record.get("names"), record.get("details", {}).get("groups")
@@ -165,7 +166,7 @@ class RunRecord:
             np.array(record["selected"], np.int64),
             np.array(record["scores"], np.float64),  # nan for None, as JSON has it
             None if names is None else np.array(names, dtype=object),
-            None if groups is None else np.array(groups, np.int64 if all(map(is_count, groups)) else object),
+            None if groups is None else np.array(groups, np.int64 if conforms(groups, list[Count]) else object),
         )
         aligned = [record.get("details", {}).get(key) for key in ALIGNED]
         for column in (selection.scores, selection.names, selection.groups, *aligned):

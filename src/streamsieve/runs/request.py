@@ -4,89 +4,105 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
+from ..engine_choice import EngineChoice
 from ..errors import DataError
+from ..json_check import Count, Group, Label, Positive, at_least, wrong_fields
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
-from ..sources.formats import SVMLIGHT, format_of
-from ..sources.reading import MISSING, STRINGS, Reading
-from .shapes import Shape, fields, is_count, is_group, is_label, is_object, is_pair, is_text, list_of, or_none
+from ..sources.options import OPTIONS, ReadOptions
 
 if TYPE_CHECKING:
     from ..sources.base import DataSource
 
 HEAD_BYTES = 1 << 20
 
-Location = str | list[str]  # of one file, folder or pattern, or of several
+Location = str | Annotated[list[str], bool]  # of one file, folder or pattern, or of several
+
+
+class FileFacts(TypedDict):
+    """A file as it was when a run began."""
+
+    path: str
+    bytes: Count
+
+
+class DataFacts(TypedDict):
+    """What shows whether data is still the same."""
+
+    name: NotRequired[str | None]
+    path: NotRequired[str]
+    bytes: NotRequired[Count]
+    files: NotRequired[list[FileFacts]]
+
+
+class KeptIds(TypedDict):
+    """The ids of features that are read."""
+
+    only: list[Count] | None
+    drop: list[Count]
+
+
+def titled(title: str, default: Any = dataclasses.MISSING) -> Any:
+    """Declare a field that a report shows under a title."""
+    return field(default=default, metadata={"title": title})
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a run was asked for, as its folder keeps it."""
+    """What a run was asked for, as its folder keeps it; a report shows what has a title."""
 
     method: str
     params: dict[str, Any]
-    data: Location | None = None  # where it is; None for what is in memory or a pipe
-    test: Location | None = None
-    classes: list[Any] | None = None
-    target: str | None = None
-    zero_based: bool = False
-    names: str | tuple[str, ...] | None = None
-    drop: tuple[str, ...] = ()
-    only: tuple[str, ...] | None = None
-    kept: dict[str, Any] | None = None  # what these left of data that has ids: the ids that are read
-    strings: str = "onehot"
-    missing: str = "error"
-    groups: str | list[Any] | None = None  # a file; or one for each feature, or pairs of a feature and its group
-    seed: int | None = None
-    checkpoint_every: int | None = None
-    fingerprint: dict[str, Any] | None = None  # of the data
-    engine: str | None = None  # what runs its workers, if it is trained in parts
-    workers: int | None = None
-    address: str | None = None  # of a cluster
-    memory: str | int | None = None  # that the process may take
-    resamples: int | None = None  # subsamples that are selected from, too
+    data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
+    test: Location | None = titled("Tested on", None)
+    read: ReadOptions = ReadOptions()
+    kept: KeptIds | None = None  # what names, drop and only left of data that has ids
+    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)  # a file, or all of them
+    classes: list[Label] | None = titled("Classes", None)
+    seed: Count | None = titled("Seed", None)
+    memory: str | Count | None = titled("Most memory", None)
+    resamples: Annotated[int, at_least(2)] | None = titled("Resamples", None)
+    checkpoint_every: Positive | None = None
+    fingerprint: DataFacts | None = None
+    engine: EngineChoice | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
-        """The request in a file; what is missing or of another kind is named."""
-        content = LATER | content
-        for known in dataclasses.fields(cls):
-            if known.name not in content:
-                raise DataError(f"{origin}: damaged, or of another version (no {known.name!r}); start a new run")
-            value = content[known.name]
-            if not KINDS[known.name](value):
-                raise DataError(f"{origin}: damaged ({known.name!r} is {str(value)[:60]!r}); start a new run")
+        """Return the request in a file; what is missing or of another kind is named."""
+        for name in wrong_fields(content, cls):
+            if name not in content:
+                raise DataError(f"{origin}: damaged, or of another version (no {name!r}); start a new run")
+            raise DataError(f"{origin}: damaged ({name!r} is {str(content[name])[:60]!r}); start a new run")
         found = {known.name: content[known.name] for known in dataclasses.fields(cls)}
-        lists = {name: tuple(found[name]) for name in ("names", "drop", "only") if isinstance(found[name], list)}
-        return cls(**found | lists)
+        read: dict[str, Any] = {name: as_tuple(value) for name, value in found["read"].items()}
+        engine = None if found["engine"] is None else EngineChoice(**found["engine"])
+        return cls(**{**found, "read": ReadOptions(**read), "engine": engine})
 
-    @property
-    def reading(self) -> Reading:
-        """How its data is to be read."""
-        return Reading(**{name: getattr(self, name) for name in Reading._fields})
-
-    @property
-    def first_id(self) -> int:
-        """What its data calls feature 0, by the name of the first file: earlier records do not say."""
-        if self.data is None or self.zero_based or (isinstance(self.data, str) and is_no_file(self.data)):
-            return 0
-        first = Path(self.data if isinstance(self.data, str) else self.data[0])
-        return int(not first.is_dir() and format_of(first)[0] is SVMLIGHT)
+    def asked(self) -> Iterator[tuple[str, Any]]:
+        """Yield what was asked of the run and its data, but for what is as usual, under the names of the fields."""
+        for known in dataclasses.fields(self):
+            if known.name == "read":
+                yield from (
+                    (name, getattr(self.read, name)) for name, one in OPTIONS.items() if not is_usual(self.read, one)
+                )
+            elif known.metadata and not is_usual(self, known):
+                yield known.name, getattr(self, known.name)
 
     def with_facts(self, source: DataSource) -> RunRequest:
         """Return the same, with what its data looks like now, and which of its features are read."""
-        kept = None if source.kept is None else source.kept.to_dict()
+        kept: Any = None if source.kept is None else source.kept.to_dict()
         return replace(self, fingerprint=fingerprint(self.data), kept=kept)
 
     def data_read(self) -> dict[str, Any]:
-        """The fingerprint for a record: of several files the first, the last and how many they are."""
-        found = self.fingerprint or {}
+        """Return the fingerprint for a record: of several files the first, the last and how many they are."""
+        found: dict[str, Any] = {**(self.fingerprint or {})}
         if "files" not in found:
             return found
         files = found["files"]
@@ -94,39 +110,20 @@ class RunRequest:
         return known | {"bytes": sum(file["bytes"] for file in files)}
 
 
-is_location = or_none(lambda value: is_text(value) or (list_of(is_text)(value) and bool(value)))
-is_file = fields({"path": is_text, "bytes": is_count}, {})
+def as_tuple(value: Any) -> Any:
+    """Return a list as a tuple, anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
 
-KINDS: dict[str, Shape] = {
-    "method": is_text,
-    "params": is_object,
-    "data": is_location,
-    "test": is_location,
-    "classes": or_none(list_of(is_label)),
-    "target": or_none(is_text),
-    "zero_based": lambda value: isinstance(value, bool),
-    "names": or_none(lambda value: is_text(value) or list_of(is_text)(value)),
-    "drop": list_of(is_text),
-    "only": or_none(list_of(is_text)),
-    "kept": or_none(fields({"only": or_none(list_of(is_count)), "drop": list_of(is_count)}, {})),
-    "strings": lambda value: value in STRINGS,
-    "missing": lambda value: value in MISSING,
-    "groups": or_none(lambda value: is_text(value) or list_of(is_group)(value) or list_of(is_pair)(value)),
-    "seed": or_none(is_count),
-    "checkpoint_every": or_none(lambda value: is_count(value) and value > 0),
-    "fingerprint": or_none(fields({}, {"path": is_text, "bytes": is_count, "files": list_of(is_file)})),
-    "engine": or_none(is_text),
-    "workers": or_none(lambda value: is_count(value) and value > 0),
-    "address": or_none(is_text),
-    "memory": or_none(lambda value: is_text(value) or is_count(value)),
-    "resamples": or_none(lambda value: is_count(value) and value > 1),
-}
-LATER: dict[str, Any] = {  # what earlier versions did not have, and how they went about it
-    **dict.fromkeys(("engine", "workers", "address", "memory", "names", "only", "kept", "resamples")),
-    "drop": [],
-    "strings": "error",
-    "missing": "error",
-}
+
+def is_usual(options: Any, known: dataclasses.Field[Any]) -> bool:
+    """Return True if nobody asked for what a field of a dataclass says."""
+    return bool(getattr(options, known.name) == known.default)
+
+
+def titles() -> dict[str, str]:
+    """Return what a report calls the things that can be asked."""
+    asked = [*dataclasses.fields(RunRequest), *OPTIONS.values()]
+    return {known.name: known.metadata["title"] for known in asked if known.metadata}
 
 
 def location(data: Any) -> Location | None:
@@ -141,7 +138,7 @@ def location(data: Any) -> Location | None:
     return str(names) if is_no_file(names) else str(Path(names).absolute())
 
 
-def fingerprint(found_at: Location | None) -> dict[str, Any]:
+def fingerprint(found_at: Location | None) -> Any:
     """What shows whether data is still the same.
 
     Of a file that is its size and a hash of how it begins; of several, which may be very many, their sizes and times.
@@ -156,7 +153,7 @@ def fingerprint(found_at: Location | None) -> dict[str, Any]:
     return {"path": found_at, "bytes": path.stat().st_size, "sha256_of_first_mib": head}
 
 
-def _file_as_it_is(path: Path) -> dict[str, Any]:
+def _file_as_it_is(path: Path) -> Any:
     found = path.stat()
     return {"path": str(path), "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
 
@@ -174,7 +171,7 @@ def refuse_changed(request: RunRequest) -> None:
         raise _changed(path)
 
 
-def refuse_changed_files(request: RunRequest, before: dict[str, dict[str, Any]]) -> None:
+def refuse_changed_files(request: RunRequest, before: dict[str, FileFacts]) -> None:
     """Refuse to go on if one of several files is gone, another or new."""
     for path, file in before.items():
         refuse_gone(Path(path))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ..errors import UsageError, prefix
 from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
-from .formats import Options, format_of, function, table_files
-from .reading import Reading
+from .formats import format_of, function, table_files
+from .options import ReadKeywords, ReadOptions, shows_options
 
 if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     Data = Names | DataSource | tuple[Any, Any] | Any  # the last: a table of pandas, polars or Arrow
 
-__all__ = ["open_like", "open_reading", "open_source", "refuse_target"]
+__all__ = ["open_like", "open_source", "open_with", "refuse_target"]
 
 
 @overload
@@ -26,12 +27,7 @@ def open_source(
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
-    *,
-    names: str | Path | Iterable[str] | None = None,
-    drop: str | Iterable[str] = (),
-    only: str | Iterable[str] | None = None,
-    strings: str = "onehot",
-    missing: str = "error",
+    **read: Unpack[ReadKeywords],
 ) -> Source: ...
 
 
@@ -41,21 +37,17 @@ def open_source(
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
-    *,
-    names: str | Path | Iterable[str] | None = None,
-    drop: str | Iterable[str] = (),
-    only: str | Iterable[str] | None = None,
-    strings: str = "onehot",
-    missing: str = "error",
+    **read: Unpack[ReadKeywords],
 ) -> ColumnSource: ...
 
 
+@shows_options
 def open_source(
     data: Data,
     target: str | None = None,
     zero_based: bool = False,
     columns: list[str] | None = None,
-    **options: Any,
+    **read: Any,
 ) -> DataSource:
     """The source for a file, by its suffix, or for several files that are read one after the other.
 
@@ -77,26 +69,26 @@ def open_source(
     Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a folder (and the
     folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural order: part-2 before part-10.
     """
-    return open_reading(data, Reading.of(target=target, zero_based=zero_based, **options), columns)
+    return open_with(data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns)
 
 
-def open_reading(data: Data, reading: Reading, columns: list[str] | None = None) -> DataSource:
-    """As ``open_source``, with the options as one."""
-    whole = reading if reading.names is None else reading._replace(drop=(), only=None)  # which may go by these names
+def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
+    """Open data as ``open_source`` does, with the options as one."""
+    whole = options if options.names is None else replace(options, drop=(), only=None)  # which may go by these names
     source = _opened(data, whole, columns, None, find=True)
-    if reading.target is not None and is_names(data):
+    if options.target is not None and is_names(data):
         refuse_target(source)
-    if reading.names is not None:
+    if options.names is not None:
         from .names import give_names
 
-        source = give_names(source, reading.names)
+        source = give_names(source, options.names)
     elif _has_columns(data, source):
         return source
-    if reading.only is None and not reading.drop:
+    if options.only is None and not options.drop:
         return source
     from .filtered import keep_named
 
-    return keep_named(source, reading)
+    return keep_named(source, options)
 
 
 def _has_columns(data: Data, source: DataSource) -> bool:
@@ -109,37 +101,39 @@ def _has_columns(data: Data, source: DataSource) -> bool:
     return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
 
 
-def open_like(data: Data, reading: Reading, columns: list[str] | None, encoding: Encoding | None = None) -> DataSource:
+def open_like(
+    data: Data, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None = None
+) -> DataSource:
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
 
     It has all of its features, whatever ``drop`` and ``only`` say. A table has those of an ``encoding`` or, without
     one, these ``columns``, all of which are numbers.
     """
-    return _opened(data, reading, columns if encoding is None else encoding.column_names, encoding, find=False)
+    return _opened(data, options, columns if encoding is None else encoding.column_names, encoding, find=False)
 
 
 def _opened(
-    data: Data, reading: Reading, columns: list[str] | None, encoding: Encoding | None, find: bool
+    data: Data, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None, find: bool
 ) -> DataSource:
     """The source for data; ``find`` says that it is the first of its kind, which shows how its columns are read."""
     from .base import DataSource
 
     if is_names(data):
-        return _open_named(data, reading, columns, encoding, find)
+        return _open_named(data, options, columns, encoding, find)
     if isinstance(data, DataSource):
         if find:
-            refuse_encoding(data, reading)
+            refuse_encoding(data, options)
         return data
     from .frames import is_frame, open_frame, open_pair
 
     if isinstance(data, tuple):
-        return open_pair(data, reading, encoding, columns, find)
+        return open_pair(data, options, encoding, columns, find)
     if not is_frame(data):
         raise UsageError(
             f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
             "ColumnBlockSource make sources of blocks"
         )
-    return open_frame(data, None, reading, encoding, columns, find)
+    return open_frame(data, None, options, encoding, columns, find)
 
 
 def refuse_target(source: DataSource) -> None:
@@ -150,13 +144,13 @@ def refuse_target(source: DataSource) -> None:
         )
 
 
-def refuse_encoding(source: DataSource, reading: Reading) -> None:
+def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
     """Raise UsageError if text or missing values of an open source are to be read in another way."""
-    if reading.strings != "onehot":
-        raise _is_open(source, "strings", reading.strings)
+    if options.strings != "onehot":
+        raise _is_open(source, "strings", options.strings)
     filled = None if source.encoding is None else source.encoding.missing
-    if reading.missing in ("zero", "mean") and reading.missing != filled:
-        raise _is_open(source, "missing", reading.missing)
+    if options.missing in ("zero", "mean") and options.missing != filled:
+        raise _is_open(source, "missing", options.missing)
 
 
 def _is_open(source: DataSource, option: str, value: str) -> UsageError:
@@ -167,7 +161,7 @@ def _is_open(source: DataSource, option: str, value: str) -> UsageError:
 
 
 def _open_named(
-    names: Names, reading: Reading, columns: list[str] | None, encoding: Encoding | None, find: bool
+    names: Names, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None, find: bool
 ) -> DataSource:
     names = alone(names)
     if str(names).startswith(SYNTHETIC):
@@ -176,13 +170,13 @@ def _open_named(
         return open_synthetic(str(names))
 
     def open_file(path: Path, features: list[str] | None) -> DataSource:
-        return _open_file(path, Options(reading, features))
+        return _open_file(path, options, features)
 
     def as_asked(parts: Sequence[DataSource], origin: str) -> None:
         if parts[0].takes_target:
             from .survey import read_tables
 
-            read_tables(parts, reading, encoding, find, origin)
+            read_tables(parts, options, encoding, find, origin)
 
     files = files_of(names)
     if len(files) == 1:
@@ -195,10 +189,10 @@ def _open_named(
     return source
 
 
-def _open_file(path: Path, options: Options) -> DataSource:
-    known, compression = format_of(path)
+def _open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> DataSource:
+    known, _ = format_of(path)
     named = known.open_rows or known.open_columns
     if named is None:
         raise UsageError(f"{path}: {known.name} is not read")
-    source: DataSource = function(named)(path, options._replace(compression=compression))
+    source: DataSource = function(named)(path, options, columns)
     return source

@@ -22,9 +22,9 @@ from .arrow_values import is_text
 from .base import ColumnSource, NoRowsError, Report, Source, file_size
 from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
-from .formats import Layout, Options
+from .formats import Layout
+from .options import ReadOptions
 from .prefetch import read_ahead
-from .reading import Reading
 from .sparse_lists import VALUES, SparseSource, is_sparse, write_sparse
 from .tables import BatchSource, ColumnTableSource, as_array, batch_values, damage_named, rows_at_once, write_table
 from .writers import LABEL, write_batches
@@ -39,7 +39,7 @@ OTHERS = {  # how files begin that are Arrow's too
 }
 
 
-def open_file(path: Path, options: Options) -> Source:
+def open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> Source:
     """The source for an Arrow file: columns or sparse rows if it has the fields of those."""
     with arrow_file(path) as file:
         by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
@@ -47,7 +47,7 @@ def open_file(path: Path, options: Options) -> Source:
         return ColumnArrowSource(path)
     if sparse:
         return SparseArrowSource(path)
-    return ArrowSource(path, options.reading.target, options.columns, options.reading)
+    return ArrowSource(path, options.target, columns, options)
 
 
 @contextmanager
@@ -120,10 +120,10 @@ class ArrowSource(RecordBatches, ColumnTableSource):
         path: str | Path,
         target: str | None = None,
         columns: list[str] | None = None,
-        reading: Reading | None = None,
+        options: ReadOptions | None = None,
     ) -> None:
         self.path = Path(path)
-        super().__init__(str(path), target, columns, reading)
+        super().__init__(str(path), target, columns, options)
         self._count(self.used[-1])
 
     def _column_names(self) -> list[str]:

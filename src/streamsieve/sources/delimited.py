@@ -19,9 +19,9 @@ from .base import Missing, NoRowsError, Source
 from .compression import create_compressed
 from .delimited_survey import survey
 from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
-from .formats import Layout, Options
+from .formats import Layout
 from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
-from .reading import Reading
+from .options import ReadOptions
 from .survey import Content, Facts
 from .tables import labels, write_table
 from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
@@ -36,8 +36,8 @@ Part = TypeVar("Part", RowBlock, DenseRows)
 Decode = Callable[[bytes, LabelKind | None, int], Part]  # some records, the kind of labels, the rows before
 
 
-def open_rows(path: Path, options: Options) -> DelimitedSource:
-    return DelimitedSource(path, options.reading.target, options.columns, options.reading)
+def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> DelimitedSource:
+    return DelimitedSource(path, options.target, columns, options)
 
 
 class DelimitedSource(DelimitedText):
@@ -52,10 +52,10 @@ class DelimitedSource(DelimitedText):
         path: str | Path,
         target: str | None = None,
         columns: list[str] | None = None,
-        reading: Reading | None = None,
+        options: ReadOptions | None = None,
     ) -> None:
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
-        super().__init__(path, target, columns, reading)
+        super().__init__(path, target, columns, options)
 
     def _use(self, columns: list[str]) -> None:
         super()._use(columns)
@@ -245,9 +245,9 @@ class DelimitedSource(DelimitedText):
 
     # ---- what columns hold
 
-    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
         """What its columns hold."""
-        return survey(self, reading, known)
+        return survey(self, options, known)
 
     def wide_values(self, text: bytes) -> NDArray[np.float32]:
         """The features of some records without quotes, NaN for what is missing."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataError
 from .arrow_values import Where, levels_in
-from .reading import Reading
+from .options import ReadOptions
 from .survey import Content, Facts, content_of, kind_of_number, looks_like_id
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ class OtherContentError(Exception):
         self.columns = columns
 
 
-def survey(source: DelimitedSource, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+def survey(source: DelimitedSource, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
     """What the columns of a file hold; all of it is read if its first rows hold something else than numbers."""
     head = source.head(HEAD_BYTES)
     if not head:
         return [Facts(name, "number", as_is=True) for name in source.columns]
-    plain = None if known or reading.missing == "mean" else _plain(source, head)
+    plain = None if known or options.missing == "mean" else _plain(source, head)
     if plain is not None:
         return plain
     try:

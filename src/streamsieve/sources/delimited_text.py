@@ -20,8 +20,8 @@ from ..machine import fitting, reading_threads
 from .changes import FileState
 from .compression import damage_named, open_compressed
 from .formats import kind_of, split_suffix
+from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
-from .reading import Reading
 from .tables import BYTES_PER_VALUE, TableSource
 from .text import count_lines, is_utf8, refuse_endless_line
 
@@ -55,7 +55,7 @@ class DelimitedText(TableSource):
     """
 
     def __init__(
-        self, path: str | Path, target: str | None, columns: list[str] | None, reading: Reading | None
+        self, path: str | Path, target: str | None, columns: list[str] | None, options: ReadOptions | None
     ) -> None:
         self.path = Path(path)
         self.compression = split_suffix(self.path)[1]
@@ -65,7 +65,7 @@ class DelimitedText(TableSource):
         self.n_bytes = self._file.size
         self._base = 0  # what bytes are counted from
         self._stop: int | None = None  # where the records end, if not with the file
-        super().__init__(str(path), target, columns, reading)
+        super().__init__(str(path), target, columns, options)
         self._body = self._start
 
     @contextmanager

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, columns_of
 from ..errors import DataError, prefix
 from .arrow_values import Where, codes_of, days_of, numbers_of, truth_of
-from .reading import MISSING
+from .options import CHOICES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,7 +135,11 @@ class Encoding:
     @classmethod
     def from_dict(cls, content: Any) -> Encoding:
         """What ``to_dict`` gave; a ValueError if it may come from a stranger and cannot be that."""
-        if not isinstance(content, dict) or set(content) != {"missing", "columns"} or content["missing"] not in MISSING:
+        if (
+            not isinstance(content, dict)
+            or set(content) != {"missing", "columns"}
+            or content["missing"] not in CHOICES["missing"]
+        ):
             raise ValueError("its encoding of columns is not one")
         columns = content["columns"]
         if not isinstance(columns, list) or not 0 < len(columns) <= MOST_COLUMNS:

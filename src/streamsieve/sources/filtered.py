@@ -5,7 +5,7 @@ What a user omits or keeps is resolved to ids once, against the data of a traini
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from .arrays import ArraySource
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Source
 from .column_lists import ColumnListSource
 from .groups import features_of
-from .reading import Reading
+from .options import ReadOptions
 from .survey import picked
 from .tables import TableSource
 from .wrapped import WrappedRows
@@ -60,7 +60,7 @@ class KeptFeatures:
         return {"only": None if self.only is None else self.only.tolist(), "drop": self.drop.tolist()}
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> KeptFeatures:
+    def from_dict(cls, content: Mapping[str, Any]) -> KeptFeatures:
         """Return what ``to_dict`` was called on."""
         only = content["only"]
         return cls(None if only is None else np.array(only, np.int64), np.array(content["drop"], np.int64))
@@ -125,13 +125,13 @@ def some_entries(block: RowBlock, kept_features: KeptFeatures) -> RowBlock:
     return block.derived(indptr=indptr, indices=indices[kept], values=values[kept])
 
 
-def keep_named(source: DataSource, reading: Reading) -> DataSource:
+def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
     """Return the same data with the features that ``drop`` and ``only`` leave, which name them or have their ids."""
     if isinstance(source, TableSource):
-        return source.with_columns(picked(source.columns, reading, source.name))
+        return source.with_columns(picked(source.columns, options, source.name))
     by_name = ids_by_name(source)
-    only = None if reading.only is None else ids_of(source, reading.only, by_name)
-    return keep_features(source, KeptFeatures(only, ids_of(source, reading.drop, by_name)))
+    only = None if options.only is None else ids_of(source, options.only, by_name)
+    return keep_features(source, KeptFeatures(only, ids_of(source, options.drop, by_name)))
 
 
 def keep_features(source: DataSource, kept: KeptFeatures | None) -> DataSource:

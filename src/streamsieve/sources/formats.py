@@ -2,10 +2,11 @@
 
 A format is a module beside this one, with the functions that its entry names:
 
-    open_rows(path, Options) -> Source                 open_columns(path, Options) -> ColumnSource
+    open_rows(path, ReadOptions, columns) -> Source    open_columns(path, ReadOptions, columns) -> ColumnSource
     write_rows(path, blocks, Layout) -> rows           write_columns(path, ColumnSource, report) -> None
 
-What a format cannot do is None. Nothing heavy is imported here, so that the command line shows its help at once.
+``columns`` are those of a table to read as features, None for all others. What a format cannot do is None. Nothing
+heavy is imported here, so that the command line shows its help at once.
 """
 
 from __future__ import annotations
@@ -17,18 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .reading import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class Options(NamedTuple):
-    """How a file is to be opened."""
-
-    reading: Reading = Reading()
-    columns: list[str] | None = None  # the columns of a table to read as features, if not all others
-    compression: str = ""
 
 
 class Layout(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from .arrays import ArraySource
 from .arrow_values import Where
 from .base import AbsentColumnError
 from .encoding import Encoding
-from .reading import Reading
+from .options import ReadOptions
 from .survey import (
     Content,
     Facts,
@@ -79,10 +80,10 @@ class Frame(NamedTuple):
         names: list[str] = self.table.column_names
         return names
 
-    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
         """What its columns hold."""
         types = dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
-        return survey_by_types(self.name, types, self.batches_with, reading, known)
+        return survey_by_types(self.name, types, self.batches_with, options, known)
 
     def batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         return iter(self.table.select(columns).to_batches(BATCH_ROWS))
@@ -131,11 +132,11 @@ def _array_of(values: Any, name: str, origin: str) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def look(frame: Any, reading: Reading, columns: list[str], origin: str) -> Found:
+def look(frame: Any, options: ReadOptions, columns: list[str], origin: str) -> Found:
     """How the columns of a table are to be read."""
-    if reading.missing not in ("zero", "mean") and not needs_encoding(frame):
+    if options.missing not in ("zero", "mean") and not needs_encoding(frame):
         return Found()
-    return find_encoding([Frame(as_arrow(frame, columns, origin), origin)], reading, origin)
+    return find_encoding([Frame(as_arrow(frame, columns, origin), origin)], options, origin)
 
 
 def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
@@ -148,10 +149,10 @@ def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> 
 
 
 def open_frame(
-    frame: Any, y: Any | None, reading: Reading, encoding: Encoding | None, columns: list[str] | None, find: bool
+    frame: Any, y: Any | None, options: ReadOptions, encoding: Encoding | None, columns: list[str] | None, find: bool
 ) -> ArraySource:
     """The source for a table in memory, with its target as a column or apart; found is how to read it, or given."""
-    names, target = names_of(frame), reading.target
+    names, target = names_of(frame), options.target
     if y is None and target is not None:
         if target in names:
             y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
@@ -161,8 +162,8 @@ def open_frame(
         raise DataError(f"which column is the target? Say target=...; {listing(names)}")
     others = [name for name in names if name != target or y is None]
     if columns is None:
-        columns = picked(others, reading, "the table")
-    found = look(frame, reading, columns, "") if encoding is None and find else Found(encoding)
+        columns = picked(others, options, "the table")
+    found = look(frame, options, columns, "") if encoding is None and find else Found(encoding)
     if found.encoding is None:
         source = ArraySource(_some(frame, columns) if columns != names else frame, y)
     else:
@@ -184,7 +185,7 @@ def _some(frame: Any, columns: list[str]) -> Any:
 
 def open_pair(
     pair: tuple[Any, ...],
-    reading: Reading,
+    options: ReadOptions,
     encoding: Encoding | None,
     columns: list[str] | None,
     find: bool,
@@ -195,4 +196,4 @@ def open_pair(
         if encoding is not None:
             raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
         return ArraySource(*pair)
-    return open_frame(X, y, reading._replace(target=None), encoding, None if find else columns, find)
+    return open_frame(X, y, replace(options, target=None), encoding, None if find else columns, find)

@@ -17,7 +17,8 @@ from ..errors import DataError
 from ..machine import available_memory, refuse_beyond_memory
 from .arrays import ArraySource
 from .base import file_size
-from .formats import Layout, Options
+from .formats import Layout
+from .options import ReadOptions
 
 COPIES = 3  # of all rows: in blocks, joined, and compressed
 ZIP = b"PK\x03\x04"  # how such a file begins
@@ -27,7 +28,7 @@ DAMAGE = (
 )
 
 
-def open_rows(path: Path, options: Options) -> ArraySource:
+def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> ArraySource:
     """The whole file, in memory."""
     from scipy.sparse import load_npz
 

@@ -16,9 +16,9 @@ from .base import ColumnSource, Report, Source, file_size
 from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .columns import block_columns
-from .formats import Layout, Options
+from .formats import Layout
+from .options import ReadOptions
 from .prefetch import read_ahead
-from .reading import Reading
 from .sparse_lists import INDICES, VALUES, SparseSource, is_sparse, write_sparse
 from .tables import (
     BATCH_ROWS,
@@ -41,7 +41,7 @@ PAGE = 1 << 21  # bytes of a column that are decoded together, and its dictionar
 MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
 
 
-def open_file(path: Path, options: Options) -> Source:
+def open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> Source:
     """The source for a Parquet file: columns or sparse rows if it has the fields of those."""
     with parquet_file(path) as file:
         by_columns, sparse = is_columns(file.schema_arrow), is_sparse(file.schema_arrow)
@@ -49,7 +49,7 @@ def open_file(path: Path, options: Options) -> Source:
         return ColumnParquetSource(path)
     if sparse:
         return SparseParquetSource(path)
-    return ParquetSource(path, options.reading.target, options.columns, options.reading)
+    return ParquetSource(path, options.target, columns, options)
 
 
 @contextmanager
@@ -111,12 +111,12 @@ class ParquetSource(RowGroups, ColumnTableSource):
         path: str | Path,
         target: str | None = None,
         columns: list[str] | None = None,
-        reading: Reading | None = None,
+        options: ReadOptions | None = None,
     ) -> None:
         self.path = Path(path)
         self._file = FileState.of(self.path)
         self.n_bytes = self._file.size
-        super().__init__(str(path), target, columns, reading)
+        super().__init__(str(path), target, columns, options)
 
     def _column_names(self) -> list[str]:
         with parquet_file(self.path) as file:

@@ -15,7 +15,7 @@ from ..errors import DataError, UsageError, prefix
 from .arrow_values import Where, days_of, is_text, levels_in, numbers_of, truth_of
 from .base import Note
 from .encoding import MOST_LEVELS, Column, Encoding
-from .reading import Reading
+from .options import ReadOptions
 from .text import is_number
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
 class Table(Protocol):
     """A table that can be looked at."""
 
-    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
         """What its columns hold, ``known`` being what is clear already; text and, for a mean, numbers are counted."""
 
 
@@ -155,14 +155,14 @@ def survey_by_types(
     origin: str,
     types: Mapping[str, pa.DataType],
     batches_with: Callable[[list[str]], Iterator[pa.RecordBatch]],
-    reading: Reading,
+    options: ReadOptions,
     known: Mapping[str, Content],
 ) -> list[Facts]:
     """What columns of some types hold: only those are read whose values must be known, and a few that may be ids."""
     facts = {name: Facts(name, known.get(name) or content_of(kind)) for name, kind in types.items()}
     for one in facts.values():
         one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
-    wanted = [one for one in facts.values() if _must_be_known(one, reading)]
+    wanted = [one for one in facts.values() if _must_be_known(one, options)]
     row = 0
     for batch in batches_with([one.name for one in wanted]) if wanted else ():
         for one in wanted:
@@ -184,18 +184,18 @@ def _first_rows(
         yield from zip(columns, batch.columns, strict=True)
 
 
-def _must_be_known(one: Facts, reading: Reading) -> bool:
+def _must_be_known(one: Facts, options: ReadOptions) -> bool:
     """Whether the values of a column must be known before it can be read."""
     if one.content == "text":
-        return reading.strings in ("onehot", "error")
-    return reading.missing == "mean"
+        return options.strings in ("onehot", "error")
+    return options.missing == "mean"
 
 
-def surveyed(tables: Sequence[Table], reading: Reading) -> list[Facts]:
+def surveyed(tables: Sequence[Table], options: ReadOptions) -> list[Facts]:
     """What the columns of some tables hold, all of them together."""
     known: dict[str, Content] = {}
     while True:
-        found = [table.survey(reading, known) for table in tables]
+        found = [table.survey(options, known) for table in tables]
         clashes = set[str]()
         for column in zip(*found, strict=True):
             clear = _content_of_all(column)
@@ -230,39 +230,41 @@ class Found(NamedTuple):
     incomplete: tuple[str, ...] = ()
 
 
-def find_encoding(tables: Sequence[Table], reading: Reading, origin: str) -> Found:
+def find_encoding(tables: Sequence[Table], options: ReadOptions, origin: str) -> Found:
     """How the columns of tables are to be read, by a look at them."""
-    facts = surveyed(tables, reading)
-    notes = tuple(_notes(facts, reading))
+    facts = surveyed(tables, options)
+    notes = tuple(_notes(facts, options))
     plain = all(one.as_is and one.content == "number" for one in facts)  # truth values may be words in later text
-    if plain and reading.missing not in ("zero", "mean"):
+    if plain and options.missing not in ("zero", "mean"):
         return Found(notes=notes)
-    return Found(encoding_of(facts, reading, origin), notes, tuple(one.name for one in facts if one.missing))
+    return Found(encoding_of(facts, options, origin), notes, tuple(one.name for one in facts if one.missing))
 
 
-def read_tables(tables: Sequence[Any], reading: Reading, encoding: Encoding | None, find: bool, origin: str) -> None:
+def read_tables(
+    tables: Sequence[Any], options: ReadOptions, encoding: Encoding | None, find: bool, origin: str
+) -> None:
     """Have tables read by an encoding that is given, or that is found if ``find`` says so."""
     if find and not tables[0].columns:
         raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].target!r}")
-    found = find_encoding(tables, reading, origin) if encoding is None and find else Found(encoding)
+    found = find_encoding(tables, options, origin) if encoding is None and find else Found(encoding)
     for table in tables:
         table.notes, table.incomplete = found.notes, found.incomplete
         if found.encoding is not None:
             table.read_by(found.encoding)
 
 
-def encoding_of(facts: Iterable[Facts], reading: Reading, origin: str) -> Encoding:
+def encoding_of(facts: Iterable[Facts], options: ReadOptions, origin: str) -> Encoding:
     """How columns are to be read, by what they hold and what a user wants."""
     columns, too_many = [], []
     for one in facts:
         if one.content != "text":
-            mean = reading.missing == "mean" and one.rows > one.missing
+            mean = options.missing == "mean" and one.rows > one.missing
             columns.append(Column(one.name, one.content, fill=one.total / (one.rows - one.missing) if mean else 0.0))
-        elif reading.strings == "error":
+        elif options.strings == "error":
             raise _text(one, origin)
-        elif reading.strings == "hash":
+        elif options.strings == "hash":
             columns.append(Column(one.name, "hash"))
-        elif reading.strings == "onehot":
+        elif options.strings == "onehot":
             if one.names_rows or len(one.levels) > MOST_LEVELS:
                 too_many.append(one)
             columns.append(Column(one.name, "onehot", tuple(sorted(one.levels))))
@@ -270,7 +272,7 @@ def encoding_of(facts: Iterable[Facts], reading: Reading, origin: str) -> Encodi
         raise _too_many(too_many, origin)
     if not any(column.width for column in columns):
         raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
-    return Encoding(columns, reading.missing)
+    return Encoding(columns, options.missing)
 
 
 def _text(one: Facts, origin: str) -> DataError:
@@ -292,13 +294,13 @@ def _too_many(columns: list[Facts], origin: str) -> DataError:
     return DataError(f"{prefix(origin)}{what}{more}; omit what tells nothing (--drop {names}), or use --strings hash")
 
 
-def _notes(facts: Sequence[Facts], reading: Reading) -> Iterable[Note]:
+def _notes(facts: Sequence[Facts], options: ReadOptions) -> Iterable[Note]:
     """What a user should know of how columns are read."""
     dates = [one.name for one in facts if one.content == "date"]
     if dates:
         yield Note("dates", f"dates are read as days since 1970: {_listed(dates)}", "omit what is of no use: --drop")
     texts = [one.name for one in facts if one.content == "text"]
-    if texts and reading.strings == "drop":
+    if texts and options.strings == "drop":
         yield Note("text omitted", f"columns of text are omitted: {_listed(texts)}", "--strings onehot reads them")
     ids = [one.name for one in facts if one.counts_up]
     if ids:
@@ -312,13 +314,13 @@ def _listed(names: list[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {shown}" + (" and more" if len(names) > MOST_NAMED else "")
 
 
-def picked(columns: list[str], reading: Reading, name: str) -> list[str]:
+def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
     """The columns that a user has not omitted; a name that is not there is refused."""
     there = set(columns)
-    for wanted in (*reading.drop, *(reading.only or ())):
+    for wanted in (*options.drop, *(options.only or ())):
         if wanted not in there:
             raise UsageError(f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}")
-    kept = (there if reading.only is None else set(reading.only)) - set(reading.drop)
+    kept = (there if options.only is None else set(options.only)) - set(options.drop)
     left = [column for column in columns if column in kept]
     if columns and not left:
         raise UsageError(f"{name}: all columns are omitted; omit fewer")

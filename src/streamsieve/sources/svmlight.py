@@ -28,7 +28,8 @@ from ..machine import reading_threads
 from .base import Missing, NoRowsError, Source
 from .changes import FileState
 from .compression import create_compressed, damage_named, open_compressed
-from .formats import Layout, Options, split_suffix
+from .formats import Layout, split_suffix
+from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .svmlight_parsing import Bytes, Fault, Scratch, parse_text
 from .text import count_lines, refuse_endless_line, starts_of_parts, whole_lines
@@ -42,8 +43,8 @@ MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s
 MOST_MARK = 100  # bytes
 
 
-def open_rows(path: Path, options: Options) -> SvmlightSource:
-    return SvmlightSource(path, options.reading.zero_based)
+def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> SvmlightSource:
+    return SvmlightSource(path, options.zero_based)
 
 
 class SvmlightSource(Source):

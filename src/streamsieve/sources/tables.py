@@ -21,8 +21,8 @@ from .base import AbsentColumnError, Missing, NoRowsError, Source, not_finite
 from .columns import RangedColumns
 from .encoding import Encoding
 from .formats import Layout
+from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
-from .reading import Reading
 from .survey import Content, Facts, hint, listing, picked, refuse_repeated, survey_by_types
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
@@ -125,13 +125,13 @@ class TableSource(Source):
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
     names at all stand for all columns but the target, of which there may be none, and which may be missing then, too.
-    Otherwise a ``reading`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
+    Otherwise ``options`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
     takes_target = True
 
     def __init__(
-        self, name: str, target: str | None, columns: list[str] | None, reading: Reading | None = None
+        self, name: str, target: str | None, columns: list[str] | None, options: ReadOptions | None = None
     ) -> None:
         super().__init__(name)
         self.target = target
@@ -144,7 +144,7 @@ class TableSource(Source):
                 raise AbsentColumnError(message, available)
             if target is not None and target not in there:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
-            columns = picked([column for column in available if column != target], reading or Reading(), name)
+            columns = picked([column for column in available if column != target], options or ReadOptions(), name)
         absent = [column for column in columns if column not in there]
         if absent:
             message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
@@ -231,11 +231,11 @@ class ColumnTableSource(BatchSource, TableSource, RangedColumns):
     def _types(self) -> dict[str, pa.DataType]:
         """What all columns are."""
 
-    def survey(self, reading: Reading, known: dict[str, Content]) -> list[Facts]:
+    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
         """What its columns hold: their types say it, so that only those are read whose values must be known."""
         types = self._types()
         return survey_by_types(
-            self.name, {name: types[name] for name in self.columns}, self._batches_with, reading, known
+            self.name, {name: types[name] for name in self.columns}, self._batches_with, options, known
         )
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..sources.filtered import KeptFeatures
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
 from ..sources.names import given_names
-from ..sources.reading import Reading
+from ..sources.options import ReadOptions
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
 from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
@@ -62,7 +62,7 @@ class Trained:
     rows: Like
     folder: RunDirectory
     data: Any
-    reading: Reading
+    options: ReadOptions
 
     def lengths(self) -> Lengths | str:
         """The lengths of the complete rows, beside files of reduced ones; in words why not, if there are none."""
@@ -102,9 +102,9 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     names, width = names_of(run, selection, compact, as_table)
     if names is not None and not holds_names(path):
         notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
-    known: dict[str, Any] = {"zero_based": run.reading.zero_based, "as_table": as_table}  # as predict will read it
+    known: dict[str, Any] = {"zero_based": run.options.zero_based, "as_table": as_table}  # as predict will read it
     if as_table:
-        known["target"] = source.target or run.reading.target
+        known["target"] = source.target or run.options.target
     if renumber:
         known["renumbered"] = mark_of(selection.indices)
     with keeping_lengths(path, run) as lengths:
@@ -133,7 +133,7 @@ def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) 
 
 def names_of_training(run: Trained) -> NDArray[Any] | None:
     """Return the names that a run was given, if they are still there: a method that takes columns keeps few of them."""
-    given = run.reading.names
+    given = run.options.names
     there = given is not None and (not isinstance(given, str) or Path(given).is_file())
     return given_names(given) if given is not None and there else None
 
@@ -288,12 +288,12 @@ def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool
     renumbered = None if record is None else record.details.get("renumbered")
     kept = None if request.kept is None else KeptFeatures.from_dict(request.kept)
     features = Features.of(learner, renumbered, kept, predicting)
-    asked = request.reading
-    reading = asked._replace(target=target or asked.target, zero_based=zero_based or asked.zero_based)
-    rows = open_like_training(data, features, reading)
+    asked = request.read
+    options = replace(asked, target=target or asked.target, zero_based=zero_based or asked.zero_based)
+    rows = open_like_training(data, features, options)
     if target is not None:
         refuse_target(rows.source)
-    return Trained(learner, rows, folder, data, reading)
+    return Trained(learner, rows, folder, data, options)
 
 
 class Reduction:

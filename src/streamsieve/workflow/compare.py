@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from ..evaluation.store import ComparisonFolder
 from ..machine import cores, resets_peak_memory
 from ..registry import find_method, make_learner, method_named
 from ..selectors.parameters import is_integer, to_builtin
-from ..sources.reading import Reading
+from ..sources.options import ReadKeywords, ReadOptions, shows_options
 from ..targets import BOTH, TASKS
 from ..training import Progress, Watch, watching
 from ..values import is_sparse
@@ -66,11 +67,12 @@ class Asked(NamedTuple):
                     for fold in (None,) if self.folds is None else range(self.folds):
                         yield Trial(method, self.params.get(method, {}), k, seed, fold, self.folds, models)
 
-    def request(self, data: Sequence[dict[str, Any]], reading: Reading) -> dict[str, Any]:
+    def request(self, data: Sequence[dict[str, Any]], options: ReadOptions) -> dict[str, Any]:
         """The same as a dictionary that JSON can hold, with what is known of the data."""
-        return {"data": list(data), **self._asdict(), "reading": reading._asdict(), "version": __version__}
+        return {"data": list(data), **self._asdict(), "reading": asdict(options), "version": __version__}
 
 
+@shows_options
 def compare(
     data: Any,
     methods: str | Iterable[str] = ("sofs", "saola", "chi2", "l1-svm"),
@@ -86,13 +88,9 @@ def compare(
     task: str = "auto",
     target: str | None = None,
     zero_based: bool = False,
-    names: str | Path | Iterable[str] | None = None,
-    drop: str | Iterable[str] = (),
-    only: str | Iterable[str] | None = None,
-    strings: str = "onehot",
-    missing: str = "error",
     watch: Watch | None = None,
     progress: bool = False,
+    **read: Unpack[ReadKeywords],
 ) -> Comparison:
     """Compare methods by the accuracy of models on the features that they select, by time and by memory.
 
@@ -135,16 +133,13 @@ def compare(
     progress : bool
         Show a bar, in a terminal or a notebook.
     """
-    names = Path(names).absolute() if isinstance(names, str | Path) else names
-    reading = Reading.of(
-        target=target, zero_based=zero_based, names=names, drop=drop, only=only, strings=strings, missing=missing
-    )
+    options = ReadOptions.of(target=target, zero_based=zero_based, **read).located()
     asked = as_asked(methods, params or {}, ks, seeds, None if test is not None else folds, models, task)
     n_jobs = positive("jobs", cores() if jobs is None else jobs, MOST_JOBS)
-    sets = open_sets(data, test, reading)
+    sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
     with folder or nullcontext(), open_workers(n_jobs) as engine, watching(watch, progress) as observer:
-        comparison = Work(asked, reading, folder, engine, observer).on(sets)
+        comparison = Work(asked, options, folder, engine, observer).on(sets)
         if output is not None:
             comparison.save(output)
     return comparison
@@ -252,9 +247,9 @@ class Work:
     """A comparison that is going on."""
 
     def __init__(
-        self, asked: Asked, reading: Reading, folder: ComparisonFolder | None, engine: Engine, watch: Watch | None
+        self, asked: Asked, options: ReadOptions, folder: ComparisonFolder | None, engine: Engine, watch: Watch | None
     ) -> None:
-        self.asked, self.reading, self.folder, self.engine, self.watch = asked, reading, folder, engine, watch
+        self.asked, self.options, self.folder, self.engine, self.watch = asked, options, folder, engine, watch
         self.trials = list(asked.trials())
         self.started: set[int] = set()  # workers
         self.done = self.total = 0
@@ -271,9 +266,9 @@ class Work:
             facts.append(facts_of(data, opened, fingerprint))
             if self.folder is not None:
                 self.folder.refuse_changed(data.name, fingerprint)
-                self.folder.ask(self.asked.request(facts, self.reading))
+                self.folder.ask(self.asked.request(facts, self.options))
             lines += self._cells(data, fingerprint)
-        return Comparison.of(lines, self.asked.request(facts, self.reading))
+        return Comparison.of(lines, self.asked.request(facts, self.options))
 
     def _cells(self, data: DataSet, fingerprint: str) -> list[Line]:
         """The lines of one set, in order: those that are kept already, and all others."""

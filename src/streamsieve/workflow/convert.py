@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from ..errors import UsageError
 from ..machine import available_memory, limited
 from ..runs import fingerprint, location
-from ..sources import open_reading, open_source
+from ..sources import open_source, open_with
 from ..sources.base import ColumnSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.column_lists import FEATURES_WRITTEN
 from ..sources.formats import output_format
-from ..sources.reading import Reading
+from ..sources.options import ReadKeywords, ReadOptions, shows_options
 from ..sources.work_folder import earlier_folders
 from ..sources.writers import (
     holds_names,
@@ -32,13 +33,14 @@ WIDEST_TABLE = 10_000  # columns of sparse rows
 notes = logging.getLogger("streamsieve")
 
 
+@shows_options
 def convert(
     data: Any,
     output: str | Path,
     target: str | None = None,
     zero_based: bool = False,
     memory: int | str | None = None,
-    **options: Any,
+    **read: Unpack[ReadKeywords],
 ) -> int:
     """Write ``data`` in the format that the suffix of ``output`` names; the number of rows.
 
@@ -49,7 +51,7 @@ def convert(
     path = Path(output)
     output_format(path)
     with limited(memory):
-        source = by_rows(open_source(data, target, zero_based, **options))
+        source = by_rows(open_source(data, target, zero_based, **read))
         width, as_table = source.n_features, is_table(path, source.takes_target)
         if width is None and source.rewindable and needs_width(path):
             width = max(block.n_features for block in source.row_blocks())
@@ -76,6 +78,7 @@ def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
         )
 
 
+@shows_options
 def convert_to_columns(
     data: Any,
     output: str | Path,
@@ -83,7 +86,7 @@ def convert_to_columns(
     zero_based: bool = False,
     memory: int | str | None = None,
     watch: Watch | None = None,
-    **options: Any,
+    **read: Unpack[ReadKeywords],
 ) -> int:
     """Write ``data`` to a Parquet or Arrow file column by column; the number of features.
 
@@ -95,8 +98,8 @@ def convert_to_columns(
     path = Path(output)
     refuse_other_than_columns(path)
     with limited(memory):
-        reading = Reading.of(target=target, zero_based=zero_based, **options)
-        return _write_columns(data, path, reading, memory, watch)
+        options = ReadOptions.of(target=target, zero_based=zero_based, **read)
+        return _write_columns(data, path, options, memory, watch)
 
 
 def work_bytes(memory: int | str | None) -> int:
@@ -104,8 +107,8 @@ def work_bytes(memory: int | str | None) -> int:
     return int((0.5 if memory is None else 0.8) * available_memory())
 
 
-def _write_columns(data: Any, path: Path, reading: Reading, memory: int | str | None, watch: Watch | None) -> int:
-    source = open_reading(data, reading)
+def _write_columns(data: Any, path: Path, options: ReadOptions, memory: int | str | None, watch: Watch | None) -> int:
+    source = open_with(data, options)
 
     def report(unit: str, done: int, total: int | None) -> None:
         if watch and unit == FEATURES_WRITTEN:
@@ -115,7 +118,7 @@ def _write_columns(data: Any, path: Path, reading: Reading, memory: int | str | 
 
     if isinstance(source, ColumnSource):
         return write_columns(path, source, report)
-    stamp = {"data": fingerprint(location(data)), "memory": memory, **reading._asdict()}
+    stamp = {"data": fingerprint(location(data)), "memory": memory, **asdict(options)}
     if location(data) is None:
         stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
     with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..distributed.driving import chosen_engine, refuse_on_engine
+from ..distributed.driving import refuse_on_engine
 from ..errors import UsageError
 from ..registry import METHODS, find_method, make_learner
 from ..runs import RunRequest
@@ -20,12 +20,13 @@ def new_learner(request: RunRequest) -> AnyLearner:
 
 
 def with_skipping(request: RunRequest) -> RunRequest:
-    """The same request where missing values are skipped by the method and by the reading alike."""
+    """The same request where missing values are skipped by the method and on reading alike."""
     if "missing" not in find_method(request.method).parameter_names:
         return request
-    if request.missing == "skip":
+    if request.read.missing == "skip":
         return replace(request, params={"missing": "skip", **request.params})
-    return replace(request, missing="skip") if request.params.get("missing") == "skip" else request
+    skips = request.params.get("missing") == "skip"
+    return replace(request, read=replace(request.read, missing="skip")) if skips else request
 
 
 def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
@@ -40,7 +41,7 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError(
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
         )
-    if request.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
+    if request.read.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
         can = ", ".join(known for known in METHODS if "missing" in find_method(known).parameter_names)
         raise UsageError(
             f"{method} cannot skip missing values; fill them in (--missing zero or mean), or use a method that can: "
@@ -50,11 +51,10 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError(f"{method} learns numbers, not classes; omit --classes")
     if request.classes is not None and learner.reads != "rows":
         raise UsageError(f"{method} takes the classes from the target; omit --classes")
-    choice = chosen_engine(request.engine, request.workers, request.address)
-    if choice is not None and request.memory is not None:
-        raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
-    if choice is not None:
-        refuse_on_engine(learner, choice, request.checkpoint_every is not None)
+    if request.engine is not None:
+        if request.memory is not None:
+            raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
+        refuse_on_engine(learner, request.engine, request.checkpoint_every is not None)
     if request.groups is not None and not learner.method.knows_groups:
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..sources.canonical import canonical_rows
 from ..sources.encoding import Encoding
 from ..sources.filtered import KeptFeatures, keep_features
 from ..sources.finding import is_names
-from ..sources.reading import Reading
+from ..sources.options import ReadOptions
 from ..sources.tables import TableSource
 from ..sources.wrapped import WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
@@ -128,19 +128,19 @@ class Features:
         return dict(zip(map(str, self.selected_names), self.selected.tolist(), strict=True))
 
 
-def open_like_training(data: Any, features: Features, reading: Reading) -> Like:
+def open_like_training(data: Any, features: Features, options: ReadOptions) -> Like:
     """Data like that of a training; a target is for tables alone.
 
     Columns of a table, and other features that have names, are found by name, in any order; those that were selected
     are enough, and others are ignored. What the training omitted is known by its ids, whatever the data calls it.
     """
-    rows = under_ids_of_training(data, features, reading._replace(names=None, drop=(), only=None))
+    rows = under_ids_of_training(data, features, replace(options, names=None, drop=(), only=None))
     return rows._replace(source=by_rows(keep_features(rows.source, features.kept)))
 
 
-def under_ids_of_training(data: Any, features: Features, reading: Reading) -> Like:
+def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -> Like:
     """Return all features of data, each under the id that it had in a training."""
-    source, choice = open_with_columns(data, features, reading)
+    source, choice = open_with_columns(data, features, options)
     if is_names(data):
         refuse_other_numbers(source, features)
     if source.takes_target:
@@ -151,27 +151,27 @@ def under_ids_of_training(data: Any, features: Features, reading: Reading) -> Li
     return Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
 
 
-def open_with_columns(data: Any, features: Features, reading: Reading) -> tuple[Source, Choice]:
+def open_with_columns(data: Any, features: Features, options: ReadOptions) -> tuple[Source, Choice]:
     """The source and, of a table, the columns of it that were found."""
     absent: AbsentColumnError | None = None
     for choice in features.choices():
         try:
-            return by_rows(open_like(data, titled(reading, choice.columns), choice.columns, choice.encoding)), choice
+            return by_rows(open_like(data, titled(options, choice.columns), choice.columns, choice.encoding)), choice
         except AbsentColumnError as error:
             shorter = features.first_columns(error.available)
             if shorter is not None:
-                return by_rows(open_like(data, titled(reading, shorter.columns), shorter.columns)), shorter
+                return by_rows(open_like(data, titled(options, shorter.columns), shorter.columns)), shorter
             absent = error if absent is None or features.encoding is None else absent
     if absent is None:  # nothing is known of the columns
-        return by_rows(open_like(data, reading, None)), Choice(None, None, True)
+        return by_rows(open_like(data, options, None)), Choice(None, None, True)
     all_needed = features.needs_all and features.selected is not None
     raise DataError(f"{absent}; this model predicts with all features" if all_needed else str(absent))
 
 
-def titled(reading: Reading, columns: list[str] | None) -> Reading:
-    """The same reading where labels have the name that our own tables give them, if no other is known."""
+def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
+    """The same options where labels have the name that our own tables give them, if no other is known."""
     ours = columns is not None and LABEL not in columns
-    return reading._replace(target=reading.target or LABEL) if ours else reading
+    return replace(options, target=options.target or LABEL) if ours else options
 
 
 def refuse_other_numbers(source: Source, features: Features) -> None:

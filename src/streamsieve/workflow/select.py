@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,24 +12,26 @@ from uuid import uuid4
 
 import numpy as np
 
-from ..distributed.driving import chosen_engine, train_on
+from ..distributed.driving import train_on
+from ..engine_choice import EngineChoice
 from ..errors import DataError, UsageError
+from ..json_check import wrong_fields
 from ..machine import available_memory, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
 from ..registry import find_method, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
 from ..runs.facts import data_facts
 from ..runs.request import Location
-from ..runs.shapes import is_history, is_trace, is_trace_by_rows
+from ..runs.schema import NoteFields
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
 from ..selectors.parameters import is_integer, parameters_of, to_builtin
-from ..sources import open_reading
+from ..sources import open_with
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.groups import given_groups
 from ..sources.label_words import expect_classes
-from ..sources.reading import Reading
+from ..sources.options import ReadOptions, shows_options
 from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
 from .apply import predictions
 from .demands import as_request, new_learner, refuse_options, with_skipping
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 notes = logging.getLogger("streamsieve")
 
 
+@shows_options
 def select(
     data: Any,
     method: str = "sofs",
@@ -51,13 +53,6 @@ def select(
     *,
     test: Any = None,
     classes: Any = None,
-    target: str | None = None,
-    zero_based: bool = False,
-    names: str | Path | Iterable[str] | None = None,
-    drop: str | Iterable[str] = (),
-    only: str | Iterable[str] | None = None,
-    strings: str = "onehot",
-    missing: str = "error",
     groups: Any = None,
     seed: int | None = None,
     resamples: int | None = None,
@@ -115,34 +110,24 @@ def select(
     **params
         Parameters of the method.
     """
-    method = method_named(method)
+    method, read = method_named(method), ReadOptions.taken_from(params)
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
     if engine is None and workers is not None and "workers" in find_method(method).parameter_names:
         params["workers"], workers = workers, None  # of a simulation
-    choice = chosen_engine(engine, to_builtin(workers), address)
-    reading = Reading.of(
-        target=target,
-        zero_based=zero_based,
-        names=Path(names).absolute() if isinstance(names, str | Path) else names,
-        drop=drop,
-        only=only,
-        strings=strings,
-        missing=missing,
-    )
     request = RunRequest(
         method=method,
         params={name: to_builtin(value) for name, value in params.items()},
         data=location(data),
         test=location(test),
+        read=read.located(),
         classes=None if classes is None else np.asarray(classes).tolist(),
-        **reading._asdict(),
         groups=as_request(groups),
         seed=to_builtin(seed),
         checkpoint_every=to_builtin(checkpoint_every),
         resamples=to_builtin(resamples),
         memory=to_builtin(memory),
-        **({} if choice is None else choice._asdict()),
+        engine=EngineChoice.of(engine, to_builtin(workers), address),
     )
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
         raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
@@ -160,7 +145,7 @@ def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, 
     request = with_skipping(request)
     learner = new_learner(request)
     refuse_options(learner, request, test)
-    source = open_reading(data, request.reading)
+    source = open_with(data, request.read)
     notes.info("opened %s", source.name)
     refuse_read_once(source, request.resamples)
     test_source = open_test(test, request, source)
@@ -206,20 +191,23 @@ def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None 
 
 def at_address(request: RunRequest, run_dir: str | Path, address: str | None) -> RunRequest:
     """What was asked, on the Ray cluster that the user names now."""
-    if request.address is not None and address is None:
+    engine = request.engine
+    if engine is not None and engine.address is not None and address is None:
         raise UsageError(
-            f"{run_dir}: the run asks for the Ray cluster at {request.address}, which can run code on this machine; if "
-            f"you trust it, say so: --address {request.address}"
+            f"{run_dir}: the run asks for the Ray cluster at {engine.address}, which can run code on this machine; if "
+            f"you trust it, say so: --address {engine.address}"
         )
-    if address is not None and request.engine != "ray":
+    if address is None:
+        return request
+    if engine is None or engine.name != "ray":
         raise UsageError(f"{run_dir}: the run does not use Ray; omit the address")
-    return request if address is None else replace(request, address=address)
+    return replace(request, engine=replace(engine, address=address))
 
 
 def go_on(request: RunRequest, data: Location, folder: RunDirectory, watch: Watch | None) -> RunRecord:
     """Do what is left of what was asked for."""
     learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
-    source = open_reading(data, request.reading)
+    source = open_with(data, request.read)
     notes.info("opened %s", source.name)
     test = open_test(request.test, request, source)
     return run(request, learner, source, test, folder, note, watch)
@@ -232,11 +220,8 @@ def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
     except DataError as error:
         raise DataError(f"{error}; remove it to go on from the start") from error
     note = model.note or {}
-    trace = note.get("trace", [])
-    if not is_trace(trace) or not is_trace_by_rows(trace):
-        raise DataError(f"{path}: its trace is damaged; remove it to go on from the start")
-    if note.get("history") is not None and not is_history(note["history"]):
-        raise DataError(f"{path}: its history is damaged; remove it to go on from the start")
+    for wrong in wrong_fields(note, NoteFields):
+        raise DataError(f"{path}: its {wrong} is damaged; remove it to go on from the start")
     return learner, note
 
 
@@ -260,11 +245,10 @@ def run(
         groups = None if request.groups is None else given_groups(request.groups)
         known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
         known |= {"checkpoint": checkpoint}
-        choice = chosen_engine(request.engine, request.workers, request.address)
-        if choice is None:
+        if request.engine is None:
             training = train_within_limit(learner, source, known | {"recording": Recording.from_note(note)})
         else:
-            training = train_on(choice, learner, source, note=note, trace=note.get("trace", []), **known)
+            training = train_on(request.engine, learner, source, note=note, trace=note.get("trace", []), **known)
         record = record_of(request, learner, training)
         record.data |= data_facts(request, source, learner)
         record.details |= {"first_id": source.first_id, "renumbered": source.renumbered}
@@ -369,7 +353,7 @@ def open_test(test: Any, request: RunRequest, source: DataSource) -> Source | No
     """The rows to test on, opened before the training so that a wrong name costs no time."""
     if test is None:
         return None
-    rows = open_like_training(test, Features.of_source(source), request.reading).source
+    rows = open_like_training(test, Features.of_source(source), request.read).source
     if not rows.has_labels:
         raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
     return rows

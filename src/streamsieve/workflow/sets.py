@@ -13,11 +13,11 @@ from ..blocks import RowBlock, canonical
 from ..errors import DataError, UsageError, prefix
 from ..evaluation.cells import DataSet, Rows
 from ..evaluation.quality import refuse_rare
-from ..sources import open_reading
+from ..sources import open_with
 from ..sources.base import DataSource, Source
 from ..sources.finding import MAGIC, is_names, is_no_file
 from ..sources.formats import COMPRESSIONS
-from ..sources.reading import Reading
+from ..sources.options import ReadOptions
 from ..sources.transpose import ROWS_READ, Room, whole_matrix
 from ..targets import BOTH, Kind, has_fractions, kind_of, labels_like, show
 from ..values import is_sparse
@@ -34,20 +34,20 @@ class Opened(NamedTuple):
     test: Source | None
 
 
-def open_sets(data: Any, test: Any, reading: Reading) -> list[Opened]:
+def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     """Every set opened, so that a wrong name costs no time."""
-    if reading.missing == "skip":
+    if options.missing == "skip":
         raise UsageError("a comparison needs every value, for the models; fill in missing ones: --missing zero or mean")
     sets = named_sets(data)
     tests = tests_of(test, list(sets))
     found = []
     for name, one in sets.items():
-        source = open_reading(one, reading)
+        source = open_with(one, options)
         if not source.has_labels:
             raise DataError(f"{prefix(source.name)}the rows have no labels; name the column to predict: --target NAME")
         rows = None
         if tests is not None:
-            rows = open_like_training(tests[name], Features.of_source(source), reading).source
+            rows = open_like_training(tests[name], Features.of_source(source), options).source
             if not rows.has_labels:
                 raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
         found.append(Opened(name, source, rows))

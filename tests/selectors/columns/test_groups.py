@@ -18,7 +18,8 @@ from scipy.sparse import csc_array, csr_array
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import ColumnBlock, columns_of
-from streamsieve.distributed.driving import EngineChoice, train_on
+from streamsieve.distributed.driving import train_on
+from streamsieve.engine_choice import EngineChoice
 from streamsieve.model import Model
 from streamsieve.registry import find_method
 from streamsieve.sources import group_order

@@ -1,0 +1,44 @@
+"""Which engine runs the workers of a run, and how many they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+from .errors import UsageError
+from .json_check import Positive, at_most
+from .machine import cores
+
+EngineName = Literal["local", "ray"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+MAX_WORKERS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """What runs the workers of a run."""
+
+    name: EngineName
+    workers: Annotated[Positive, at_most(MAX_WORKERS)]
+    address: str | None = None  # of a cluster
+
+    @classmethod
+    def of(cls, engine: str | None, workers: int | None, address: str | None) -> EngineChoice | None:
+        """Return what a user has asked for, checked; None if it is nothing."""
+        if engine is None:
+            if workers is not None or address is not None:
+                raise UsageError(
+                    "workers and an address are for an engine; choose one: --engine local, or --engine ray"
+                )
+            return None
+        workers = cores() if workers is None else workers
+        if not 1 <= workers <= MAX_WORKERS:
+            raise UsageError(f"{workers} workers: must be from 1 to {MAX_WORKERS:,}")
+        for name in ENGINES:
+            if engine == name:
+                break
+        else:
+            raise UsageError(f"{engine}: no such engine; there are {' and '.join(ENGINES)}")
+        if name == "local" and address is not None:
+            raise UsageError("an address is for the ray engine only: the local one works on this machine")
+        return cls(name, workers, address)
