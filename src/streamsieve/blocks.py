@@ -145,6 +145,33 @@ class RowBlock:
             self.names,
         )
 
+    def masked(self, kept: NDArray[np.bool_]) -> RowBlock:
+        """Return the rows that a mask keeps."""
+        if kept.all():
+            return self
+        lengths = np.diff(self.indptr)
+        inside = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        entries = np.repeat(kept, lengths)
+        return self.derived(
+            indptr=np.concatenate([[0], np.cumsum(lengths[kept])]),
+            indices=self.indices[inside][entries],
+            values=self.values[inside][entries],
+            y=None if self.y is None else self.y[kept],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[kept],
+        )
+
+    def with_some_entries(self, kept: NDArray[np.bool_]) -> RowBlock:
+        """Return the same rows with the entries that a mask keeps."""
+        if kept.all():
+            return self
+        inside = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return self.derived(
+            indptr=before[self.indptr - self.indptr[0]],
+            indices=self.indices[inside][kept],
+            values=self.values[inside][kept],
+        )
+
     def to_dense(self, kind: Any = np.float64) -> NDArray[Any]:
         """The rows as a matrix, zeros filled in."""
         matrix = np.zeros((self.n_rows, self.n_features), kind)
@@ -155,13 +182,7 @@ class RowBlock:
         """The rows that count: those of weight 0 are as good as absent."""
         if self.sample_weight is None or self.sample_weight.all():
             return self
-        counts = self.sample_weight != 0
-        lengths = np.diff(self.indptr)
-        entries = np.repeat(counts, lengths)
-        indptr = np.concatenate([[0], np.cumsum(lengths[counts])])
-        y = None if self.y is None else self.y[counts]
-        kept = {"indptr": indptr, "indices": self.indices[entries], "values": self.values[entries]}
-        return self.derived(**kept, y=y, sample_weight=self.sample_weight[counts])
+        return self.masked(self.sample_weight != 0)
 
     @staticmethod
     def joined(blocks: list[RowBlock]) -> RowBlock:

@@ -20,7 +20,7 @@ from streamsieve.workflow import convert_to_columns
 if TYPE_CHECKING:
     from .combinations import Combination
 
-TARGET = "bought"
+TARGET, WEIGHT = "bought", "times"
 LABELS = {"two": (-1, 1), "three": (1, 2, 3), "words": ("no", "yes")}
 WORDS = np.array(["amber", "blue", "cyan", "dark red", "ebony"], object)
 
@@ -30,6 +30,7 @@ class Rows(NamedTuple):
 
     frame: pd.DataFrame
     y: NDArray[Any]
+    weights: NDArray[Any] | None = None
 
 
 def make_rows(c: Combination, part: int) -> Rows:
@@ -58,10 +59,11 @@ def make_rows(c: Combination, part: int) -> Rows:
     for title, kind in zip(frame, kinds, strict=True):
         if c.gaps and kind != "truth" and rng.random() < 0.5:
             frame[title] = frame[title].mask(rng.random(c.n_rows) < 0.2)
+    weights = shared.choice([0.0, 0.5, 1.0, 10.0], c.n_rows) if c.weighted and part == 0 else None
     if c.labels == "numbers":
-        return Rows(frame, np.round(score, 3))
+        return Rows(frame, np.round(score, 3), weights)
     labels = np.array(LABELS[c.labels])
-    return Rows(frame, labels[np.argsort(np.argsort(score)) * labels.size // c.n_rows])
+    return Rows(frame, labels[np.argsort(np.argsort(score)) * labels.size // c.n_rows], weights)
 
 
 def matrix_of(rows: Rows) -> csr_array:
@@ -100,6 +102,8 @@ def table_of(rows: Rows, c: Combination, target_at: int | None) -> pd.DataFrame:
         frame.columns = [f"word{column}" if c.names else f"x{column}" for column in range(c.n_columns)]
     title = TARGET if c.is_table else "label"
     frame.insert(frame.shape[1] if target_at is None else target_at, title, rows.y)
+    if rows.weights is not None:
+        frame.insert(c.seed % frame.shape[1], WEIGHT, rows.weights)
     return frame
 
 

@@ -64,6 +64,8 @@ class Combination:
     checkpoint_every: int = 0
     stop: int = 1  # the run is killed at this report of its progress
     test: bool = False
+    holds_out: bool = False  # rows to test on, if no others are given
+    weighted: bool = False  # by a column
     python: str = "path"  # one of PYTHON: what Python is given
 
     def __str__(self) -> str:
@@ -174,6 +176,8 @@ def draw(number: random.Random) -> Combination:
         stop=number.randint(1, 4),
         test=happens(0.3 if predicts else 0.01),
         python=number.choice(PYTHON),
+        holds_out=happens(0.2 if predicts else 0.01),
+        weighted=is_table and happens(0.3 if learner.reads == "rows" else 0.02),
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from click.testing import CliRunner
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -26,7 +27,7 @@ from streamsieve.estimators import estimator_class
 from streamsieve.registry import find_method
 from streamsieve.sources.writers import label_text
 
-from .combination_data import TARGET, Rows, make_rows, matrix_of, write, write_columns
+from .combination_data import TARGET, WEIGHT, Rows, make_rows, matrix_of, table_of, write, write_columns
 from .differences import (
     TOLERANCE,
     TRACEBACK,
@@ -46,7 +47,7 @@ from .differences import (
 if TYPE_CHECKING:
     from .combinations import Combination
 
-READING = "target", "zero_based", "names", "drop", "only", "strings", "missing"
+READING = "target", "zero_based", "names", "drop", "only", "strings", "missing", "weight"
 
 PROMISES = {
     "traceback": "a command ends with a result or with a refusal (exit code 1 or 2)",
@@ -77,6 +78,8 @@ def exemption(promise: str, c: Combination) -> str:
     no_table = (not c.is_table, "the data is not a table")
     reasons = {
         "python": [
+            (c.python == "fit" and c.weighted and learner.reads != "rows", "the estimator has no such argument"),
+            (c.python in ("fit", "fit_source") and c.holds_out, "estimators learn all rows"),
             (c.python == "fit" and not reads_as_is, "fit takes arrays as they are: it drops, fills and names nothing"),
             (c.python in ("fit", "fit_source") and c.workers > 0, "estimators learn in their own process"),
             (c.python in ("fit", "fit_source") and no_argument, "the estimator has no such argument"),
@@ -187,7 +190,7 @@ class Trial:
         if c.is_table:
             order = np.random.default_rng(c.seed).permutation(c.n_columns)
             for path, rows in ((train, self.rows), (new, self.new_rows)):
-                write(path, Rows(rows.frame.iloc[:, order], rows.y), c, True, target_at=0)
+                write(path, rows._replace(frame=rows.frame.iloc[:, order]), c, True, target_at=0)
         self.check("order", lambda: compare(expected, self.predict(new), same_predictions))
         self.check("order", lambda: compare(applied, self.apply(new, reduced), same_values))
         self.check("training order", lambda: self.compare_trained(train, selected, expected))
@@ -232,7 +235,8 @@ class Trial:
             "seed": c.random_state,
             "engine": "local" if c.workers else None,
             "workers": c.workers or None,
-            "test": str(self.new) if c.test else None,
+            "test": str(self.new) if c.test else 0.3 if c.holds_out else None,
+            "weight": WEIGHT if c.weighted else None,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -319,8 +323,9 @@ class Trial:
             return ss.select([self.train], method, **options).to_dict()
         X, y = self.rows.frame if c.is_table else matrix_of(self.rows), self.rows.y
         if way == "memory":
-            return ss.select(X.assign(**{TARGET: y}) if c.is_table else (X, y), method, **options).to_dict()
-        options.pop("test", None)  # a source says nothing of how other rows are read
+            return ss.select(self.table if c.is_table else (X, y), method, **options).to_dict()
+        if c.test:
+            options.pop("test")  # a source says nothing of how other rows are read
         reading = {name: options.pop(name) for name in READING if name in options}
         options |= {"missing": "skip"} if c.missing == "skip" else {}  # a parameter of the method, too
         if way == "source":
@@ -332,8 +337,14 @@ class Trial:
         options |= {"random_state": options.pop("seed")} if "seed" in options else {}
         model = estimator_class(method)(**options)
         if way == "fit":
+            known |= {"sample_weight": self.rows.weights} if c.weighted else {}
             return facts_of(model.fit(X, y, **known))
         return facts_of(model.fit_source(ss.open_source(self.train, **reading), **known))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return the rows to learn from in memory, as they are in the file."""
+        return table_of(self.rows, self.c, None)
 
     def new_in_memory(self) -> Any:
         """Return new rows as the model has learned them: a table without other columns, a matrix with zeros."""

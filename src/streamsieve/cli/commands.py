@@ -75,7 +75,7 @@ BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  #
     "--test",
     multiple=True,
     metavar="FILE",
-    help="Measure accuracy and AUC, or R2, on these rows afterwards; repeatable.",
+    help="Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a fraction held out: 0.2.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
 @click.option(
@@ -152,7 +152,7 @@ def select(
             record = workflow.select(
                 train,
                 method,
-                test=test or None,
+                test=rows_to_test(test),
                 classes=None if classes is None else classes.split(","),
                 groups=groups,
                 seed=seed,
@@ -170,6 +170,14 @@ def select(
         click.echo(to_json(summary))
     elif not is_quiet():
         show_summary(summary, folder)
+
+
+def rows_to_test(test: tuple[str, ...]) -> float | tuple[str, ...] | None:
+    """Return what was typed: files or, if it is a number and no file is called so, a fraction to be held out."""
+    try:
+        return float(test[0]) if len(test) == 1 and not Path(test[0]).exists() else test or None
+    except ValueError:
+        return test
 
 
 def refuse_beside_resume(context: click.Context) -> None:

@@ -66,7 +66,7 @@ def value_of(path: Path, key: str, option: click.Parameter, value: Any) -> Any:
             return value
         raise UsageError(f"{path}: {key} must be true or false")
     if option.nargs == -1 or option.multiple:
-        values = [value] if single else value
+        values = [str(value)] if single else value
         if isinstance(values, list) and all(isinstance(one, str) for one in values):
             return values
         raise UsageError(f"{path}: {key} must be text, or a list of texts")

@@ -13,7 +13,7 @@ from ..machine import refuse_beyond_memory
 from ..selectors.base import AnyLearner, Reads
 from ..sources import open_source
 from ..sources.arrays import ArraySource
-from ..sources.base import ColumnSource, DataSource
+from ..sources.base import ColumnSource, DataSource, refuse_weight
 from ..sources.columns import MatrixColumns
 from ..sources.encoding import Encoding
 from ..sources.transpose import whole_matrix
@@ -43,6 +43,7 @@ class InMemory:
     def of(cls, data: Any) -> InMemory:
         """All of some data: a pair ``(X, y)``, a table, a source, or what ``open_source`` opens."""
         source = open_source(data)
+        refuse_weight(source.weight, f"{prefix(source.name)}subsamples have no weights")
         if not source.has_labels:
             raise UsageError(f"{prefix(source.name)}the rows have no labels; give a pair (X, y)")
         whole = whole_matrix(source)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .jit import inlined
+from .jit import inlined, kernel
+from .types import F64
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -18,3 +19,13 @@ def mixed(state: Any) -> Any:
     bits = (state ^ (state >> np.uint64(30))) * MIX_FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * MIX_SECOND
     return bits ^ (bits >> np.uint64(31))
+
+
+@kernel
+def draw_by_number(first: int, n: int, seed: int) -> F64:
+    """Return a number from 0 to below 1 for each of ``n`` numbers in a row, which depends on it and the seed alone."""
+    drawn = np.empty(n)
+    start = mixed(np.uint64(seed) * GOLDEN) + np.uint64(first) * GOLDEN
+    for i in range(n):
+        drawn[i] = (mixed(start + np.uint64(i + 1) * GOLDEN) >> np.uint64(11)) * 2.0**-53
+    return drawn

@@ -85,7 +85,10 @@ def asked(request: dict[str, Any]) -> Html:
         several = [
             "yes" if one is True else str(one) for one in (value if isinstance(value, list | tuple) else [value])
         ]
-        known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), LONGEST_VALUE)
+        if isinstance(value, float):
+            known[title[name]] = f"{value} of the rows, held out"
+        else:
+            known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), LONGEST_VALUE)
     others = (
         tag("details", tag("summary", "Parameters left at their defaults"), settings(request["defaults"]))
         if request["defaults"]

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 20
 
+
+def is_part(fraction: Any) -> bool:
+    """Return True for a fraction of something that leaves something."""
+    return bool(0 < fraction < 1)
+
+
 Location = str | Annotated[list[str], bool]  # of one file, folder or pattern, or of several
 
 
@@ -58,7 +64,7 @@ class RunRequest:
     method: str
     params: dict[str, Any]
     data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
-    test: Location | None = titled("Tested on", None)
+    test: Location | Annotated[float, is_part] | None = titled("Tested on", None)  # or on a fraction of the rows
     read: ReadOptions = ReadOptions()
     kept: KeptIds | None = None  # what names, drop and only left of data that has ids
     groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)  # a file, or all of them

@@ -23,7 +23,7 @@ from ..kernels.types import F64, I64
 from ..machine import available_memory
 from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
-from ..sources.base import DataSource, Missing, Report
+from ..sources.base import DataSource, Missing, Report, refuse_weight
 from ..sources.encoding import Encoding
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
@@ -358,7 +358,13 @@ class Learner(ABC, Generic[B, M]):
 
     def note_source(self, source: DataSource) -> None:
         """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
+        self.refuse_weight(source.weight)
         self.features.first_id, self.features.encoding = source.first_id, source.encoding
+
+    def refuse_weight(self, weight: str | None) -> None:
+        """Refuse a column of weights, unless this learns row by row."""
+        if self.reads != "rows":
+            refuse_weight(weight, f"{self.method.name} does not learn row by row and cannot weigh rows")
 
     @alone
     def reset(self) -> None:

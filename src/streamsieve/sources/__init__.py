@@ -63,6 +63,9 @@ def open_source(
     value is an error, or with ``missing`` "zero" or "mean" filled in, or with "skip" left to the method. ``drop`` and
     ``only`` name columns, or features of other data by id, that are omitted, or read alone.
 
+    ``weight`` names the column of a table that says how often each row counts, such as 10 where one in ten was kept; it
+    is no feature.
+
     ``names`` gives names to features of data that has none: a text file with one a line, which may be compressed, or
     any sequence. Sparse data may have fewer features than names.
 
@@ -75,9 +78,13 @@ def open_source(
 def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
     """Open data as ``open_source`` does, with the options as one."""
     whole = options if options.names is None else replace(options, drop=(), only=None)  # which may go by these names
+    if columns and options.weight is not None:
+        columns = [*columns, options.weight]
     source = _opened(data, whole, columns, None, find=True)
     if options.target is not None and is_names(data):
         refuse_target(source)
+    if options.weight is not None:
+        source = _with_weights(data, source, options.weight)
     if options.names is not None:
         from .names import give_names
 
@@ -101,14 +108,28 @@ def _has_columns(data: Data, source: DataSource) -> bool:
     return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
 
 
+def _with_weights(data: Data, source: DataSource, weight: str) -> Source:
+    """Return the rows of a table with the weights that one of its columns has."""
+    from .base import by_rows
+    from .weighted import weighted
+
+    if not _has_columns(data, source):
+        raise UsageError(
+            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit --weight {weight} "
+            "(weight=...), or give the weights to fit (sample_weight=...)"
+        )
+    return weighted(by_rows(source), weight)
+
+
 def open_like(
     data: Data, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None = None
 ) -> DataSource:
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
 
-    It has all of its features, whatever ``drop`` and ``only`` say. A table has those of an ``encoding`` or, without
-    one, these ``columns``, all of which are numbers.
+    It has all of its features, whatever ``drop`` and ``only`` say, and no weights. A table has those of an ``encoding``
+    or, without one, these ``columns``, all of which are numbers.
     """
+    options = replace(options, weight=None)
     return _opened(data, options, columns if encoding is None else encoding.column_names, encoding, find=False)
 
 
@@ -145,9 +166,11 @@ def refuse_target(source: DataSource) -> None:
 
 
 def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
-    """Raise UsageError if text or missing values of an open source are to be read in another way."""
+    """Raise UsageError if text, missing values or weights of an open source are to be read in another way."""
     if options.strings != "onehot":
         raise _is_open(source, "strings", options.strings)
+    if options.weight is not None:
+        raise _is_open(source, "weight", options.weight)
     filled = None if source.encoding is None else source.encoding.missing
     if options.missing in ("zero", "mean") and options.missing != filled:
         raise _is_open(source, "missing", options.missing)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, DenseRows, RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, prefix
 from ..naming import title
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class DataSource(ABC):
     bytes_read: int = 0
     takes_target: bool = False
     target: str | None = None
+    weight: str | None = None  # the column that says how much the rows count
     matrix: Any = None
     ids: NDArray[np.int64] | None = None
     renumbered: str | None = None  # the mark of the selection whose features it has, numbered in their order
@@ -241,6 +242,12 @@ def by_rows(source: DataSource) -> Source:
     raise UsageError(f"{source.name}: these are columns, and rows are needed; give the rows they were made from")
 
 
+def refuse_weight(weight: str | None, reason: str, or_else: str = "") -> None:
+    """Refuse a column of weights where rows cannot be weighed; ``or_else`` is what may be omitted instead."""
+    if weight is not None:
+        raise UsageError(f"{reason}; omit {or_else}--weight (weight=...)")
+
+
 def refuse_less_than_one(n: int, name: str) -> None:
     """Refuse a number of parts that there cannot be."""
     if n < 1:
@@ -271,5 +278,4 @@ def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | Non
 def not_finite(origin: str, row: int, column: str, value: float) -> DataError:
     """What to say of a value that is missing or infinite, with its row counted from 1."""
     what = "is missing (NaN)" if np.isnan(value) else "is infinite, or too large for float32"
-    prefix = f"{origin}: " if origin else ""
-    return DataError(f"{prefix}row {row}: the value of {column} {what}; replace it or drop the row")
+    return DataError(f"{prefix(origin)}row {row}: the value of {column} {what}; replace it or drop the row")

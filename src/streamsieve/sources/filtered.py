@@ -78,7 +78,7 @@ class SomeRows(WrappedRows):
         self.kept = self.wanted.joined(rows.kept)
 
     def _changed(self, block: RowBlock) -> RowBlock:
-        return some_entries(block, self.wanted)
+        return block.with_some_entries(self.wanted.among(block.indices[block.indptr[0] : block.indptr[-1]]))
 
 
 class SomeColumns(ColumnSource):
@@ -111,18 +111,6 @@ class SomeColumns(ColumnSource):
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
         return [SomeColumns(shard, self.wanted) for shard in self.source.column_shards(n)]
-
-
-def some_entries(block: RowBlock, kept_features: KeptFeatures) -> RowBlock:
-    """Return the rows of a block with some of their features."""
-    inside = slice(int(block.indptr[0]), int(block.indptr[-1]))
-    indices, values = block.indices[inside], block.values[inside]
-    kept = kept_features.among(indices)
-    if kept.all():
-        return block
-    before = np.concatenate([[0], np.cumsum(kept)])
-    indptr = before[block.indptr - block.indptr[0]]
-    return block.derived(indptr=indptr, indices=indices[kept], values=values[kept])
 
 
 def keep_named(source: DataSource, options: ReadOptions) -> DataSource:

@@ -43,6 +43,9 @@ class ReadOptions:
     missing: MissingValues = option(
         "error", "Missing values", "Missing values: refused, 0, the mean of the column, or skipped by methods that can."
     )
+    weight: str | None = option(
+        None, "Weights of rows", "A column that says how often each row counts, in tables; no feature.", "NAME"
+    )
     zero_based: bool = option(False, "Ids from 0", "Feature ids of svmlight files start at 0, not at 1.")
 
     @classmethod
@@ -79,6 +82,7 @@ class ReadKeywords(TypedDict, total=False):
     only: str | Iterable[str] | None
     strings: Strings
     missing: MissingValues
+    weight: str | None
 
 
 OPTIONS: dict[str, Field[Any]] = {option.name: option for option in fields(ReadOptions)}

@@ -315,16 +315,20 @@ def _listed(names: list[str]) -> str:
 
 
 def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
-    """The columns that a user has not omitted; a name that is not there is refused."""
-    there = set(columns)
+    """The columns that a user has not omitted, that of the weights last; a name that is not there is refused."""
+    there, weight = set(columns), options.weight
+    if weight is not None and weight not in there:
+        raise UsageError(
+            f"{prefix(name)}there is no column {weight!r} for the weights of rows; {hint(weight, columns)}"
+        )
     for wanted in (*options.drop, *(options.only or ())):
         if wanted not in there:
             raise UsageError(f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}")
-    kept = (there if options.only is None else set(options.only)) - set(options.drop)
+    kept = (there if options.only is None else set(options.only)) - {*options.drop, weight}
     left = [column for column in columns if column in kept]
     if columns and not left:
         raise UsageError(f"{name}: all columns are omitted; omit fewer")
-    return left
+    return left if weight is None else [*left, weight]
 
 
 def refuse_repeated(names: list[str], origin: str) -> None:

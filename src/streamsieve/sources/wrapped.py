@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from typing import Any, Self
@@ -14,7 +13,7 @@ from .base import Missing, Source
 
 
 class WrappedRows(Source):
-    """The rows of another source; an author writes ``_changed``."""
+    """The rows of another source; an author writes ``_changed``, or ``row_blocks``."""
 
     def __init__(self, rows: Source) -> None:
         super().__init__(rows.name)
@@ -27,11 +26,11 @@ class WrappedRows(Source):
         self.takes_target, self.target = rows.takes_target, rows.target
         self.first_id, self.renumbered, self.kept = rows.first_id, rows.renumbered, rows.kept
         self.encoding, self.notes, self.incomplete = rows.encoding, rows.notes, rows.incomplete
-        self.n_bytes, self.bytes_read = rows.n_bytes, rows.bytes_read
+        self.weight, self.n_bytes, self.bytes_read = rows.weight, rows.n_bytes, rows.bytes_read
 
-    @abstractmethod
     def _changed(self, block: RowBlock) -> RowBlock:
-        """A block as it is handed on."""
+        """Return a block as it is handed on."""
+        return block
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         for block in self.rows.row_blocks(missing):
@@ -40,6 +39,9 @@ class WrappedRows(Source):
 
     def labels_as_written(self) -> None:
         self.rows.labels_as_written()
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        return self.rows.labels()
 
     def targets(self) -> NDArray[Any]:
         return self.rows.targets()

@@ -11,8 +11,8 @@ from uuid import uuid4
 from ..errors import UsageError
 from ..machine import available_memory, limited
 from ..runs import fingerprint, location
-from ..sources import open_source, open_with
-from ..sources.base import ColumnSource, Source, by_rows
+from ..sources import open_with
+from ..sources.base import ColumnSource, Source, by_rows, refuse_weight
 from ..sources.buckets import transposed
 from ..sources.column_lists import FEATURES_WRITTEN
 from ..sources.formats import output_format
@@ -29,6 +29,7 @@ from ..sources.writers import (
 from ..training import Progress, Watch
 
 WIDEST_TABLE = 10_000  # columns of sparse rows
+COLUMN_AS_OTHERS = "weights are for learning, and their column is written like any other"
 
 notes = logging.getLogger("streamsieve")
 
@@ -51,7 +52,9 @@ def convert(
     path = Path(output)
     output_format(path)
     with limited(memory):
-        source = by_rows(open_source(data, target, zero_based, **read))
+        options = ReadOptions.of(target=target, zero_based=zero_based, **read)
+        refuse_weight(options.weight, COLUMN_AS_OTHERS)
+        source = by_rows(open_with(data, options))
         width, as_table = source.n_features, is_table(path, source.takes_target)
         if width is None and source.rewindable and needs_width(path):
             width = max(block.n_features for block in source.row_blocks())
@@ -99,6 +102,7 @@ def convert_to_columns(
     refuse_other_than_columns(path)
     with limited(memory):
         options = ReadOptions.of(target=target, zero_based=zero_based, **read)
+        refuse_weight(options.weight, COLUMN_AS_OTHERS)
         return _write_columns(data, path, options, memory, watch)
 
 

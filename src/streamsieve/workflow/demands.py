@@ -10,7 +10,9 @@ from ..distributed.driving import refuse_on_engine
 from ..errors import UsageError
 from ..registry import METHODS, find_method, make_learner
 from ..runs import RunRequest
+from ..runs.request import is_part
 from ..selectors.base import AnyLearner
+from ..sources.base import refuse_weight
 from ..sources.groups import given_groups
 
 
@@ -37,6 +39,14 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
             "train a model on what it leaves"
         )
+    learner.refuse_weight(request.read.weight)
+    if request.resamples is not None:
+        refuse_weight(request.read.weight, "subsamples have no weights", "--resamples or ")
+    if isinstance(request.test, float):
+        if not is_part(request.test):
+            raise UsageError(f"the fraction of rows to test on must be above 0 and below 1, got {request.test:g}")
+        if request.engine is not None:
+            raise UsageError("rows are held out by one process, and --engine starts others; test on a file instead")
     if request.checkpoint_every is not None and learner.reads == "matrix":
         raise UsageError(
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"

@@ -30,6 +30,7 @@ from ..sources import open_with
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.groups import given_groups
+from ..sources.held_out import hold_out
 from ..sources.label_words import expect_classes
 from ..sources.options import ReadOptions, shows_options
 from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
@@ -76,9 +77,10 @@ def select(
         A name that ``streamsieve methods`` lists, or that of its class.
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
-    test : path, list of paths, source or pair (X, y), optional
-        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2.
-    classes, target, zero_based, names, drop, only, strings, missing
+    test : path, list of paths, source, pair (X, y) or float, optional
+        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2. A fraction, such
+        as 0.2, holds out so many rows, drawn by ``seed``, which are not learned.
+    classes, target, zero_based, names, drop, only, strings, missing, weight
         As in ``fit_source`` and ``open_source``. Without ``classes`` they are found in data that can be read again.
     groups : path, sequence or dict, optional
         The groups of the features, integers or names, for methods that know groups: one for each feature in order, or
@@ -119,7 +121,7 @@ def select(
         method=method,
         params={name: to_builtin(value) for name, value in params.items()},
         data=location(data),
-        test=location(test),
+        test=float(test) if isinstance(test, int | float) else location(test),
         read=read.located(),
         classes=None if classes is None else np.asarray(classes).tolist(),
         groups=as_request(groups),
@@ -145,10 +147,8 @@ def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, 
     request = with_skipping(request)
     learner = new_learner(request)
     refuse_options(learner, request, test)
-    source = open_with(data, request.read)
-    notes.info("opened %s", source.name)
+    source, test_source = open_data(data, test, request)
     refuse_read_once(source, request.resamples)
-    test_source = open_test(test, request, source)
     request = request.with_facts(source)
     folder = None if output is None else RunDirectory(output)
     if folder is None:
@@ -207,9 +207,7 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
 def go_on(request: RunRequest, data: Location, folder: RunDirectory, watch: Watch | None) -> RunRecord:
     """Do what is left of what was asked for."""
     learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
-    source = open_with(data, request.read)
-    notes.info("opened %s", source.name)
-    test = open_test(request.test, request, source)
+    source, test = open_data(data, request.test, request)
     return run(request, learner, source, test, folder, note, watch)
 
 
@@ -349,11 +347,15 @@ def estimator_of(learner: AnyLearner) -> Estimator:
     return as_estimator(learner)
 
 
-def open_test(test: Any, request: RunRequest, source: DataSource) -> Source | None:
-    """The rows to test on, opened before the training so that a wrong name costs no time."""
+def open_data(data: Any, test: Any, request: RunRequest) -> tuple[DataSource, Source | None]:
+    """Return the rows to learn from and those to test on, opened first so that a wrong name costs no time."""
+    source = open_with(data, request.read)
+    notes.info("opened %s", source.name)
     if test is None:
-        return None
+        return source, None
+    if isinstance(request.test, float):
+        return hold_out(by_rows(source), request.test, request.seed or 0)
     rows = open_like_training(test, Features.of_source(source), request.read).source
     if not rows.has_labels:
         raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
-    return rows
+    return source, rows

@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError, prefix
 from ..evaluation.cells import DataSet, Rows
 from ..evaluation.quality import refuse_rare
 from ..sources import open_with
-from ..sources.base import DataSource, Source
+from ..sources.base import DataSource, Source, refuse_weight
 from ..sources.finding import MAGIC, is_names, is_no_file
 from ..sources.formats import COMPRESSIONS
 from ..sources.options import ReadOptions
@@ -38,6 +38,7 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     """Every set opened, so that a wrong name costs no time."""
     if options.missing == "skip":
         raise UsageError("a comparison needs every value, for the models; fill in missing ones: --missing zero or mean")
+    refuse_weight(options.weight, "a comparison gives all rows the same weight")
     sets = named_sets(data)
     tests = tests_of(test, list(sets))
     found = []
