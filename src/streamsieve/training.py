@@ -138,8 +138,8 @@ class ColumnFeed(Feed[ColumnBlock]):
     unit = "features"
 
     def __init__(self, source: DataSource, y: NDArray[Any] | None, groups: Any | None, report: Report | None) -> None:
-        known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
         columns: ColumnSource = by_columns(source, report)
+        known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
         if known is None or isinstance(known, Grouping):
             self.groups: Grouping | None = known
         else:
@@ -147,7 +147,7 @@ class ColumnFeed(Feed[ColumnBlock]):
             order = self.groups.order() if columns.rewindable else None
             columns = columns if order is None else OrderedColumns(columns, order)
         self.columns = columns
-        self.group_names = columns.group_names if self.groups is None else self.groups.names
+        self.group_names = columns.facts.group_names if self.groups is None else self.groups.names
         super().__init__(columns, columns.targets() if y is None else y, columns.n_features)
 
     def feature_names(self) -> NDArray[Any] | None:
@@ -158,7 +158,7 @@ class ColumnFeed(Feed[ColumnBlock]):
             yield block if self.groups is None else block.derived(groups=self.groups.of(block))
 
     def remarks(self, learner: AnyLearner) -> list[Remark]:
-        if not learner.method.knows_groups or self.columns.has_groups:
+        if not learner.method.knows_groups or self.columns.facts.has_groups:
             return []
         return [] if self.groups is not None and self.groups.n_groups < self.groups.n_features else [no_groups()]
 
@@ -252,7 +252,7 @@ def train_with(
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
+            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
     notes.info("reading %s", source.name)
     learner.note_source(source)
@@ -322,7 +322,7 @@ def groups_of(learner: AnyLearner, source: DataSource, groups: Any | None) -> An
 
 def remarks_on(source: DataSource) -> list[Remark]:
     """What a user should know of how data was read."""
-    return [Remark(note.kind, "note", note.message, note.advice) for note in source.notes]
+    return [Remark(note.kind, "note", note.message, note.advice) for note in source.facts.notes]
 
 
 def feed_for(
@@ -375,6 +375,6 @@ def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | N
 
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
     source, total = feed.source, None if feed.total is None else feed.total * passes
-    n_bytes = None if source.n_bytes is None or feed.unit != "rows" or passes > 1 else source.n_bytes
+    n_bytes = None if source.facts.n_bytes is None or feed.unit != "rows" or passes > 1 else source.facts.n_bytes
     counters = learner.results.counters()
     return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, counters.mistakes, counters.r2)

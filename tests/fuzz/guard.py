@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsieve.kernels.reading.decimals import scan_decimal
-from streamsieve.kernels.reading.delimited import LABEL, OMITTED, end_of_records, parse_table
+from streamsieve.kernels.reading.delimited import COPIED, OMITTED, end_of_records, parse_table
 from streamsieve.kernels.reading.names import hash_names
+from streamsieve.sources.delimited import MISSING_LETTERS
 from streamsieve.sources.svmlight_parsing import parse_text
 
 PROT_NONE = 0
@@ -68,11 +69,11 @@ def parse_delimited(text: Bytes) -> object:
     end_of_records(text, ord(","), True)
     fields = text.tobytes().partition(b"\n")[0].count(b",") + 1
     columns = np.arange(-1, fields - 1)
-    columns[0] = LABEL
+    columns[0] = COPIED
     columns[fields // 2] = OMITTED if fields > 2 else columns[fields // 2]
-    lines = text.tobytes().count(b"\n")
-    out, labels = np.empty((lines, fields), np.float32), np.zeros((lines, 2), np.int64)
-    return parse_table(text, ord(","), columns, out, labels, np.empty((text.size, 4), np.int64))
+    lines = text.tobytes().count(b"\n") + text.tobytes().count(b"\r")
+    out, copy = np.empty((lines, fields), np.float32), np.empty(text.size + 3 * lines, np.uint8)
+    return parse_table(text, ord(","), columns, MISSING_LETTERS, out, copy, np.empty((text.size, 4), np.int64))
 
 
 def parse_decimal(text: Bytes) -> object:

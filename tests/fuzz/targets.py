@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +24,7 @@ import numpy as np
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.sources import delimited, delimited_text, open_like, open_source
+from streamsieve.sources import delimited_text, open_like, open_source
 from streamsieve.sources.named_rows import named_block
 from streamsieve.sources.options import ReadOptions
 from streamsieve.sources.svmlight import SvmlightSource
@@ -142,7 +143,7 @@ def svmlight_file(data: bytes) -> None:
 
 def stream_of(path: Path, zero_based: bool, chunk_bytes: int) -> Iterator[RowBlock]:
     source = SvmlightSource(path, zero_based, chunk_bytes)
-    source.splittable = False  # as a compressed file
+    source.facts = replace(source.facts, splittable=False)  # as a compressed file
     return source.row_blocks()
 
 
@@ -174,9 +175,6 @@ def delimited_file(data: bytes) -> None:
             same_as_python(whole, text, "\t" if tabs else ",", target, columns)
         with small_chunks(1 << 20, 1 + (flags >> 4)):
             same_rows(outcome(rows), whole, "chunks")
-        if b"\r" not in text.replace(b"\r\n", b""):  # the kernel takes lines that end with a newline
-            with mock.patch.object(delimited, "WIDE", 1):
-                same_rows(outcome(rows), whole, "the kernel")
         encoded = outcome(features)
         with small_chunks(1 << 20, 1 + (flags >> 4)):
             same_rows(outcome(features), encoded, "chunks of features")
@@ -258,7 +256,7 @@ def read_all(path: Path, flags: int) -> None:
     """Everything that a file can be asked for; rows in shards are the rows in one go."""
     source: Any = open_source(path, "y" if flags & 1 else None)
     by_rows = outcome(lambda: all_rows(source.row_blocks("keep" if flags & 2 else "error")))
-    if by_rows is not None and source.splittable and not flags & 2:
+    if by_rows is not None and source.facts.splittable and not flags & 2:
         shards = outcome(lambda: [row for shard in source.shards(3) for row in all_rows(shard.row_blocks())])
         same(repr(contents(shards or [])), repr(contents(by_rows)), "shards")
     if hasattr(source, "column_blocks"):

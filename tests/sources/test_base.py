@@ -71,8 +71,8 @@ def test_what_is_known_of_a_source_is_declared(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n1,2,0\n3,4,1\n")
     table, pair = open_source(path, "y"), open_source((X, Y))
-    assert (table.takes_target, table.target, table.has_names, table.has_labels) == (True, "y", True, True)
-    assert (pair.takes_target, pair.target, pair.has_names, pair.has_labels) == (False, None, False, True)
+    assert (table.facts.takes_target, table.facts.target, table.has_names, table.has_labels) == (True, "y", True, True)
+    assert (pair.facts.takes_target, pair.facts.target, pair.has_names, pair.has_labels) == (False, None, False, True)
     assert not open_source((X, None)).has_labels
     assert not open_source(path, "z", columns=["a"]).has_labels
     assert table.matrix is None

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import streamsieve as ss
-from streamsieve.sources import arrow, delimited_text, open_source, svmlight
+from streamsieve.sources import delimited_text, open_source, svmlight
 from streamsieve.sources.base import Source
 from streamsieve.sources.writers import write_rows
 
@@ -174,7 +174,10 @@ def test_tables_that_change_between_passes_or_while_they_are_read(tmp_path: Path
     else:
         write_rows(path, rows.row_blocks(), n_features=9, target=target)
     source = open_source(path, target=target)
-    batches = source._batches()  # which other threads read ahead
+    if form == "columns":
+        batches = source.file.section_batches(source.used, None)
+    else:
+        batches = source.rows.batches(source.rows.file.names, 1000)  # which other threads read ahead
     next(batches)
     os.utime(path, ns=(0, 0))
     with pytest.raises(ss.DataError, match="changed while it was read"):
@@ -188,8 +191,7 @@ def test_a_mapped_file_that_is_cut_short_is_noticed_before_the_next_batch(tmp_pa
     with pa.ipc.new_file(str(tmp_path / "rows.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=10_000)
     source = open_source(tmp_path / "rows.arrow", target="y")
-    assert isinstance(source, arrow.ArrowSource)
-    batches = source._batches()
+    batches = source.rows.batches(["x", "y"], 1000)
     next(batches)
     os.truncate(tmp_path / "rows.arrow", 10**6)
     with pytest.raises(ss.DataError, match="changed while it was read"):

@@ -49,7 +49,7 @@ def columns_read(source: ColumnSource) -> list[tuple[Any, ...]]:
 
 def assert_column_shards(source: ColumnSource, n: int) -> list[ColumnSource]:
     """Shards of a source, every one pickled and opened again, have its columns, and can be read twice."""
-    assert source.columns_splittable
+    assert source.facts.columns_splittable
     shards = [pickle.loads(pickle.dumps(shard)) for shard in source.column_shards(n)]
     parts = [columns_read(shard) for shard in shards]
     assert 1 <= len(parts) <= n
@@ -58,9 +58,10 @@ def assert_column_shards(source: ColumnSource, n: int) -> list[ColumnSource]:
     for shard, part in zip(shards, parts, strict=True):
         assert columns_read(shard) == part
         assert shard.targets().tolist() == source.targets().tolist()
-        for known in ("name", "n_rows", "n_features", "rewindable", "has_labels", "has_names", "has_groups"):
+        for known in ("name", "n_rows", "n_features", "rewindable", "has_labels", "has_names"):
             assert getattr(shard, known) == getattr(source, known)
-        assert shard.value_type == source.value_type
+        for known in ("value_type", "has_groups"):
+            assert getattr(shard.facts, known) == getattr(source.facts, known)
     return shards
 
 
@@ -170,7 +171,7 @@ def test_lists_of_blocks_can_be_split(sizes, n, grouped):
 def test_blocks_that_are_read_once_cannot_be_split():
     blocks = [columns_of(some_columns())]
     for source in (ColumnBlockSource(iter(blocks), TARGET), ColumnBlockSource((block for block in blocks), TARGET)):
-        assert not source.columns_splittable
+        assert not source.facts.columns_splittable
         assert source.column_shards(1) == [source]
         with pytest.raises(UsageError, match="blocks: these columns cannot be split into parts; write them to a file"):
             source.column_shards(2)
@@ -228,7 +229,7 @@ def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix
     write_columns(path, ColumnBlockSource([block], TARGET, n_features=2000))
     whole, source = open_source(written_anew(path, 4)), open_source(path, drop=drop)
     assert isinstance(source, ColumnSource)
-    assert (source.has_names, source.has_groups) == (True, True)
+    assert (source.has_names, source.facts.has_groups) == (True, True)
     omitted = {int(name.removeprefix("column ")) for name in drop}
     assert columns_read(source) == [column for column in columns_read(whole) if column[0] not in omitted]
     entries = [block.indices[block.indptr[0] : block.indptr[-1]] for block in source.row_blocks()]
@@ -272,7 +273,7 @@ def test_a_shard_of_a_file_does_not_carry_its_data(folder, suffix):
         write_rows(folder / f"rows{suffix}", source.row_blocks(), n_features=300)
         opened += [open_source(folder / f"{name}{suffix}") for name in ("large", "rows")]
     for data in opened:
-        rows = data.shards(4) if data.splittable else []
+        rows = data.shards(4) if data.facts.splittable else []
         columns = data.column_shards(4) if isinstance(data, ColumnSource) else []
         assert len(rows) + len(columns) >= 4
         for shard in (*rows, *columns):

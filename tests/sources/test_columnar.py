@@ -51,7 +51,7 @@ def test_columns_of_every_number_type_are_read(place):
     ("bad", "message"),
     [
         ({"a": [1, None]}, ": row 6: column 'a' has no value"),
-        ({"a": [1.0, np.nan]}, ": row 6: the value of column 'a' is missing"),
+        ({"a": [1.0, np.nan]}, ": row 6: column 'a' has no value"),
         ({"a": [1.0, 1e300]}, ": row 6: the value of column 'a' is infinite, or too large"),
         ({"y": [1, None]}, ": row 6: the target 'y' has no value"),
     ],
@@ -207,5 +207,5 @@ def test_bytes_read_ends_at_the_size_of_the_columns(place, monkeypatch, target):
     seen = [source.bytes_read for _ in source.row_blocks()]
     assert seen == sorted(seen)
     assert len(seen) == 4
-    assert source.bytes_read == source.n_bytes == place.stat().st_size
+    assert source.bytes_read == source.facts.n_bytes == place.stat().st_size
     assert source.n_rows == 10

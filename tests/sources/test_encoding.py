@@ -14,12 +14,12 @@ import pytest
 
 import streamsieve as ss
 from streamsieve import workflow
-from streamsieve.sources import delimited_survey
+from streamsieve.sources import delimited
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
 from streamsieve.sources.frames import open_frame
+from streamsieve.sources.inference import picked
 from streamsieve.sources.options import ReadOptions
-from streamsieve.sources.survey import picked
 
 from .reading import small_chunks
 
@@ -87,7 +87,7 @@ def test_all_forms_of_a_table_have_the_same_features(tmp_path, form):
     assert source.targets().tolist() == FRAME["y"].tolist()
     if isinstance(source, ss.sources.base.ColumnSource):
         assert np.array_equal(by_columns(source), EXPECTED)
-    assert [note.kind for note in source.notes] == ["dates"]
+    assert [note.kind for note in source.facts.notes] == ["dates"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -123,21 +123,20 @@ def test_columns_can_be_hashed_or_omitted(tmp_path, form):
     assert len({tuple(row) for row in rows[:, 1:].tolist()}) == 3
     dropped = ss.open_source(data, target="y", strings="drop", drop=["since"])
     assert dropped.feature_names.tolist() == ["age", "member"]
-    assert [note.kind for note in dropped.notes] == ["text omitted"]
+    assert [note.kind for note in dropped.facts.notes] == ["text omitted"]
     with pytest.raises(ss.UsageError, match="no column 'twn' to omit or to keep; did you mean town"):
         ss.open_source(data, target="y", drop="twn")
-    with pytest.raises(ss.DataError, match=r"row 1: column 'town' is 'Ulm', not a number; .*--drop town"):
+    with pytest.raises(ss.DataError, match=r"column 'town' is 'Ulm', not .*--drop town,plan"):
         ss.open_source(data, target="y", strings="error")
 
 
-def test_text_far_down_makes_a_column_text_if_the_first_rows_make_all_be_read(tmp_path, monkeypatch):
+def test_text_in_a_column_of_numbers_is_refused_with_its_line(tmp_path, monkeypatch):
     small_chunks(monkeypatch, 64)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 64)
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 64)
     rows = [f"{row % 3},{'ab'[row % 2]},{row % 2}" for row in range(100)]
     (tmp_path / "late.csv").write_text("\n".join(["code,t,y", *rows, "x1,a,1", ""]))
-    source = ss.open_source(tmp_path / "late.csv", "y")
-    assert source.feature_names.tolist() == ["code=0", "code=1", "code=2", "code=x1", "t=a", "t=b"]
-    assert by_rows(source).sum(axis=0).tolist() == [34, 33, 33, 1, 51, 50]
+    with pytest.raises(ss.DataError, match=r"late.csv:102: column 'code' is 'x1', not a number; .*--drop code"):
+        by_rows(ss.open_source(tmp_path / "late.csv", "y"))
 
 
 def test_markers_of_missing_values_in_text_with_columns(tmp_path):
@@ -173,8 +172,8 @@ def test_text_that_names_rows_does_not_become_features(tmp_path, form):
 def test_column_that_numbers_the_rows_is_named(tmp_path, form):
     frame = pd.DataFrame({"id": np.arange(30) * 3, "a": np.arange(30) % 4, "y": np.arange(30) % 2})
     source = ss.open_source(form_of(frame, form, tmp_path), target="y")
-    assert source.encoding is None
-    assert [str(note.advice) for note in source.notes] == ["omit it: --drop id"]
+    assert source.encoding.is_plain
+    assert [str(note.advice) for note in source.facts.notes] == ["omit it: --drop id"]
 
 
 class CountedName(str):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import streamsieve as ss
-from streamsieve.sources import delimited, delimited_text
+from streamsieve.sources import delimited_text
 from streamsieve.sources.label_words import is_plain_number
 from streamsieve.workflow import predict
 from tests.cli.console import run_transcript
@@ -31,10 +31,8 @@ def labels_in(path: Path) -> list[Any]:
     return ss.open_source(path, target="y").targets().tolist()
 
 
-@pytest.fixture(params=["narrow", "wide"])
-def table(request, tmp_path, monkeypatch) -> Path:
-    if request.param == "wide":
-        monkeypatch.setattr(delimited, "WIDE", 2)
+@pytest.fixture
+def table(tmp_path) -> Path:
     return tmp_path / "table.csv"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -154,10 +155,10 @@ def test_sums_and_widths(tmp_path: Path):
     source = open_source(tmp_path)
     assert isinstance(source, ManySource)
     assert (source.n_rows, source.n_features) == (6, 7)
-    assert source.n_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert source.facts.n_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
     assert source.name == str(tmp_path)
     assert source.rewindable
-    assert not source.takes_target
+    assert not source.facts.takes_target
     assert source.dense_rows() is None
     assert source.targets().tolist() == [0, 1, 0, 1, 0, 1]
     put(tmp_path / "c.svm", "1 99:1\n")
@@ -180,7 +181,7 @@ def test_bytes_read_are_those_of_all_files(parts: Path):
         for _ in source.row_blocks():
             seen.append(source.bytes_read)
         assert seen == sorted(seen)
-        assert 0 < seen[0] < seen[-1] <= source.bytes_read == source.n_bytes
+        assert 0 < seen[0] < seen[-1] <= source.bytes_read == source.facts.n_bytes
 
 
 # Rows
@@ -242,8 +243,8 @@ def test_columns_of_tables_may_come_in_any_order(tmp_path: Path):
     pq.write_table(pa.table({"b": [6.0], "y": [1], "a": [5.0]}), tmp_path / "3.parquet")
     source = open_source(tmp_path, "y")
     assert source.feature_names.tolist() == ["a", "b"]
-    assert source.takes_target
-    assert source.target == "y"
+    assert source.facts.takes_target
+    assert source.facts.target == "y"
     table = source.dense_rows()
     assert table is not None
     assert np.concatenate([rows.values for rows in table]).tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -330,7 +331,7 @@ def test_a_target_is_for_tables(parts: Path):
 def sized(sizes: list[int], splittable: bool = True) -> list[Source]:
     sources = [BlockSource([], str(number)) for number in range(len(sizes))]
     for source, size in zip(sources, sizes, strict=True):
-        source.n_bytes, source.splittable = size, splittable
+        source.facts = replace(source.facts, n_bytes=size, splittable=splittable)
     return list(sources)
 
 
@@ -344,7 +345,7 @@ def test_files_are_grouped_in_order_and_none_is_lost(sizes: list[int], n: int):
 
 
 def test_groups_and_shares_are_balanced_by_bytes():
-    grouped = [[part.n_bytes for part in group] for group in in_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)]
+    grouped = [[part.facts.n_bytes for part in group] for group in in_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)]
     assert grouped == [[9], [1, 1, 1, 6], [3, 3]]
     assert shares_of(sized([10, 30, 20]), 6) == [1, 3, 2]
     assert shares_of(sized([10, 30], splittable=False), 6) == [1, 1]

@@ -20,7 +20,7 @@ from scipy.sparse import csc_array, csr_array
 
 from streamsieve import DataError, UsageError, open_source
 from streamsieve.blocks import RowBlock
-from streamsieve.sources import delimited, delimited_survey, delimited_text
+from streamsieve.sources import delimited, delimited_text
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnSource, Source
 from streamsieve.sources.columns import by_columns
@@ -57,8 +57,8 @@ def assert_shards(source: Source, n: int) -> list[Source]:
     for shard, part in zip(shards, parts, strict=True):
         assert shard.name == source.name
         assert shard.n_rows in (None, len(part))
-        if shard.n_bytes is not None:
-            assert shard.bytes_read == shard.n_bytes
+        if shard.facts.n_bytes is not None:
+            assert shard.bytes_read == shard.facts.n_bytes
     return shards
 
 
@@ -141,7 +141,7 @@ def test_splitting_reads_only_what_is_near_the_cuts(folder):
         patch.setattr(Path, "open", lambda self, mode: Counted(real(self, mode)))
         shards = source.shards(4)
     assert sum(file.read for file in opened) < 1000
-    sizes = [shard.n_bytes for shard in shards]
+    sizes = [shard.facts.n_bytes for shard in shards]
     assert len(sizes) == 4
     assert max(sizes) - min(sizes) < 100
 
@@ -163,15 +163,13 @@ labels = st.sampled_from(["a", "b", '"c"', '"d,e"', '"f""g"', '5" by 6"', '"two\
     st.booleans(),
     st.integers(2, 40),
     st.integers(1, 300),
-    st.booleans(),
 )
-def test_delimited_text_is_split_correctly_or_not_at_all(folder, records, ended, n, chunk_bytes, wide):
+def test_delimited_text_is_split_correctly_or_not_at_all(folder, records, ended, n, chunk_bytes):
     text = '"a",b,y\n1,2,first\n' + "".join(f"{a},{b},{label}{end}" for a, b, label, end in records)
     path = put(folder, text if ended else text.rstrip("\r\n"), "rows.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited_text, "FIRST_BYTES", chunk_bytes)
         patch.setattr(delimited_text, "CHUNK_BYTES", chunk_bytes)
-        patch.setattr(delimited, "WIDE", 2 if wide else 2048)
         source = open_source(path, "y")
         expected = rows_of(source)
         assert len(expected) == len(records) + 1
@@ -208,11 +206,9 @@ def test_labels_of_a_shard_are_of_the_kind_of_the_first_in_the_file(folder):
         ("1,2,", ": row 31: the target 'y' has no value"),
     ],
 )
-@pytest.mark.parametrize("wide", [2, 2048])
-def test_fault_in_a_shard_of_a_table_is_named_as_in_the_file(folder, monkeypatch, bad, message, wide):
-    monkeypatch.setattr(delimited, "WIDE", wide)
+def test_fault_in_a_shard_of_a_table_is_named_as_in_the_file(folder, monkeypatch, bad, message):
     path = put(folder, "a,b,y\n" + "1,2,1\n" * 20 + "\n" + "3,4,0\n" * 10 + f"{bad}\n" + "5,6,1\n" * 9, "bad.csv")
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 50)
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 50)
     monkeypatch.setattr(delimited_text, "FIRST_BYTES", 50)
     monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 50)
     said = []
@@ -285,7 +281,7 @@ def test_row_numbers_in_messages_are_those_of_the_file(folder):
         else:
             with pa.ipc.new_file(path, table.schema) as file:
                 file.write_table(table)
-        with pytest.raises(DataError, match="row 14: the value of column 'a' is missing"):
+        with pytest.raises(DataError, match="row 14: column 'a' has no value"):
             list(open_source(path, "y").shards(4)[2].row_blocks())
     for matrix in (X, csr_array(X), csc_array(X)):
         with pytest.raises(DataError, match="row 14: the value of feature 0 is missing"):
@@ -388,8 +384,8 @@ def test_sources_say_whether_they_can_be_split(folder):
     put(folder, b"1 1:1\n", "one.svm")
     for data in ("by-column.parquet", "one.svm.gz", "one.svm"):
         source = open_source(folder / data)
-        assert source.splittable == (data == "one.svm")
-        if not source.splittable:
+        assert source.facts.splittable == (data == "one.svm")
+        if not source.facts.splittable:
             with pytest.raises(UsageError):
                 source.shards(2)
 

@@ -143,7 +143,7 @@ def test_a_source_can_be_read_again(folder):
 def test_bytes_read_ends_at_the_size_of_the_file(folder):
     source = SvmlightSource(put(folder, "1 1:1\n" * 50 + "# end"), chunk_bytes=16)
     read(source)
-    assert source.bytes_read == source.n_bytes == 305
+    assert source.bytes_read == source.facts.n_bytes == 305
 
 
 # Numbers

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from streamsieve import DataError, open_source
-from streamsieve.sources import delimited, delimited_survey, tables
-from streamsieve.sources.text import MISSING_WORDS
+from streamsieve.sources import delimited, tables
+from streamsieve.sources.text import MISSING_WORDS, MORE_MISSING_WORDS
 
 from .reading import (
     COMPRESS,
@@ -51,22 +51,18 @@ def test_dialects_of_csv_are_read(tmp_path, text):
     assert source.feature_names.tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("word", MISSING_WORDS)
-def test_words_for_missing_values_are_the_same_in_wide_and_narrow_tables(tmp_path, monkeypatch, wide, word):
-    monkeypatch.setattr(delimited, "WIDE", 1 if wide else 100)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 8)  # the word comes later
+@pytest.mark.parametrize("word", [*MISSING_WORDS, *MORE_MISSING_WORDS])
+def test_words_for_missing_values_are_known_wherever_they_come(tmp_path, monkeypatch, word):
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 8)  # the word comes later
     source = open_source(put(tmp_path, f"a,b,y\n1,2,0\n4,{word},1\n"), target="y", missing="skip")
-    assert source.encoding is None
+    assert source.encoding.is_plain
     (block,) = source.row_blocks("keep")
     np.testing.assert_array_equal(block.to_dense(np.float32), [[1, 2], [4, np.nan]])
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("word", [" NA", "NA ", " ", "?", "None", "n.a."])
-def test_other_words_are_refused_in_wide_and_narrow_tables_alike(tmp_path, monkeypatch, wide, word):
-    monkeypatch.setattr(delimited, "WIDE", 1 if wide else 100)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 8)
+@pytest.mark.parametrize("word", [" NA", "NA ", " ", "??", "Non", "n.a."])
+def test_other_words_are_refused(tmp_path, monkeypatch, word):
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 8)
     source = open_source(put(tmp_path, f"a,b,y\n1,2,0\n4,{word},1\n"), target="y", missing="skip")
     with pytest.raises(DataError, match=r":3: column 'b' is '.*', not a number"):
         list(source.row_blocks("keep"))
@@ -108,7 +104,7 @@ def test_whole_numbers_may_become_fractions_in_a_later_block(tmp_path, monkeypat
 )
 def test_fault_in_a_line_is_named_with_its_number(tmp_path, monkeypatch, compression, block_bytes, line, message):
     small_chunks(monkeypatch, block_bytes)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 64)  # in which there are numbers alone
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 64)  # in which there are numbers alone
     text = "a,b,y\n" + "1,2,3\n\n" * 300 + line + "\n1,2,3\n"
     path = put(tmp_path, COMPRESS[compression](text.encode()), f"table.csv{compression}")
     assert refusal(path).startswith(f":602: {message}")
@@ -239,7 +235,7 @@ def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("quoted", [None, 0, 3])
 @pytest.mark.parametrize("classes", [["yes", "no"], ["1", "0"], ["0.5", "2"], ["true", "false"]])
-def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends, quoted, classes):
+def test_tables_are_the_same_in_chunks_of_any_size(tmp_path, monkeypatch, suffix, ends, quoted, classes):
     fields = np.random.default_rng(1).normal(0, 1, (6, 9)).round(3).astype("U40")
     fields[2, 4:] = ["", "1e-320", "0.12345678901234567890123", "+7", "NA"]
     path, comma = tmp_path / f"wide{suffix}", "\t" if "tsv" in suffix else ","
@@ -250,8 +246,7 @@ def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends,
     path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
     for columns in (None, ["c5", "c0"]):
         found = []
-        for wide, block_bytes in ((10**6, 1 << 20), (2, 150)):
-            monkeypatch.setattr(delimited, "WIDE", wide)
+        for block_bytes in (1 << 20, 150):
             small_chunks(monkeypatch, block_bytes)
             source = open_source(path, "y", columns=columns)
             blocks = list(source.row_blocks("keep"))
@@ -267,14 +262,13 @@ def test_wide_tables_read_as_narrow_ones_do(tmp_path, monkeypatch, suffix, ends,
         ("1,2", "wide.csv:3: 2 values for 4 columns"),
         ("1,2,3,no,5", "wide.csv:3: 5 values for 4 columns"),
         ("1,b,3,no", "wide.csv:3: column 'b' is 'b', not a number"),
-        ("1,,3,no", "row 2: the value of column 'b' is missing"),
+        ("1,,3,no", "row 2: column 'b' has no value"),
         ("1,inf,3,no", "row 2: the value of column 'b' is infinite"),
         ("1,2,3,", "row 2: the target 'y' has no value"),
     ],
 )
-def test_faults_of_wide_tables_are_named(tmp_path, monkeypatch, line, message):
-    monkeypatch.setattr("streamsieve.sources.delimited.WIDE", 2)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 10)
+def test_faults_of_tables_are_named(tmp_path, monkeypatch, line, message):
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 10)
     (tmp_path / "wide.csv").write_text(f"a,b,c,y\n1,2,3,yes\n{line}\n")
     with pytest.raises(DataError, match=message):
         list(open_source(tmp_path / "wide.csv", "y").row_blocks())

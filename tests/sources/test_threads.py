@@ -12,7 +12,7 @@ import pytest
 
 from streamsieve import DataError, UsageError, open_source
 from streamsieve.machine import THREADS_VARIABLE, cores
-from streamsieve.sources import delimited_survey, delimited_text, prefetch, svmlight, tables
+from streamsieve.sources import delimited, delimited_text, prefetch, svmlight, tables
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_rows
@@ -73,7 +73,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(svmlight.SvmlightSource.__init__, "__defaults__", (False, 2000))
     for name in ("FIRST_BYTES", "CHUNK_BYTES"):
         monkeypatch.setattr(delimited_text, name, 2000)
-    monkeypatch.setattr(delimited_survey, "HEAD_BYTES", 2000)
+    monkeypatch.setattr(delimited, "HEAD_BYTES", 2000)
     monkeypatch.setattr(tables, "BATCH_ROWS", 20)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from streamsieve import workflow
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import read_size
 from streamsieve.sources import buckets
-from streamsieve.sources.base import Source
+from streamsieve.sources.base import Source, SourceFacts
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.writers import write_rows
 
@@ -38,7 +39,7 @@ class Rows(Source):
     """Rows of a sparse matrix, a few at a time."""
 
     def __init__(self, matrix: csr_array, y: np.ndarray, at_once: int = 3) -> None:
-        super().__init__("rows")
+        super().__init__(SourceFacts("rows"))
         self.csr, self.y, self.at_once = matrix, y, at_once
         self.passes = 0
 
@@ -176,7 +177,7 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     with pytest.raises(ss.UsageError, match="expected a size such as 2GB"):
         workflow.convert_to_columns(Rows(rows, y), path, memory="lots")
     once = Rows(rows, y)
-    once.rewindable = False
+    once.facts = replace(once.facts, rewindable=False)
     with pytest.raises(ss.UsageError, match="can be read only once"):
         convert(once, y, path, 400 * buckets.BYTES_TO_SORT)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))

@@ -353,5 +353,5 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
         click.echo(to_json(description))
     else:
         show_data(data[0] if len(data) == 1 else source.name, description)
-        if source.takes_target and not source.has_labels:
+        if source.facts.takes_target and not source.has_labels:
             say("  say which column is to be predicted: --target NAME")

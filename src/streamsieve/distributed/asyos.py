@@ -49,7 +49,7 @@ def train_asyos(
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
+            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
     feed = ColumnFeed(source, y, None, report)
     pieces = feed.columns.column_shards(PIECES * engine.n_workers)

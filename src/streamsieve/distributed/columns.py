@@ -211,7 +211,7 @@ def train_column_shards(
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.n_bytes))
+            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
     feed = ColumnFeed(source, y, groups, report)
     columns = cast(ColumnLearner, learner)

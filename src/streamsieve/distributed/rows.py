@@ -86,7 +86,7 @@ class RowStream:
                 self._piece = piece
                 yield from self._blocks_of(piece)
                 self._piece = None
-            self._read += piece.n_bytes or 0
+            self._read += piece.facts.n_bytes or 0
 
     def _blocks_of(self, piece: Source) -> Iterator[RowBlock]:
         try:
@@ -293,7 +293,10 @@ class RowShards:
         done = learner.n_learned + sum(part.rows for part in self.parts)
         mistakes = None if counters.mistakes is None else counters.mistakes + sum(part.mistakes for part in self.parts)
         total = None if source.n_rows is None else source.n_rows * self.passes
-        bytes_read, n_bytes = sum(part.bytes_read for part in self.parts), source.n_bytes if self.passes == 1 else None
+        bytes_read, n_bytes = (
+            sum(part.bytes_read for part in self.parts),
+            source.facts.n_bytes if self.passes == 1 else None,
+        )
         self.watch(Progress(done, total, "rows", bytes_read, n_bytes, mistakes, counters.r2))
 
 

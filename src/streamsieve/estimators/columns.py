@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ class ColumnEstimator(Estimator):
         X, names, encoding = encode_table(self, X, None)
         (X, y), names = validate_data(self, X, y, names=names, **options, ensure_min_samples=2)
         source = ArraySource(X, y, names, name="")
-        source.encoding = encoding
+        source.facts = replace(source.facts, encoding=encoding)
         refit(self, learner, source, groups=known)
         learner.features.names = names
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from ..selectors.serial import alone
@@ -22,7 +23,7 @@ class MatrixEstimator(Estimator):
         options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_min_samples": 2}
         (X, y), names = validate_data(self, X, y, names=names, **options)
         source = ArraySource(X, y, names, name="")
-        source.encoding = encoding
+        source.facts = replace(source.facts, encoding=encoding)
         refit(self, learner, source)
         return self
 

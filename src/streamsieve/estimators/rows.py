@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -145,7 +146,7 @@ def read_rows(estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight:
     (X, y), names = validate_data(estimator, X, y, names=names, **accepted(learner.method), y_numeric=numeric)
     weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
     source = row_source(X, y, names, centres=learner.inputs.centres, sample_weight=weights)
-    source.encoding = encoding
+    source.facts = replace(source.facts, encoding=encoding)
     return source
 
 

@@ -14,7 +14,7 @@ from ..selectors.base import FeatureInfo
 from ..sources.arrays import as_matrix
 from ..sources.arrow_values import Where, numbers_of
 from ..sources.encoding import Encoding
-from ..sources.frames import as_arrow, encoded_matrix, is_frame, look, names_of
+from ..sources.frames import as_arrow, encoded_matrix, infer_frame, is_frame, names_of
 from ..sources.options import ReadOptions
 from ..values import is_object, is_sparse, refuse_unusable, simple_labels, sound_sparse
 
@@ -43,7 +43,8 @@ def encode_table(
         return X, None, encoding
     if features is None:
         skips = get_tags(estimator).input_tags.allow_nan
-        encoding = look(X, ReadOptions(missing="skip" if skips else "error"), names_of(X), "").encoding
+        inferred = infer_frame(X, ReadOptions(missing="skip" if skips else "error"), names_of(X), "")
+        encoding = None if inferred is None else inferred.encoding
     if encoding is None:
         return X, None, None
     reads = encoding
@@ -51,7 +52,8 @@ def encode_table(
         if encoding.has_groups:
             return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding  # sparse, as the table itself is
         reads = Encoding(encoding.columns, encoding.missing, reduced=True)
-    return encoded_matrix(X, reads, "", known=features is not None), encoding.feature_names, encoding
+    matrix = encoded_matrix(X, reads, "", known=features is not None)
+    return matrix, encoding.feature_names, encoding
 
 
 def has_unseen(X: Any, features: FeatureInfo) -> bool:

@@ -43,7 +43,7 @@ class InMemory:
     def of(cls, data: Any) -> InMemory:
         """All of some data: a pair ``(X, y)``, a table, a source, or what ``open_source`` opens."""
         source = open_source(data)
-        refuse_weight(source.weight, f"{prefix(source.name)}subsamples have no weights")
+        refuse_weight(source.facts.weight, f"{prefix(source.name)}subsamples have no weights")
         if not source.has_labels:
             raise UsageError(f"{prefix(source.name)}the rows have no labels; give a pair (X, y)")
         whole = whole_matrix(source)
@@ -55,10 +55,12 @@ class InMemory:
             n_features=whole.n_features,
             ids=whole.ids,
             names=source.feature_names,
-            first_id=source.first_id,
+            first_id=source.facts.first_id,
             encoding=source.encoding,
         )
-        if not isinstance(source, ColumnSource) or not (source.has_groups or (held.names is None and source.has_names)):
+        if not isinstance(source, ColumnSource) or not (
+            source.facts.has_groups or (held.names is None and source.has_names)
+        ):
             return held
         ids = np.arange(matrix.shape[1]) if whole.ids is None else whole.ids
         names, groups = names_and_groups(source, ids)
@@ -82,7 +84,7 @@ class InMemory:
         else:
             columns = part.tocsc() if is_sparse(part) else part
             source = MatrixColumns(self.name, columns, y, self.n_features, self.ids)
-        source.first_id, source.encoding = self.first_id, self.encoding
+        source.facts = replace(source.facts, first_id=self.first_id, encoding=self.encoding)
         return source
 
     def selected(self, learner: AnyLearner) -> NDArray[np.int64]:
@@ -131,7 +133,7 @@ def names_and_groups(source: ColumnSource, ids: NDArray[np.int64]) -> tuple[NDAr
     if not source.rewindable:
         raise UsageError(f"{source.name}: can be read only once, and is read twice here; save the columns to a file")
     names = np.full(ids.size, "", object) if source.has_names else None
-    groups = np.zeros(ids.size, np.int64) if source.has_groups else None
+    groups = np.zeros(ids.size, np.int64) if source.facts.has_groups else None
     for block in source.column_blocks():
         there = np.isin(block.ids, ids)
         at = np.searchsorted(ids, block.ids[there])
@@ -141,4 +143,4 @@ def names_and_groups(source: ColumnSource, ids: NDArray[np.int64]) -> tuple[NDAr
             groups[at] = block.groups[there]
     if groups is None:
         return names, None
-    return names, (groups if source.group_names is None else source.group_names[groups]).tolist()
+    return names, (groups if source.facts.group_names is None else source.facts.group_names[groups]).tolist()

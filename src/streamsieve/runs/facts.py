@@ -29,7 +29,7 @@ def data_facts(request: RunRequest, source: DataSource, learner: AnyLearner) -> 
     results, width = learner.results, learner.features.width
     rows, classes = results.n_rows_, list((results.class_rows() or {}).items())
     facts = {
-        "n_bytes": size_of(source.matrix) if source.n_bytes is None else source.n_bytes,
+        "n_bytes": size_of(source.matrix) if source.facts.n_bytes is None else source.facts.n_bytes,
         "fingerprint": fingerprint_of(request, source),
         "density": results.n_nonzero_ / (rows * width) if rows and width else None,
         "classes": [{"label": to_builtin(label), "rows": count} for label, count in classes] or None,

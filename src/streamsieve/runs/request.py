@@ -103,7 +103,7 @@ class RunRequest:
 
     def with_facts(self, source: DataSource) -> RunRequest:
         """Return the same, with what its data looks like now, and which of its features are read."""
-        kept: Any = None if source.kept is None else source.kept.to_dict()
+        kept: Any = None if source.facts.kept is None else source.facts.kept.to_dict()
         return replace(self, fingerprint=fingerprint(self.data), kept=kept)
 
     def data_read(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class FeatureInfo:
         """Be so wide; names are forgotten where features have come by that have none."""
         self.width = width
         if self.names is not None and self.names.size < width:
-            self.names = None
+            self.names = None if self.encoding is None else self.encoding.feature_names[:width]
 
     def title(self, feature: int, name: Any | None) -> str:
         """Return what a feature of a name, or of none, is called in messages."""
@@ -358,8 +358,10 @@ class Learner(ABC, Generic[B, M]):
 
     def note_source(self, source: DataSource) -> None:
         """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
-        self.refuse_weight(source.weight)
-        self.features.first_id, self.features.encoding = source.first_id, source.encoding
+        self.refuse_weight(source.facts.weight)
+        encoding = source.encoding  # numbers as they are need none
+        self.features.first_id = source.facts.first_id
+        self.features.encoding = None if encoding is None or encoding.is_plain else encoding
 
     def refuse_weight(self, weight: str | None) -> None:
         """Refuse a column of weights, unless this learns row by row."""

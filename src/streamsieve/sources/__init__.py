@@ -78,13 +78,14 @@ def open_source(
 def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
     """Open data as ``open_source`` does, with the options as one."""
     whole = options if options.names is None else replace(options, drop=(), only=None)  # which may go by these names
-    if columns and options.weight is not None:
-        columns = [*columns, options.weight]
     source = _opened(data, whole, columns, None, find=True)
     if options.target is not None and is_names(data):
         refuse_target(source)
-    if options.weight is not None:
-        source = _with_weights(data, source, options.weight)
+    if options.weight is not None and source.facts.weight is None:
+        raise UsageError(
+            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit --weight {options.weight} "
+            "(weight=...), or give the weights to fit (sample_weight=...)"
+        )
     if options.names is not None:
         from .names import give_names
 
@@ -101,24 +102,11 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
 def _has_columns(data: Data, source: DataSource) -> bool:
     """Return True if ``drop`` and ``only`` are names of columns, which the opening has picked."""
     if is_names(data):
-        return source.takes_target
+        return source.facts.takes_target
     from .base import DataSource
     from .frames import is_frame
 
     return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
-
-
-def _with_weights(data: Data, source: DataSource, weight: str) -> Source:
-    """Return the rows of a table with the weights that one of its columns has."""
-    from .base import by_rows
-    from .weighted import weighted
-
-    if not _has_columns(data, source):
-        raise UsageError(
-            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit --weight {weight} "
-            "(weight=...), or give the weights to fit (sample_weight=...)"
-        )
-    return weighted(by_rows(source), weight)
 
 
 def open_like(
@@ -159,7 +147,7 @@ def _opened(
 
 def refuse_target(source: DataSource) -> None:
     """Refuse a target column for rows that come with their labels."""
-    if not source.takes_target:
+    if not source.facts.takes_target:
         raise UsageError(
             f"{source.name}: a target column is for tables ({table_files()}); here labels come with the rows"
         )
@@ -196,8 +184,8 @@ def _open_named(
         return _open_file(path, options, features)
 
     def as_asked(parts: Sequence[DataSource], origin: str) -> None:
-        if parts[0].takes_target:
-            from .survey import read_tables
+        if parts[0].facts.takes_target:
+            from .inference import read_tables
 
             read_tables(parts, options, encoding, find, origin)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,17 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, canonical, dense_block
 from ..errors import DataError, prefix
 from ..values import is_sparse, refuse_unusable, simple_labels, sound_sparse
-from .base import ColumnSource, Missing, NoRowsError, Source, refuse_not_finite
+from .base import ColumnSource, DataSource, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
 from .columns import MatrixColumns, blocks_of_columns
+
+if TYPE_CHECKING:
+    from .filtered import KeptFeatures
 
 BLOCK_VALUES = 1 << 20
 
 
 class ArraySource(Source, ColumnSource):
     """A matrix, dense or sparse, with its labels; it is kept as it came, CSC as well as CSR."""
-
-    splittable = True
-    columns_splittable = True
 
     def __init__(
         self,
@@ -33,20 +34,48 @@ class ArraySource(Source, ColumnSource):
         block_rows: int | None = None,
         sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
-        super().__init__(name)
         self.matrix, names = as_matrix(X, name)
         self.y = None if y is None else as_labels(y, name)
-        self.has_labels = y is not None
-        self.n_rows, self.n_features = (int(size) for size in self.matrix.shape)
-        if not self.n_features:
+        n_rows, width = (int(size) for size in self.matrix.shape)
+        if not width:
             raise DataError(f"{prefix(name)}there are no columns")
-        if self.y is not None and len(self.y) != self.n_rows:
-            raise DataError(f"{prefix(name)}{self.n_rows} rows but {len(self.y)} labels")
-        self.feature_names = names if feature_names is None else feature_names
-        self.block_rows = block_rows
-        self.sample_weight = sample_weight
-        self.value_type = np.float32 if self.matrix.dtype == np.float32 else np.float64
+        if self.y is not None and len(self.y) != n_rows:
+            raise DataError(f"{prefix(name)}{n_rows} rows but {len(self.y)} labels")
+        facts = SourceFacts(
+            name,
+            n_rows,
+            width,
+            names if feature_names is None else feature_names,
+            has_labels=y is not None,
+            splittable=True,
+            columns_splittable=True,
+            value_type=np.float32 if self.matrix.dtype == np.float32 else np.float64,
+        )
+        super().__init__(facts)
+        self.block_rows, self.sample_weight = block_rows, sample_weight
         self._first_row = 0  # of a shard
+
+    def keeping(self, kept: KeptFeatures) -> DataSource:
+        some, mask = copy(self), kept.among(np.arange(self.n_features or 0))
+        if is_sparse(self.matrix):
+            from scipy.sparse import diags_array
+
+            some.matrix = (self.matrix @ diags_array(mask.astype(self.matrix.dtype))).asformat(self.matrix.format)
+        else:
+            some.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
+        some.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
+        return some
+
+    def named(self, names: NDArray[Any], origin: str) -> DataSource:
+        named, width = copy(self), names.size
+        if width > (self.n_features or 0):
+            if not is_sparse(self.matrix):
+                raise DataError(
+                    f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns; give one for each"
+                )
+            named.matrix = widened(self.matrix, width)
+        named.facts = replace(self.facts, n_features=width, feature_names=names)
+        return named
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows, matrix = self.n_rows or 0, self._by_rows()
@@ -88,7 +117,7 @@ class ArraySource(Source, ColumnSource):
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
         columns = MatrixColumns(self.name, self._by_columns(), self.y, self.n_features or 0, names=self.feature_names)
-        columns.value_type = self.value_type
+        columns.facts = replace(columns.facts, value_type=self.facts.value_type)
         return columns.column_shards(n)
 
     def labels(self) -> Iterator[NDArray[Any]]:
@@ -104,10 +133,19 @@ class ArraySource(Source, ColumnSource):
 
     def _part(self, matrix: Any, start: int, stop: int) -> Source:
         part = copy(self)
-        part.matrix, part.n_rows, part._first_row = rows_of(matrix, start, stop), stop - start, self._first_row + start
+        part.matrix, part._first_row = rows_of(matrix, start, stop), self._first_row + start
+        part.facts = replace(self.facts, n_rows=stop - start)
         part.y = None if self.y is None else self.y[start:stop]
         part.sample_weight = None if self.sample_weight is None else self.sample_weight[start:stop]
         return part
+
+
+def widened(matrix: Any, width: int) -> Any:
+    """Return a CSR or CSC matrix with more columns, which have no values."""
+    indptr = matrix.indptr
+    if matrix.format == "csc":
+        indptr = np.concatenate([indptr, np.full(width - matrix.shape[1], indptr[-1], indptr.dtype)])
+    return type(matrix)((matrix.data, matrix.indices, indptr), shape=(matrix.shape[0], width))
 
 
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:

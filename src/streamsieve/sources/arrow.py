@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError
 from ..machine import map_file
-from .arrow_values import is_text
-from .base import ColumnSource, NoRowsError, Report, Source, file_size
+from .base import ColumnSource, Report, Source, file_size
+from .batch_rows import BatchTable
 from .changes import FileState
-from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
+from .column_lists import COLUMN, FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead
-from .sparse_lists import VALUES, SparseSource, is_sparse, write_sparse
-from .tables import BatchSource, ColumnTableSource, as_array, batch_values, damage_named, rows_at_once, write_table
-from .writers import LABEL, write_batches
+from .sparse_lists import VALUES, ListReader, SparseSource, is_list, is_sparse, write_sparse
+from .tables import as_array, damage_named, write_table
+from .writers import write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,19 +40,19 @@ OTHERS = {  # how files begin that are Arrow's too
 
 
 def open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> Source:
-    """The source for an Arrow file: columns or sparse rows if it has the fields of those."""
-    with arrow_file(path) as file:
-        by_columns, sparse = is_columns(file.schema), is_sparse(file.schema)
-    if by_columns:
-        return ColumnArrowSource(path)
-    if sparse:
-        return SparseArrowSource(path)
-    return ArrowSource(path, options.target, columns, options)
+    """Return the source for an Arrow file: columns or sparse rows if it has the fields of those."""
+    file = ArrowFile(path)
+    schema = file.schema()
+    if is_columns(schema):
+        return ColumnListSource(file, schema)
+    if is_sparse(schema):
+        return SparseSource(file, schema, max(1, file.n_rows))
+    return BatchTable(file, columns, options)
 
 
 @contextmanager
-def arrow_file(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatchFileReader]:
-    """An open file; all columns are mapped, or those named read, which copies them."""
+def opened(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatchFileReader]:
+    """Open a file; all columns are mapped, or those named read, which copies them."""
     import pyarrow as pa
 
     file_size(path)
@@ -72,141 +72,96 @@ def arrow_file(path: Path, columns: list[str] | None = None) -> Iterator[pa.Reco
         yield file
 
 
-class RecordBatches(BatchSource):
-    """Rows of a file, in batches; a shard has a range of rows."""
+class ArrowFile:
+    """An Arrow file, mapped into memory."""
 
-    path: Path
+    cuts_at_sections = False
 
-    def _count(self, column: str) -> None:
-        """Find the numbers of rows and bytes, from this column of every batch."""
-        with arrow_file(self.path, [column]) as file:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with opened(path) as file:
+            self.names: list[str] = file.schema.names
+        with opened(path, self.names[-1:]) as file:
             self._batch_rows = [file.get_batch(number).num_rows for number in range(file.num_record_batches)]
-        self.n_rows = sum(self._batch_rows)
-        self._file = FileState.of(self.path)
-        self.n_bytes = self._file.size
+        self.n_rows, self.state = sum(self._batch_rows), FileState.of(path)
+        self.n_bytes = self.state.size
 
-    def _shards(self, n: int) -> list[Source]:
-        n_rows = self.n_rows or 0
-        return self._row_ranges(n_rows * part // n for part in range(n))
-
-    def _batches_of(self, texts: Iterable[str], columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        """The rows of this source, of a file that has not changed, with all columns or these.
-
-        Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
-        all columns, and of ``texts``, columns that may be text, every entry.
-        """
-        known = self._file.begin(self.name, self.path)
-        first, at = self._first_row, 0
-        last = first + (self.n_rows or 0)
-        with arrow_file(self.path, columns) as file:
-            for number, rows in enumerate(self._batch_rows):
-                begin, end = max(first, at), min(last, at + rows)
-                if begin < end:
-                    known.refuse_changed(self.name, self.path)
-                    batch = file.get_batch(number)
-                    batch.validate()
-                    for text in texts:
-                        batch.column(text).validate(full=True)
-                    yield batch.slice(begin - at, end - begin)
-                at += rows
-        known.refuse_changed(self.name, self.path)
-
-
-class ArrowSource(RecordBatches, ColumnTableSource):
-    """Columns of numbers in an Arrow file."""
-
-    def __init__(
-        self,
-        path: str | Path,
-        target: str | None = None,
-        columns: list[str] | None = None,
-        options: ReadOptions | None = None,
-    ) -> None:
-        self.path = Path(path)
-        super().__init__(str(path), target, columns, options)
-        self._count(self.used[-1])
-
-    def _column_names(self) -> list[str]:
-        with arrow_file(self.path) as file:
-            names: list[str] = file.schema.names
-        self._n_columns = len(names)
-        return names
-
-    def _types(self) -> dict[str, pa.DataType]:
-        with arrow_file(self.path) as file:
-            return dict(zip(file.schema.names, file.schema.types, strict=True))
-
-    def _texts(self, columns: list[str]) -> list[str]:
-        """The target and columns of text, among some."""
-        coded = [] if self.encoding is None else [one.name for one in self.encoding.columns if one.kind != "number"]
-        wanted = set(columns)
-        return [name for name in (*coded, str(self.target)) if name in wanted]
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        rows = rows_at_once(len(self.used), batch_values())
-        wanted = self.used if len(self.used) < self._n_columns else None
-        for batch in self._batches_of(self._texts(self.used), wanted):
-            for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows)
-
-    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        types = self._types()
-        return self._batches_of([name for name in columns if is_text(types[name])], columns)
-
-    def _read(self, columns: list[str]) -> pa.Table:
-        import pyarrow as pa
-
-        batches = list(self._batches_of(self._texts(columns), columns))
-        if not batches:
-            raise NoRowsError(f"{self.name}: holds no rows")
-        return pa.Table.from_batches(batches)
-
-
-class SparseArrowSource(RecordBatches, SparseSource):
-    """Sparse rows in an Arrow file."""
-
-    def __init__(self, path: str | Path) -> None:
-        with arrow_file(Path(path)) as file:
-            super().__init__(Path(path), file.schema)
-        self._count(self.used[-1])
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        return self._batches_of([LABEL] if self.has_labels else [], None)
-
-
-class ColumnArrowSource(ColumnListSource):
-    """Columns in an Arrow file."""
-
-    def __init__(self, path: str | Path) -> None:
-        with arrow_file(Path(path)) as file:
-            super().__init__(Path(path), file.schema)
-        self._file = FileState.of(self.path)
-        self.n_bytes = self._file.size
-
-    def _schema(self) -> pa.Schema:
-        with arrow_file(self.path) as file:
+    def schema(self) -> pa.Schema:
+        """Return its schema."""
+        with opened(self.path) as file:
             return file.schema
 
-    def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        known = self._file.begin(self.name, self.path)
-        with arrow_file(self.path) as file:
+    # ---- rows
+
+    def batches(self, columns: list[str], first: int, stop: int, at_once: int) -> Iterator[pa.RecordBatch]:
+        """Yield these columns of some rows, so many or less at a time.
+
+        Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
+        all columns and, of columns that may be text, every entry.
+        """
+        known = self.state.begin(str(self.path), self.path)
+        schema, at = self.schema(), 0
+        checked = [name for name in columns if not has_sizes(schema.field(name).type)]
+        is_whole = len(columns) == len(self.names) or any(is_list(schema.field(name).type) for name in columns)
+        with opened(self.path, None if is_whole else columns) as file:
+            for number, rows in enumerate(self._batch_rows):
+                begin, end = max(first, at), min(stop, at + rows)
+                if begin < end:
+                    known.refuse_changed(str(self.path), self.path)
+                    batch = file.get_batch(number)
+                    batch.validate()
+                    for name in checked:
+                        batch.column(name).validate(full=True)
+                    for start in range(begin - at, end - at, at_once):
+                        yield batch.slice(start, min(at_once, end - at - start))
+                at += rows
+        known.refuse_changed(str(self.path), self.path)
+
+    def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
+        """Return these columns of some rows."""
+        import pyarrow as pa
+
+        batches = list(self.batches(columns, first, stop, max(1, stop - first)))
+        return pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in columns})
+
+    def cuts(self, first: int, stop: int, n: int) -> list[int]:
+        """Return the rows that ``n`` parts begin with."""
+        return sorted({first + (stop - first) * part // n for part in range(n)})
+
+    # ---- columns as records
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the record batches that have records."""
+        record = 0
+        for number, batch in enumerate(self.section_batches(self.names, None)):
+            if batch.num_rows:
+                ids, lists = as_array(batch.column(FEATURE)), ListReader(str(self.path), COLUMN)
+                ends = lists.offsets(batch.column(VALUES), record)
+                yield Section(number, int(ids[0]), int(ids[-1]), batch.num_rows, int(ends[-1]))
+            record += batch.num_rows
+
+    def ids_of(self, section: int) -> NDArray[np.int64]:
+        """Return the ids of the records of a record batch."""
+        batches = self.section_batches(self.names, [section])
+        return np.concatenate([as_array(batch.column(FEATURE)) for batch in batches])
+
+    def section_batches(self, columns: list[str], sections: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
+        """Yield the records of some record batches, or of all."""
+        known = self.state.begin(str(self.path), self.path)
+        with opened(self.path) as file:
             for number in range(file.num_record_batches) if sections is None else sections:
-                known.refuse_changed(self.name, self.path)
+                known.refuse_changed(str(self.path), self.path)
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
-        known.refuse_changed(self.name, self.path)
+        known.refuse_changed(str(self.path), self.path)
 
-    def _survey(self) -> Iterator[Section]:
-        column = 0
-        for number, batch in enumerate(self._batches()):
-            if batch.num_rows:
-                ids, ends = as_array(batch.column(FEATURE)), self._offsets(batch.column(VALUES), column)
-                yield Section(number, int(ids[0]), int(ids[-1]), batch.num_rows, int(ends[-1]))
-            column += batch.num_rows
 
-    def _ids_of(self, section: int) -> NDArray[np.int64]:
-        return np.concatenate([as_array(batch.column(FEATURE)) for batch in self._batches([section])])
+def has_sizes(kind: pa.DataType) -> bool:
+    """Return True for a type of which a check of sizes is enough; lists are checked where they are read."""
+    import pyarrow.types as types
+
+    return bool(types.is_primitive(kind)) or is_list(kind)
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:

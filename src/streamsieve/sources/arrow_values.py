@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,11 +24,15 @@ notes = logging.getLogger("streamsieve")
 
 
 class Where(NamedTuple):
-    """Where values come from, for messages. ``unseen`` takes note of levels that are not known, one per column."""
+    """Where values come from, for messages, and what becomes of levels that are not known.
+
+    They become features where an encoding ``grows``; otherwise ``unseen`` takes note of one per column.
+    """
 
     origin: str
     first_row: int = 0
     unseen: dict[str, str] | None = None
+    grows: bool = False
 
     def after(self, rows: int) -> Where:
         return self._replace(first_row=self.first_row + rows)
@@ -38,20 +41,20 @@ class Where(NamedTuple):
         """How a message on a row begins."""
         return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
 
-    def missing(self, values: pa.Array, column: str, row: int | None = None) -> DataError:
-        """What to say of a value that is missing: the first of some, or that in a row."""
-        if row is None:
-            row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+    def missing(self, values: pa.Array, column: str) -> DataError:
+        """Return what to say of the first of some values that is missing."""
+        return self.missing_at(int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]), column)
+
+    def missing_at(self, row: int, column: str) -> DataError:
+        """Return what to say of a value that is missing."""
         return DataError(f"{self.at(row)}column {column!r} has no value; {CURE_MISSING}")
 
-    def refuse_infinite(self, numbers: NDArray[Any], column: str) -> None:
-        wrong = np.isinf(numbers)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataError(
-                f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32; replace it or "
-                "drop the row"
-            )
+    def infinite(self, row: int, column: str) -> DataError:
+        """Return what to say of a value that is infinite."""
+        return DataError(
+            f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32; replace it or drop "
+            "the row"
+        )
 
     def say_unseen(self) -> None:
         """Say which columns had levels that are not known."""
@@ -108,17 +111,11 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
     return ["" if level is None else level.strip() for level in levels], codes
 
 
-def codes_of(values: pa.Array, column: str, where: Where, code: Callable[[str], int]) -> NDArray[np.int64]:
-    """The ``code`` of the text in every row; -1 where there is none, or where it is not known."""
-    levels, found = levels_in(values, column, where)
-    if not levels:
-        return found
-    used = np.zeros(len(levels), bool)
-    used[found[found >= 0]] = True  # categories may be declared that do not occur
-    codes = np.array([code(level) if there else NO_LEVEL for level, there in zip(levels, used, strict=True)])
-    if where.unseen is not None and column not in where.unseen and (codes[used] < 0).any():
-        where.unseen[column] = levels[int(np.flatnonzero(used & (codes < 0))[0])]
-    return np.where(found >= 0, codes[found], NO_LEVEL)
+def first_rows(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
+    """Return the first row that has each level, -1 where none has it; a code of -1 is no level."""
+    rows = np.full(n_levels + 1, -1)
+    rows[codes[::-1]] = np.arange(codes.size)[::-1]
+    return rows[:-1]
 
 
 def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
@@ -133,10 +130,10 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
     if loss:
         raise unusable(f"column {column!r}", loss, where.origin)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise DataError(
-            f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers as in the training; bring it "
-            "into the same form"
-        )
+        cure = f"encode it as numbers or omit it (--drop {column})"
+        if where.unseen is not None:
+            cure = "bring it into the form that it had in the training"
+        raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
     found = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)
     return numbers

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from ..naming import title
 if TYPE_CHECKING:
     from .encoding import Encoding
     from .filtered import KeptFeatures
+    from .label_words import LabelKind
+    from .options import ReadOptions
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
@@ -44,56 +47,138 @@ class AbsentColumnError(DataError):
         self.available = available
 
 
-class DataSource(ABC):
-    """Data from somewhere, with a name for messages. What is not known before reading is None.
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """What is known of data before it is read; what is not known is None.
 
-    ``bytes_read`` of ``n_bytes`` is how far the reading has come. A table, where the column to predict must be named,
-    says so by ``takes_target``; its ``target`` is that column. A source that has all of its data in memory shows it as
-    ``matrix``, an array or a SciPy sparse matrix, whose columns are the features ``ids``, all of them if that is None.
-    Of a table whose columns are not all features as they are, ``encoding`` says how they become such.
+    Wrappers say ``replace(source.facts, ...)``. Of a table whose columns are not all features as
+    they are, ``encoding`` says how they become such; it grows with the levels that come, and with it
+    the number of features and their names.
     """
 
-    name: str
+    name: str  # for messages
     n_rows: int | None = None
     n_features: int | None = None
-    first_id: int = 0  # what the data calls the feature of id 0, if features have no names
     feature_names: NDArray[Any] | None = None
-    rewindable: bool = True  # whether it can be read more than once
+    names_in_blocks: bool = False  # blocks of columns bring the names of their features
+    first_id: int = 0  # what the data calls the feature of id 0, if features have no names
+    rewindable: bool = True  # it can be read more than once
+    splittable: bool = False  # rows can be read from the middle, and so come in shards
     has_labels: bool = True
     n_bytes: int | None = None
-    bytes_read: int = 0
-    takes_target: bool = False
+    takes_target: bool = False  # a table, where the column to predict must be named
     target: str | None = None
     weight: str | None = None  # the column that says how much the rows count
-    matrix: Any = None
-    ids: NDArray[np.int64] | None = None
-    renumbered: str | None = None  # the mark of the selection whose features it has, numbered in their order
+    renumbered: str | None = None  # the mark of the selection whose features it has, in their order
     kept: KeptFeatures | None = None  # the features that are read, by id; None for all
     encoding: Encoding | None = None
     notes: tuple[Note, ...] = ()
-    incomplete: tuple[str, ...] = ()  # columns of a table that were seen to have missing values, before all is read
+    incomplete: tuple[str, ...] = ()  # columns with missing values in the first rows
+    columns_splittable: bool = False  # columns come in shards
+    value_type: type[np.floating[Any]] = np.float64  # what holds every value of a column exactly
+    has_groups: bool = False  # blocks of columns have the groups of their columns
+    group_names: NDArray[Any] | None = None  # what these are called, by number; None if by it
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+
+class DataSource(ABC):
+    """Data from somewhere, of which ``facts`` are known.
+
+    ``bytes_read`` of ``n_bytes`` is how far the reading has come. A source that has all of its data
+    in memory shows it as ``matrix``, an array or a SciPy sparse matrix, whose columns are the
+    features ``ids``, all of them if that is None.
+    """
+
+    bytes_read: int = 0
+    matrix: Any = None
+    ids: NDArray[np.int64] | None = None
+    is_transposed = False  # rows are made of the columns of a file
+
+    def __init__(self, facts: SourceFacts) -> None:
+        self.facts = facts
+
+    @property
+    def name(self) -> str:
+        """Return what messages call the data."""
+        return self.facts.name
+
+    @property
+    def n_rows(self) -> int | None:
+        """Return the number of rows, if it is known."""
+        return self.facts.n_rows
+
+    @property
+    def n_features(self) -> int | None:
+        """Return the number of features so far, if it is known."""
+        encoding = self.facts.encoding
+        return self.facts.n_features if encoding is None else encoding.n_features
+
+    @property
+    def feature_names(self) -> NDArray[Any] | None:
+        """Return the names of all features, if they are known."""
+        encoding = self.facts.encoding
+        return self.facts.feature_names if encoding is None else encoding.feature_names
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """Return how the columns of a table become features, if they are not just numbers."""
+        return self.facts.encoding
+
+    @property
+    def rewindable(self) -> bool:
+        """Return True if the data can be read more than once."""
+        return self.facts.rewindable
+
+    @property
+    def has_labels(self) -> bool:
+        """Return True if rows have labels."""
+        return self.facts.has_labels
 
     @property
     def has_names(self) -> bool:
-        """Whether the features have names, known before reading or not."""
-        return self.feature_names is not None
+        """Return True if the features have names, known before reading or not."""
+        return self.feature_names is not None or self.facts.names_in_blocks
 
     def all_names(self) -> NDArray[Any] | None:
-        """Return the names of all features, read from the data where ``feature_names`` does not have them."""
+        """Return the names of all features, read from the data where they are not known."""
         return self.feature_names
+
+    def keeping(self, kept: KeptFeatures) -> DataSource:
+        """Return the same data with some of its features, under their ids."""
+        raise UsageError(f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit blocks")
+
+    def named(self, names: NDArray[Any], origin: str) -> DataSource:
+        """Return the same data with names for its features; ``origin`` is where they are from."""
+        raise UsageError(f"{self.name}: blocks of columns bring their names with them; omit names=...")
+
+    def with_columns(self, options: ReadOptions) -> Self | None:
+        """Return a table with the columns that ``drop`` and ``only`` leave; None of data that is no table."""
+        return None
+
+    def with_labels_alone(self) -> DataSource:
+        """Return a table of which the target alone is read; of other data, all of it."""
+        return self
+
+    def complete(self) -> None:
+        """Find out all features, where an encoding could grow; data is read for it if it must be."""
+        return
 
     @abstractmethod
     def targets(self) -> NDArray[Any]:
-        """The label of every row."""
+        """Return the label of every row."""
 
 
 class Source(DataSource):
-    """Rows from somewhere. Those that are ``splittable`` can be read from the middle, and so come in shards."""
+    """Rows from somewhere."""
 
-    splittable: bool = False
+    def keeping(self, kept: KeptFeatures) -> DataSource:
+        from .filtered import SomeRows
+
+        return SomeRows(self, kept)
+
+    def named(self, names: NDArray[Any], origin: str) -> DataSource:
+        from .names import NamedRows
+
+        return NamedRows(self, names, origin)
 
     @abstractmethod
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -104,6 +189,10 @@ class Source(DataSource):
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
         """The rows of a table with every value written out, for who would fill in the zeros; None of other rows."""
+        return None
+
+    def label_kind(self) -> LabelKind | None:
+        """Return what the first labels look like, in text with columns; None of other data."""
         return None
 
     def labels_as_written(self) -> None:
@@ -125,7 +214,10 @@ class Source(DataSource):
         Every shard is a source of its own, and has a row at least.
         """
         refuse_less_than_one(n, self.name)
-        return [self] if n == 1 else self._shards(n)
+        if n == 1:
+            return [self]
+        self.complete()
+        return self._shards(n)
 
     def _shards(self, n: int) -> list[Source]:
         """Two parts or more; the default says that there are none."""
@@ -135,16 +227,12 @@ class Source(DataSource):
 
 
 class ColumnSource(DataSource):
-    """Columns from somewhere. Those that are ``columns_splittable`` come in shards.
+    """Columns from somewhere.
 
     A shard has some of the columns, under their own ids; its ``n_features`` is the width of all.
     """
 
-    value_type: type[np.floating[Any]] = np.float64  # what holds every value exactly
-    has_groups: bool = False  # whether blocks have the groups of their columns
-    group_names: NDArray[Any] | None = None  # what these are called, by number; None if by their number
     order: NDArray[np.int64] | None = None  # the ids as the columns come, if they do not ascend
-    columns_splittable: bool = False
 
     @abstractmethod
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -160,6 +248,7 @@ class ColumnSource(DataSource):
         Every shard is a source of its own, has a column at least, and the target of all rows.
         """
         refuse_less_than_one(n, self.name)
+        self.complete()
         return [self] if n == 1 else self._column_shards(n)
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
@@ -180,11 +269,9 @@ class BlockSource(Source):
         n_features: int | None = None,
         feature_names: NDArray[Any] | None = None,
     ) -> None:
-        super().__init__(name)
+        again = not isinstance(blocks, Iterator)
+        super().__init__(SourceFacts(name, None, n_features, feature_names, rewindable=again))
         self.blocks = blocks
-        self.rewindable = not isinstance(blocks, Iterator)
-        self.n_features = n_features
-        self.feature_names = feature_names
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         row = 0
@@ -202,13 +289,10 @@ class ColumnBlockSource(ColumnSource):
     def __init__(
         self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
     ) -> None:
-        super().__init__(name)
-        self.blocks = blocks
-        self.rewindable = not isinstance(blocks, Iterator)
-        self.columns_splittable = isinstance(blocks, Sequence)
-        self.y = np.asarray(y)
-        self.n_rows = len(self.y)
-        self.n_features = n_features
+        self.blocks, self.y = blocks, np.asarray(y)
+        again, splits = not isinstance(blocks, Iterator), isinstance(blocks, Sequence)
+        facts = SourceFacts(name, len(self.y), n_features, rewindable=again, columns_splittable=splits)
+        super().__init__(facts)
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return iter(self.blocks)

@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
 from ..kernels.columns.transpose import COLUMN, ROW, count_ranges, scatter_entries, sort_entries
 from ..machine import available_memory
-from .base import ColumnSource, Report, Source
+from .base import ColumnSource, Report, Source, SourceFacts
 from .columns import cut_columns, with_empty_columns
 from .transpose import FRACTION_OF_MEMORY, ROWS_READ, TransposedSource, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
@@ -201,12 +202,9 @@ def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
 class BucketSource(ColumnSource):
     """Columns from a file of buckets, one bucket after the other."""
 
-    value_type = np.float32
-
     def __init__(self, source: Source, survey: Survey, plan: Plan, file: int, filled: Filled) -> None:
-        super().__init__(source.name)
-        self.feature_names, self.first_id = source.feature_names, source.first_id
-        self.n_rows, self.n_features = survey.y.size, survey.n_features
+        facts = SourceFacts(source.name, survey.y.size, survey.n_features, source.feature_names)
+        super().__init__(replace(facts, first_id=source.facts.first_id, value_type=np.float32))
         self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
 
     def targets(self) -> NDArray[Any]:

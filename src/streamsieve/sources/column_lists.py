@@ -8,12 +8,11 @@ target of every row as a JSON list. NaN is a value that is missing.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +22,22 @@ from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
 from ..machine import available_memory
 from .arrays import ArraySource
-from .base import ColumnSource, Missing, Report, Source
+from .base import ColumnSource, DataSource, Missing, Report, Source, SourceFacts
+from .batch_rows import BATCHES_AHEAD, BatchFile
 from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListSource, count_in, is_number
-from .tables import BATCHES_AHEAD, as_array
+from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in, is_number
+from .tables import as_array
 from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .filtered import KeptFeatures
+
 FEATURE, NAME, GROUP = "feature", "name", "group"
+COLUMN = "column"  # what a record is
 FEATURES_WRITTEN = "features written"  # what is being counted
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
 MOST_COLUMNS = 1 << 20  # of a batch in a file
@@ -56,67 +59,68 @@ class Section(NamedTuple):
     entries: int  # of all lists of values
 
 
-class ColumnListSource(ListSource, RangedColumns):
+class ColumnFile(BatchFile, Protocol):
+    """A file whose records are columns, in sections."""
+
+    cuts_at_sections: bool  # a part of a section costs as much to read as all of it
+
+    def sections(self) -> Iterator[Section]:
+        """Return the sections that have records, in order."""
+
+    def section_batches(self, columns: list[str], sections: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
+        """Return the records of some sections, or of all, in order."""
+
+    def ids_of(self, section: int) -> NDArray[np.int64]:
+        """Return the ids of the records of a section."""
+
+
+class ColumnListSource(Source, RangedColumns):
     """Columns of a file; rows are made by transposing them in memory.
 
     Of a range of ids, the sections of the file are read in which they are.
     """
 
-    unit = "column"
-    splittable = False
+    is_transposed = True
     _given_names: NDArray[Any] | None = None  # of all features
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        super().__init__(str(path))
-        self.path = path
+    def __init__(self, file: ColumnFile, schema: pa.Schema) -> None:
+        self.file, self.lists = file, ListReader(str(file.path), COLUMN)
         self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
-        self.has_groups = GROUP in schema.names
         metadata = schema.metadata
         try:
-            self.n_rows, self.n_features = count_in(metadata, ROWS_KEY), count_in(metadata, WIDTH_KEY)
-            self.y = target_of(schema)
+            n_rows, width, self.y = count_in(metadata, ROWS_KEY), count_in(metadata, WIDTH_KEY), target_of(schema)
         except (KeyError, ValueError, TypeError) as error:
-            raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
-        if self.y.shape != (self.n_rows,):
+            raise DataError(f"{file.path}: its metadata cannot be read ({error}); write the file again") from error
+        if self.y.shape != (n_rows,):
             raise DataError(
-                f"{path}: its metadata has {self.y.size:,} labels for {self.n_rows:,} rows; write the file again"
+                f"{file.path}: its metadata has {self.y.size:,} labels for {n_rows:,} rows; write the file again"
             )
+        facts = SourceFacts(str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True)
+        super().__init__(replace(facts, names_in_blocks=NAME in self.used, has_groups=GROUP in self.used))
 
     @cached_property
     def y(self) -> NDArray[Any]:
-        """The target, which is read again where this source was sent: it is in the file."""
-        return target_of(self._schema())
+        """Return the target, which is read again where this source was sent: it is in the file."""
+        return target_of(self.file.schema())
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "y"}
 
-    @abstractmethod
-    def _schema(self) -> pa.Schema: ...
+    def keeping(self, kept: KeptFeatures) -> DataSource:
+        some = copy(self)
+        some.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
+        return some
 
-    @abstractmethod
-    def _batches(self, sections: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        """The records of some sections, or of all, in order."""
-
-    @abstractmethod
-    def _survey(self) -> Iterator[Section]:
-        """The sections that have records, in order."""
-
-    @abstractmethod
-    def _ids_of(self, section: int) -> NDArray[np.int64]:
-        """The ids of the records of a section."""
-
-    @property
-    def has_names(self) -> bool:
-        return NAME in self.used or self._given_names is not None
-
-    def give_names(self, names: NDArray[Any]) -> None:
-        """Name all features of a file without names."""
-        self._given_names, self.n_features = names, names.size
+    def named(self, names: NDArray[Any], origin: str) -> DataSource:
+        named = copy(self)
+        named._given_names = names
+        named.facts = replace(self.facts, n_features=names.size, names_in_blocks=True)
+        return named
 
     @property
     def _filled(self) -> bool:
-        """Whether features without a record are offered, as columns without values."""
-        return not (NAME in self.used or self.has_groups) and (self.n_features or 0) <= WIDEST_FILLED
+        """Return True if features without a record are offered, as columns without values."""
+        return not (NAME in self.used or GROUP in self.used) and (self.n_features or 0) <= WIDEST_FILLED
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -130,7 +134,7 @@ class ColumnListSource(ListSource, RangedColumns):
     @cached_property
     def _sections(self) -> list[Section]:
         """All sections; shards bring them along, as they are few."""
-        sections, column, last = list(self._survey()), 0, -1
+        sections, column, last = list(self.file.sections()), 0, -1
         for section in sections:
             if not last < section.first <= section.last < (self.n_features or 0):
                 raise self._not_ascending(column)
@@ -144,7 +148,11 @@ class ColumnListSource(ListSource, RangedColumns):
         before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (known if self._filled else 0)
         ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
         cuts = fair_cuts(ids, np.interp(ids, known, before), n)
-        return cuts if self._filled else [first, *self._with_records(cuts[1:], first, stop)]
+        cuts = cuts if self._filled else [first, *self._with_records(cuts[1:], first, stop)]
+        starts = np.array([section.first for section in sections[1:] if first < section.first < stop])
+        if not self.file.cuts_at_sections or starts.size < n - 1:
+            return cuts
+        return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
 
     def _with_records(self, cuts: list[int], first: int, stop: int) -> list[int]:
         """Cuts moved on to ids that have a record, so that there is one before, between and after them."""
@@ -155,9 +163,9 @@ class ColumnListSource(ListSource, RangedColumns):
         """Return the first id from ``least`` on that has a record and is kept, or the number of features."""
         for section in self._sections:
             if section.last >= least:
-                ids = self._ids_of(section.number)
+                ids = self.file.ids_of(section.number)
                 ids = ids[ids >= least]
-                ids = ids if self.kept is None else ids[self.kept.among(ids)]
+                ids = ids if self.facts.kept is None else ids[self.facts.kept.among(ids)]
                 if ids.size:
                     return int(ids[0])
         return self.n_features or 0
@@ -178,7 +186,7 @@ class ColumnListSource(ListSource, RangedColumns):
                 return
             column = sum(section.records for section in self._sections if section.last < first)
             last, highest, numbers = inside[0].first - 1, inside[-1].last, [section.number for section in inside]
-        for batch in self._batches(numbers):
+        for batch in self.file.section_batches(self.used, numbers):
             if not batch.num_rows:
                 continue
             block = self._column_block(batch, column)
@@ -188,7 +196,7 @@ class ColumnListSource(ListSource, RangedColumns):
             begin, end = np.searchsorted(block.ids, [first, stop]).tolist()
             if begin < end:
                 wanted = block.columns(begin, end)
-                some = wanted if self.kept is None else wanted.masked(self.kept.among(wanted.ids))
+                some = wanted if self.facts.kept is None else wanted.masked(self.facts.kept.among(wanted.ids))
                 if some.n_columns:
                     yield some
 
@@ -201,9 +209,9 @@ class ColumnListSource(ListSource, RangedColumns):
     def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
         import pyarrow.types as kind
 
-        indptr = self._shared_offsets(batch, first)
-        rows = self._entries(batch.column(INDICES), kind.is_integer, "row numbers", first)
-        values = self._entries(batch.column(VALUES), is_number, "numbers", first)
+        indptr = self.lists.shared_offsets(batch, first)
+        rows = self.lists.entries(batch.column(INDICES), kind.is_integer, "row numbers", first)
+        values = self.lists.entries(batch.column(VALUES), is_number, "numbers", first)
         falls = np.diff(rows) <= 0
         starts = indptr[1:-1]
         falls[starts[(starts > 0) & (starts < rows.size)] - 1] = False
@@ -216,7 +224,7 @@ class ColumnListSource(ListSource, RangedColumns):
         known: dict[str, Any] = {}
         if NAME in self.used:
             known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
-        if self.has_groups:
+        if GROUP in self.used:
             known["groups"] = as_array(batch.column(GROUP))
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
         return block if block.values.all() else block.without_zeros()
@@ -226,10 +234,9 @@ class ColumnListSource(ListSource, RangedColumns):
         width = self.n_features or 0
         if self._given_names is not None or not self.has_names or width > WIDEST_FILLED:
             return self._given_names
-        alone, column = copy(self), 0
-        alone.used = [FEATURE, NAME]
+        column = 0
         names = np.array(titles_of_ids(range(width)), dtype=object)
-        for batch in alone._batches():
+        for batch in self.file.section_batches([FEATURE, NAME], None):
             ids = as_array(batch.column(FEATURE))
             if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < width:
                 raise self._not_ascending(column)
@@ -285,7 +292,7 @@ def batches_of_columns(source: ColumnSource, report: Report | None = None) -> It
         columns = {
             FEATURE: pa.array(block.ids),
             INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices)),
-            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values.astype(source.value_type))),
+            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values.astype(source.facts.value_type))),
         }
         if block.names is not None:
             columns[NAME] = pa.array(block.names.tolist(), pa.string())

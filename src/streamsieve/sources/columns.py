@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..blocks import ColumnBlock, columns_of, next_cut
 from ..errors import DataError
 from ..machine import fitting
 from ..values import is_sparse
-from .base import ColumnSource, DataSource, Report, by_rows
+from .base import ColumnSource, DataSource, Report, SourceFacts, by_rows
 
 BLOCK_VALUES = 1 << 20  # and columns, of a block at most
 BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods note of each
@@ -24,7 +25,10 @@ def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource
     """The columns of a source; rows are transposed in memory, if they fit, with a ``report`` on the reading."""
     from .transpose import transposed_in_memory
 
-    return source if isinstance(source, ColumnSource) else transposed_in_memory(by_rows(source), report)
+    if not isinstance(source, ColumnSource):
+        return transposed_in_memory(by_rows(source), report)
+    source.complete()
+    return source
 
 
 class RangedColumns(ColumnSource):
@@ -32,8 +36,6 @@ class RangedColumns(ColumnSource):
 
     A shard has the source, which must be cheap to pickle, and the ids that are its own.
     """
-
-    columns_splittable = True
 
     @abstractmethod
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
@@ -58,19 +60,18 @@ class RangedColumns(ColumnSource):
 class ColumnRange(ColumnSource):
     """The columns of a source with ids from ``first`` to before ``stop``."""
 
-    columns_splittable = True
-
     def __init__(self, source: RangedColumns, first: int, stop: int) -> None:
-        super().__init__(source.name)
+        names_in_blocks = source.has_names
+        super().__init__(
+            replace(
+                source.facts,
+                n_features=source.n_features,
+                feature_names=None,
+                encoding=None,
+                names_in_blocks=names_in_blocks,
+            )
+        )
         self.source, self.first, self.stop = source, first, stop
-        self.n_rows, self.n_features, self.has_labels = source.n_rows, source.n_features, source.has_labels
-        self.takes_target, self.target = source.takes_target, source.target
-        self.value_type, self.first_id = source.value_type, source.first_id
-        self.has_groups, self.group_names = source.has_groups, source.group_names
-
-    @property
-    def has_names(self) -> bool:
-        return self.source.has_names
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return self.source.columns_between(self.first, self.stop)
@@ -89,8 +90,6 @@ class MatrixColumns(ColumnSource):
     have no values.
     """
 
-    columns_splittable = True
-
     def __init__(
         self,
         name: str,
@@ -100,16 +99,10 @@ class MatrixColumns(ColumnSource):
         ids: NDArray[np.int64] | None = None,
         names: NDArray[Any] | None = None,
     ) -> None:
-        super().__init__(name)
-        self.matrix, self.ids, self.y = matrix, ids, y
-        self.n_rows, self.n_features = int(matrix.shape[0]), n_features
-        self.has_labels = y is not None
-        self.feature_names = self.names = names
+        facts = SourceFacts(name, int(matrix.shape[0]), n_features, names, has_labels=y is not None)
+        super().__init__(replace(facts, columns_splittable=True))
+        self.matrix, self.ids, self.y, self.names = matrix, ids, y, names
         self.first, self.stop = 0, n_features
-
-    @property
-    def has_names(self) -> bool:
-        return self.names is not None
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         blocks = blocks_of_columns(self.matrix, self.names, self.name, self.ids)
@@ -140,7 +133,9 @@ class MatrixColumns(ColumnSource):
         names = None if self.names is None else self.names[begin:end]
         matrix = some_columns(self.matrix, begin, end)
         part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
-        part.value_type, part.feature_names = self.value_type, None
+        part.facts = replace(
+            part.facts, value_type=self.facts.value_type, feature_names=None, names_in_blocks=names is not None
+        )
         part.first, part.stop = first, stop
         return part
 

@@ -2,242 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import csv
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import DenseRows, RowBlock
+from ..blocks import RowBlock
 from ..errors import DataError, UsageError
-from ..kernels.reading.delimited import LABEL, OMITTED, parse_table
-from .base import Missing, NoRowsError, Source
+from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
+from .arrow_values import Where, levels_in
+from .base import Missing, NoRowsError, Source, SourceFacts
 from .compression import create_compressed
-from .delimited_survey import survey
 from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
 from .formats import Layout
+from .inference import HEAD_ROWS, ColumnStats, Content, content_of, looks_like_id
 from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .options import ReadOptions
-from .survey import Content, Facts
-from .tables import labels, write_table
+from .tables import DecodedRows, Finish, TableSource, labels, write_table
 from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WIDE = 2048  # columns: of a wider table, an array of Arrow's for every column costs too much time
+HEAD_BYTES = 16 << 20  # of a file, at most, which show what its columns hold
+FIRST_LOOK = 64 << 10  # bytes, which show most columns of text
 MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
-
-Part = TypeVar("Part", RowBlock, DenseRows)
-Decode = Callable[[bytes, LabelKind | None, int], Part]  # some records, the kind of labels, the rows before
+TRUTH = {"true", "false"}
+ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
+MISSING_LETTERS = np.array([word.encode() for word in ALL_MISSING], bytes).view(np.uint8).reshape(len(ALL_MISSING), -1)
+MISSING_LETTERS = np.pad(MISSING_LETTERS, ((0, 0), (0, 1)))  # every word ends with a zero
 
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> DelimitedSource:
-    return DelimitedSource(path, options.target, columns, options)
+    return DelimitedSource(DelimitedText(path), columns, options)
 
 
-class DelimitedSource(DelimitedText):
+class CopiedFields(NamedTuple):
+    """Some columns of records as they are written: lines with these fields alone."""
+
+    lines: NDArray[np.uint8]
+    columns: list[str]
+    rows: int
+
+
+class DelimitedSource(TableSource):
     """A table in text: several threads parse its chunks.
 
     A shard has the records that begin in a part of the file. That it begins with one is certain as soon as the shard
     before it has been read to its end, which must not be inside quotes.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        target: str | None = None,
-        columns: list[str] | None = None,
-        options: ReadOptions | None = None,
-    ) -> None:
+    def __init__(self, text: DelimitedText, columns: list[str] | None, options: ReadOptions) -> None:
+        self.text = text
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
-        super().__init__(path, target, columns, options)
-
-    def _use(self, columns: list[str]) -> None:
-        super()._use(columns)
-        self._field_columns = self._columns_of_fields()
+        facts = SourceFacts(text.name, n_bytes=text.n_bytes, splittable=not text.compression)
+        super().__init__(facts, text.header, columns, options)
 
     # ---- rows
 
-    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        if self.encoding is not None:
-            return self._decoded(lambda text, kind, first: self._encoded(self._labelled(text, kind), first, missing))
-        return self._decoded(lambda text, kind, first: self._block(self._rows(text, kind, first, missing)))
-
-    def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
-        if self.encoding is not None:
-            return None
-        return self._decoded(lambda text, kind, first: self._rows(text, kind, first, missing))
-
-    def _decoded(self, decode: Decode[Part]) -> Generator[Part]:
-        """What ``decode`` makes of the records of every chunk."""
+    def _decoded(self, missing: Missing, finish: Finish) -> Generator[DecodedRows]:
         rows = self.bytes_read = 0
-        with self._opened() as (raw, stream):
-            chunks = self._chunks(raw, stream)
+        with self.text.opened() as (raw, stream):
+            chunks = self.text.chunks(raw, stream)
             kind = self._label_kind
             if kind is None and (first := next(chunks, None)) is not None:
-                kind, chunks = self._first_label_kind(first.text), chain(self._cut(first), chunks)
+                kind, chunks = self._kind_of_first_labels(first.text), chain(self.text.cut(first), chunks)
 
-            def parse(chunk: Chunk) -> tuple[Chunk, Part | None]:
+            def parse(chunk: Chunk) -> tuple[Chunk, DecodedRows | None]:
                 try:
-                    return chunk, decode(chunk.text, kind, 0)
+                    return chunk, finish(self._decode(chunk.text, kind, 0, missing))
                 except ValueError:  # raised below, where the number of its first row is known
                     return chunk, None
 
             with closing(in_threads(parse, chunks)) as parts:
                 for chunk, part in parts:
                     if part is None:
-                        part = self._part_or_fault(decode, chunk.text, kind, self._rows_before() + rows)
+                        part = self._decoded_again(chunk.text, kind, self._rows_before() + rows, missing)
                     rows += part.n_rows
                     self.bytes_read = chunk.end
                     if part.n_rows:
                         yield part
-        self.bytes_read = self.n_bytes or 0
+        self.bytes_read = self.facts.n_bytes or 0
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
-        self._say_unseen()
 
-    def _part_or_fault(self, decode: Decode[Part], text: bytes, kind: LabelKind | None, first_row: int) -> Part:
-        """What some records are decoded to; what is wrong with them is found again with its line."""
+    def _decoded_again(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DecodedRows:
+        """Return some records; what is wrong with them is found again with its line."""
         try:
-            return decode(text, kind, first_row)
+            return self._decode(text, kind, first_row, missing)
         except ValueError as error:
-            self._file.refuse_changed(self.name, self.path)
+            self.text.state.refuse_changed(self.name, self.text.path)
             if isinstance(error, DataError):
                 raise
             raise self.located(error, kind) from error
 
-    def _rows(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
-        """The rows of some records, with labels of a known kind."""
+    def _decode(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DecodedRows:
+        """Return the rows of some records, with labels of a known kind."""
+        decoder, encoding, where = self.decoder, self.decoder.encoding, self.decoder.where(first_row)
+        targets = [] if decoder.target is None else [decoder.target]
+        is_feature = decoder.target in encoding.column_names  # then its fields are read once more
+        copied, width = [*decoder.copied, *([] if is_feature else targets)], len(encoding.others)
+        matrix, fields = self._parsed(text, decoder.parsed, copied, width + (decoder.weight is not None))
+        texts = self._texts(fields, decoder.copied)
+        numbers = np.ascontiguousarray(matrix[:, :width])
+        with np.errstate(over="ignore"):
+            for at, position in enumerate(encoding.others):
+                column = encoding.columns[position]
+                if column.kind != "number":
+                    numbers[:, at] = encoding.read_numbers(position, texts[column.name], where)
+        levels = [texts[encoding.columns[position].name] for position in encoding.texts]
+        rows = encoding.encode(numbers, levels, where, missing == "keep")
+        weights = None if decoder.weight is None else matrix[:, -1].astype(np.float64)
+        if decoder.target is None:
+            return decoder.decoded(rows, None, weights)
+        fields = self._split(text, {}, targets, 0)[1] if is_feature else fields
+        words = labels_of_kind(self._texts(fields, targets, MISSING_WORDS)[decoder.target], kind or "text")
+        return decoder.decoded(rows, labels(words, decoder.target, self.name, first_row), weights)
+
+    def _parsed(
+        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
+    ) -> tuple[NDArray[np.float32], CopiedFields]:
+        """Return columns of numbers, and others as they are written; a ValueError if they cannot be read so."""
+        matrix, fields, doubtful = self._split(text, columns, copied, width)
+        with np.errstate(over="ignore"):
+            for row, column, start, end in doubtful.tolist():
+                word = word_of(text[start:end])
+                if not is_number(word):
+                    raise ValueError(f"{word!r} is not a number")
+                matrix[row, column] = np.nan if is_missing(word) else float(word)
+        return matrix, fields
+
+    def _split(
+        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
+    ) -> tuple[NDArray[np.float32], CopiedFields, NDArray[np.int64]]:
+        """Return columns of numbers, others as they are written, and the fields that are no plain numbers."""
         if b"\0" in text:
             raise ValueError("a NUL byte")
-        if self.is_wide(text):
-            return self._wide_rows(text, kind, first_row, missing)
-        return self._dense(self._labelled(text, kind), first_row, missing)
+        as_text = set(copied)
+        wanted = [COPIED if name in as_text else columns.get(name, OMITTED) for name in self.text.header]
+        n_lines = text.count(b"\n") + text.count(b"\r")
+        matrix = np.empty((n_lines, width), np.float32)
+        lines = np.empty(len(text) + 3 * n_lines if copied else 0, np.uint8)
+        letters, delimiter = np.frombuffer(text, np.uint8), ord(self.text.delimiter)
+        for room in (MOST_INEXACT, len(text)):
+            inexact = np.empty((min(room, len(text)), 4), np.int64)
+            rows, found, written = parse_table(
+                letters, delimiter, np.array(wanted), MISSING_LETTERS, matrix, lines, inexact
+            )
+            if found >= 0:
+                break
+        if rows < 0:
+            raise ValueError("a line of another number of columns")
+        fields = CopiedFields(lines[:written], [name for name in self.text.header if name in as_text], rows)
+        return matrix[:rows], fields, inexact[:found]
 
-    def _labelled(self, text: bytes, kind: LabelKind | None) -> pa.RecordBatch:
-        """The columns in use of some records, with labels of a known kind."""
-        import pyarrow as pa
-
-        if b"\0" in text:
-            raise ValueError("a NUL byte")
-        coded = () if self.encoding is None else self.encoding.columns
-        texts = {column.name for column in coded if column.kind != "number"}
-        types = {name: pa.string() if name in texts else pa.float64() for name in self.columns}
-        if self.encoding is None and self.has_labels:
-            batch = self._batch(text, self._header, {**types, str(self.target): pa.string()})
-            at = batch.schema.get_field_index(str(self.target))
-            return batch.set_column(at, str(self.target), labels_of_kind(batch.column(at), kind or "text"))
-        batch = self.parsed(text, types) if self.encoding else self._batch(text, self._header, types)
-        if self.has_labels:
-            found = self._batch(text, self._header, {str(self.target): pa.string()}).column(0)
-            batch = batch.append_column(str(self.target), labels_of_kind(found, kind or "text"))
-        return batch
-
-    def is_wide(self, text: bytes) -> bool:
-        """Whether records are better read by our own kernel: it knows no quotes."""
-        return len(self._header) >= WIDE and b'"' not in text
-
-    def _first_label_kind(self, text: bytes) -> LabelKind | None:
-        """The kind of the labels, as the first of them show it."""
-        import pyarrow as pa
-
-        if not self.has_labels:
-            return None
-        try:
-            return kind_of_labels(self._batch(text, self._header, {str(self.target): pa.string()}).column(0))
-        except ValueError as error:
-            raise self.located(error) from error
-
-    def _batch(
-        self,
-        text: bytes,
-        header: list[str],
-        types: dict[str, pa.DataType | None],
-        missing: Sequence[str] = MISSING_WORDS,
-    ) -> pa.RecordBatch:
-        """The columns of records that have types here, as Arrow reads them; None is a type to be found.
-
-        ``missing`` is how it is written that there is no value.
-        """
+    def _texts(
+        self, fields: CopiedFields, names: Sequence[str], missing: Sequence[str] = ALL_MISSING, infer: bool = False
+    ) -> dict[str, pa.Array]:
+        """Return some of the copied columns as text, or as whatever they look like."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        if not names or not fields.rows:
+            return {name: pa.array([], pa.string()) for name in names}
+        lines = fields.lines
         table = arrow_csv.read_csv(
-            pa.BufferReader(text),
-            read_options=arrow_csv.ReadOptions(column_names=header, block_size=len(text) + 1, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
+            pa.BufferReader(pa.py_buffer(lines)),
+            read_options=arrow_csv.ReadOptions(
+                column_names=fields.columns, block_size=lines.size + 1, use_threads=False
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.text.delimiter, newlines_in_values=True, ignore_empty_lines=False
+            ),
             convert_options=arrow_csv.ConvertOptions(
-                column_types={name: kind for name, kind in types.items() if kind is not None},
-                include_columns=list(types),
+                include_columns=list(names),
+                column_types={} if infer else dict.fromkeys(names, pa.string()),
                 strings_can_be_null=True,
                 null_values=list(missing),
             ),
         )
-        if not table.num_rows:
-            return pa.RecordBatch.from_pylist([], schema=table.schema)
-        return table.combine_chunks().to_batches()[0]
+        if table.num_rows != fields.rows:
+            raise ValueError("a line that ends in a field")
+        return {name: table.column(name).combine_chunks() for name in names}
 
-    def _wide_rows(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DenseRows:
-        """The rows of some records without quotes."""
-        import pyarrow as pa
-
-        lines, most_inexact = text.count(b"\n"), len(text) // 2
-        matrix, spans = np.empty((lines, len(self.columns)), np.float32), np.zeros((lines, 2), np.int64)
-        inexact = np.empty((min(most_inexact, MOST_INEXACT), 4), np.int64)
-        letters, columns = np.frombuffer(text, np.uint8), self._field_columns
-        rows, doubtful = parse_table(letters, ord(self.delimiter), columns, matrix, spans, inexact)
-        if doubtful < 0:
-            inexact = np.empty((most_inexact, 4), np.int64)
-            rows, doubtful = parse_table(letters, ord(self.delimiter), columns, matrix, spans, inexact)
-        if rows < 0:
-            raise ValueError("a line of another number of columns")
-        with np.errstate(over="ignore"):
-            for line, column, start, end in inexact[:doubtful].tolist():
-                word = text[start:end].decode(errors="replace")
-                if not is_number(word):
-                    raise ValueError(f"{word!r} is not a number")
-                matrix[line, column] = np.nan if is_missing(word) else float(word)
-        y = None
-        if self.has_labels:
-            words = [text[start:end] or b'""' for start, end in spans[:rows].tolist()]
-            target = str(self.target)
-            column = self._batch(b"\n".join([*words, b""]), [target], {target: pa.string()}).column(0)
-            y = labels(labels_of_kind(column, kind or "text"), target, self.name, first_row)
-        self._refuse_not_finite(matrix[:rows], first_row, missing)
-        return DenseRows(matrix[:rows], y)
-
-    def _columns_of_fields(self) -> NDArray[np.int64]:
-        """Which feature every field of a line is, for ``parse_table``."""
-        features = {column: number for number, column in enumerate(self.columns)}
-        found = np.array([features.get(name, OMITTED) for name in self._header], np.int64)
-        if self.has_labels:
-            found[self._header.index(str(self.target))] = LABEL
-        return found
+    def _kind_of_first_labels(self, text: bytes) -> LabelKind | None:
+        """Return the kind of the labels, as the first of them show it."""
+        if self.decoder.target is None:
+            return None
+        try:
+            fields = self._split(text, {}, [self.decoder.target], 0)[1]
+            return kind_of_labels(self._texts(fields, [self.decoder.target], MISSING_WORDS)[self.decoder.target])
+        except ValueError as error:
+            raise self.located(error) from error
 
     def located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
-        """What could not be read, found again with its line."""
-        coded = () if self.encoding is None else self.encoding.columns
-        wanted = set(self.columns) - {self.target} - {column.name for column in coded if column.kind != "number"}
-        gone = MORE_MISSING_WORDS if coded else ()
-        with self._opened() as (_, stream):
-            lines = count_lines(stream, self._start, returns=True)
-            for line, record in self._records(stream, lines):
-                if record and len(record) != len(self._header):
+        """Return what to say of what could not be read, found again with its line."""
+        encoding, text = self.decoder.encoding, self.text
+        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {self.decoder.weight}
+        with text.opened() as (_, stream):
+            lines = count_lines(stream, text.start, returns=True)
+            for line, record in text.records(stream, lines):
+                if record and len(record) != len(text.header):
                     return DataError(
-                        f"{self.name}:{line}: {len(record)} values for {len(self._header)} columns; make them match"
+                        f"{self.name}:{line}: {len(record)} values for {len(text.header)} columns; make them match"
                     )
-                for column, value in zip(self._header, record, strict=False):
-                    if column in wanted and not is_number(value) and value not in gone:
+                for column, value in zip(text.header, record, strict=False):
+                    if column in wanted and not is_number(value) and value not in MORE_MISSING_WORDS:
                         return DataError(
                             f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
                             f"the column (--drop {column})"
                         )
-                    if column == self.target and kind is not None and not is_missing(value):
+                    if column == self.decoder.target and kind is not None and not is_missing(value):
                         wrong = misfit(value, kind, f"{self.name}:{line}")
                         if wrong is not None:
                             return wrong
@@ -245,42 +227,78 @@ class DelimitedSource(DelimitedText):
 
     # ---- what columns hold
 
-    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
-        """What its columns hold."""
-        return survey(self, options, known)
+    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
+        """Return what the columns hold, by the first rows."""
+        names = self.decoder.features_and_weight
+        head = self.text.head(HEAD_BYTES)
+        if not head:
+            return [ColumnStats(name, "number", as_is=True) for name in names]
+        try:
+            return self._inferred(self.text.first_records(head, rows=HEAD_ROWS), names, known)
+        except ValueError as error:
+            raise error if isinstance(error, DataError) else self.located(error) from error
 
-    def wide_values(self, text: bytes) -> NDArray[np.float32]:
-        """The features of some records without quotes, NaN for what is missing."""
-        return self._wide_rows(text, "text", 0, "keep").values
+    def _inferred(self, head: bytes, names: list[str], known: dict[str, Content]) -> list[ColumnStats]:
+        coded = {name for name, content in known.items() if content != "number"}
+        for text in (self.text.first_records(head, FIRST_LOOK), head):
+            while more := self._not_numbers(text, [name for name in names if name not in coded]):
+                coded |= more
+        numbers = {name: at for at, name in enumerate(name for name in names if name not in coded)}
+        texts = [name for name in names if name in coded]
+        matrix, fields = self._parsed(head, numbers, texts, len(numbers))
+        seem = {name: content_of(values.type) for name, values in self._texts(fields, texts, infer=True).items()}
+        words, stats = self._texts(fields, texts), []
+        for name in names:
+            if name in coded:
+                stats.append(self._stats_of(ColumnStats(name, known.get(name, seem[name])), words[name]))
+                continue
+            one, column = ColumnStats(name, "number", as_is=True), matrix[:, numbers[name]]
+            one.add_numbers(column)
+            one.counts_up = looks_like_id(name, column)
+            stats.append(one)
+        return stats
 
-    def parsed(self, text: bytes, types: dict[str, pa.DataType | None], more_missing: bool = True) -> pa.RecordBatch:
-        """The columns of some records that have types here.
+    def _not_numbers(self, text: bytes, names: list[str]) -> set[str]:
+        """Return columns in which a field is neither a number nor missing."""
+        doubtful = self._split(text, {name: at for at, name in enumerate(names)}, [], len(names))[2]
+        found = set[int]()
+        for _, column, start, end in doubtful.tolist():
+            if column not in found and not is_number(word_of(text[start:end])):
+                found.add(column)
+        return {names[column] for column in found}
 
-        ``more_missing`` says that ``?`` and ``None`` stand for no value, too.
-        """
-        if b"\0" in text:
-            raise ValueError("a NUL byte")
-        missing = (*MISSING_WORDS, *(MORE_MISSING_WORDS if more_missing else ()))
-        return self._batch(text, self._header, types, missing)
+    def _stats_of(self, one: ColumnStats, values: pa.Array) -> ColumnStats:
+        """Return what a column holds that is not numbers; what does not fit the type it seems to have is text."""
+        where = Where(self.name)
+        if one.content == "boolean" and not {level.lower() for level in levels_in(values, one.name, where)[0]} <= TRUTH:
+            one.content = "text"
+        try:
+            one.content = "text" if one.content == "number" else one.content
+            one.add(values, where)
+        except DataError:  # not a date
+            one = ColumnStats(one.name, "text")
+            one.add(values, where)
+        return one
 
     # ---- parts
 
     def _shards(self, n: int) -> list[Source]:
-        if not self.splittable:
+        text = self.text
+        if text.compression:
             raise UsageError(f"{self.name}: a compressed file cannot be split into parts; decompress it first")
-        end = self._file.size if self._stop is None else self._stop
-        starts = starts_of_parts(self.path, self._start, end, n, blank=b"\r\n")
+        end = text.state.size if text.stop is None else text.stop
+        starts = starts_of_parts(text.path, text.start, end, n, blank=b"\r\n")
         if len(starts) < 2:
             return [self]
         kind = self.label_kind()
-        return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], self._stop], strict=True)]
+        return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], text.stop], strict=True)]
 
     def label_kind(self) -> LabelKind | None:
-        """The kind of the labels, as the first of them show it; None if there are none."""
-        if self._label_kind is None:
-            with self._opened() as (raw, stream):
-                first = next(self._chunks(raw, stream), None)
-                return None if first is None else self._first_label_kind(first.text)
+        """Return the kind of the labels, as the first of them show it; None if there are none."""
+        if self._label_kind is None and self.has_labels:
+            with self.text.opened() as (raw, stream):
+                first = next(self.text.chunks(raw, stream), None)
+                return None if first is None else self._kind_of_first_labels(first.text)
         return self._label_kind
 
     def labels_as_written(self) -> None:
@@ -288,25 +306,28 @@ class DelimitedSource(DelimitedText):
 
     def _part(self, start: int, stop: int | None, kind: LabelKind | None) -> DelimitedSource:
         part = copy(self)
-        part._start = part._base = start
-        part._stop, part._label_kind = stop, kind
-        part.n_bytes, part.bytes_read = (self._file.size if stop is None else stop) - start, 0
+        part.text, part._label_kind, part.bytes_read = self.text.part(start, stop), kind, 0
+        part.facts = replace(self.facts, n_bytes=part.text.n_bytes)
         return part
 
     def _rows_before(self) -> int:
-        """The rows of the file before those of this source."""
-        import pyarrow as pa
-
-        if self._start == self._body:
+        """Return the number of rows of the file before those of this source."""
+        text = self.text
+        if text.start == text.body:
             return 0
-        first = {self._header[0]: pa.binary()}
-        with self._opened() as (raw, stream):
-            chunks = self._part(self._body, self._start, None)._chunks(raw, stream)
-            return sum(self._batch(chunk.text, self._header, first).num_rows for chunk in chunks)
+        before = text.part(text.body, text.start)
+        with before.opened() as (raw, stream):
+            return sum(len(self._split(chunk.text, {}, [], 0)[0]) for chunk in before.chunks(raw, stream))
+
+
+def word_of(field: bytes) -> str:
+    """Return what is in a field, without its quotes."""
+    word = field.decode(errors="replace")
+    return next(csv.reader([word]))[0] if word.startswith('"') else word
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as a table; the number of rows."""
+    """Write rows as a table; return the number of rows."""
     from pyarrow import csv as arrow_csv
 
     options = arrow_csv.WriteOptions(delimiter=delimiter_of(Path(layout.name)), quoting_style="needed")

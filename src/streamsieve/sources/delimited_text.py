@@ -7,10 +7,10 @@ import io
 import math
 from codecs import BOM_UTF8
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
-from itertools import chain
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from ..machine import fitting, reading_threads
 from .changes import FileState
 from .compression import damage_named, open_compressed
 from .formats import kind_of, split_suffix
-from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
-from .tables import BYTES_PER_VALUE, TableSource
+from .tables import BYTES_PER_VALUE
 from .text import count_lines, is_utf8, refuse_endless_line
 
 FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
@@ -48,40 +47,49 @@ class Chunk(NamedTuple):
     end: int
 
 
-class DelimitedText(TableSource):
+class DelimitedText:
     """Text with columns, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
 
-    One thread reads, and cuts the text where records end; several take the records.
+    One thread reads, and cuts the text where records end; several take the records. A part has the records that begin
+    in a part of the file.
     """
 
-    def __init__(
-        self, path: str | Path, target: str | None, columns: list[str] | None, options: ReadOptions | None
-    ) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path) -> None:
+        self.path, self.name = Path(path), str(path)
         self.compression = split_suffix(self.path)[1]
-        self.splittable = not self.compression
         self.delimiter = delimiter_of(self.path)
-        self._file = FileState.of(self.path)
-        self.n_bytes = self._file.size
-        self._base = 0  # what bytes are counted from
-        self._stop: int | None = None  # where the records end, if not with the file
-        super().__init__(str(path), target, columns, options)
-        self._body = self._start
+        self.state = FileState.of(self.path)
+        self.start = 0  # of the records
+        self.stop: int | None = None  # where they end, if not with the file
+        self.header = self._read_header()
+        self.body = self.start
+
+    @property
+    def n_bytes(self) -> int:
+        """Return the size of the file, or of the part."""
+        end = self.state.size if self.stop is None else self.stop
+        return end - (0 if self.start == self.body else self.start)
+
+    def part(self, start: int, stop: int | None) -> Self:
+        """Return the records that begin in a part of the file."""
+        part = copy(self)
+        part.start, part.stop = start, stop
+        return part
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """The file, and its text."""
+    def opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """Open the file, and its text."""
         with self.path.open("rb") as raw, damage_named(self.name, self.compression):
             yield raw, open_compressed(raw, self.compression)
 
-    def _column_names(self) -> list[str]:
-        """The first record; the others begin after it, at ``_start``."""
+    def _read_header(self) -> list[str]:
+        """Return the first record; the others begin after it, at ``start``."""
         text = b""
-        with self._opened() as (_, stream):
+        with self.opened() as (_, stream):
             while data := stream.read(CHUNK_BYTES):
                 text += data
-                self._start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
-                if self._start:
+                self.start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
+                if self.start:
                     break
                 refuse_endless_line(len(text), self.name)
         known = kind_of(text.removeprefix(BOM_UTF8))
@@ -89,13 +97,13 @@ class DelimitedText(TableSource):
             raise DataError(f"{self.path}: this is {known}")
         if not text:
             raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
-        self._start = self._start or len(text)
-        self._header = next(self._records(io.BytesIO(text[: self._start]), 0), (0, list[str]()))[1]
-        values = len(self._header) * max(1, text.count(b"\n", self._start))
-        self._letters_per_value = max(2.0, (len(text) - self._start) / max(1, values))
-        return self._header
+        self.start = self.start or len(text)
+        header = next(self.records(io.BytesIO(text[: self.start]), 0), (0, list[str]()))[1]
+        values = len(header) * max(1, text.count(b"\n", self.start))
+        self._letters_per_value = max(2.0, (len(text) - self.start) / max(1, values))
+        return header
 
-    def _records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
+    def records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
         """Every record of a stream with the number of its last line, counted on from ``lines``."""
         with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             reader = csv.reader(text, delimiter=self.delimiter)
@@ -111,32 +119,32 @@ class DelimitedText(TableSource):
                 line = lines + reader.line_num + 1
                 raise DataError(f"{self.path}:{line}: not text with columns ({error})") from error
 
-    def _chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
+    def chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
         """The text after the header, or that of the shard, in chunks of complete records."""
-        known = self._file.begin(self.name, raw.fileno())
+        known = self.state.begin(self.name, raw.fileno())
         with damage_named(self.name, self.compression):
             if self.compression:
-                stream.read(self._start)
+                stream.read(self.start)
             else:
-                stream.seek(self._start)
-            at, rest, size = self._start, b"", FIRST_BYTES
+                stream.seek(self.start)
+            at, rest, size, base = self.start, b"", FIRST_BYTES, 0 if self.start == self.body else self.start
             usual = chunk_bytes(self._letters_per_value)
-            while data := stream.read(size if self._stop is None else min(size, self._stop - at)):
+            while data := stream.read(size if self.stop is None else min(size, self.stop - at)):
                 text, at = rest + data, at + len(data)
                 end = self._end_of_records(text)
                 chunk, rest = text[:end], text[end:]
                 size = usual if end else 2 * size  # so that a long record is not searched again and again
                 refuse_endless_line(len(rest), self.name)
                 if chunk.strip(b"\r\n"):  # records, not empty lines alone
-                    yield Chunk(chunk, (raw.tell() if self.compression else at) - self._base)
+                    yield Chunk(chunk, (raw.tell() if self.compression else at) - base)
             known.refuse_changed(self.name, raw.fileno())
         last = rest + b"\n"
-        if rest and (self._stop is not None or self._end_of_records(last) < len(last)):
+        if rest and (self.stop is not None or self._end_of_records(last) < len(last)):
             raise self._unclosed(at - len(rest))
         if rest.strip(b"\r\n"):
             yield Chunk(last, self.n_bytes or 0)
 
-    def _cut(self, chunk: Chunk) -> Iterator[Chunk]:
+    def cut(self, chunk: Chunk) -> Iterator[Chunk]:
         """The first chunk, which is long so that it shows what labels are, in chunks of the usual size."""
         start, size = 0, chunk_bytes(self._letters_per_value)
         while len(chunk.text) - start > size:
@@ -151,9 +159,9 @@ class DelimitedText(TableSource):
 
     def _unclosed(self, start: int) -> DataError:
         """What to say of a record that begins at ``start`` and ends inside quotes."""
-        with self._opened() as (_, stream):
+        with self.opened() as (_, stream):
             line = count_lines(stream, start, returns=True) + 1
-        if self._stop is not None:
+        if self.stop is not None:
             return DataError(
                 f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
                 "cannot be split into parts; write it as Parquet first: streamsieve convert"
@@ -165,28 +173,30 @@ class DelimitedText(TableSource):
             return end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), False)
         return text.rfind(b"\n") + 1
 
+    def first_records(self, text: bytes, size: int = 0, rows: int = 0) -> bytes:
+        """Return the first of some records, about so many bytes or so many lines of them."""
+        if rows:
+            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+            size = len(text) if ends.size <= rows else int(ends[rows - 1]) + 1
+        end = self._end_of_records(text[:size])
+        return text[:end] if end else text
+
     def head(self, size: int) -> bytes:
-        """The first records, about so many bytes of them, or one."""
+        """Return the first records, about so many bytes of them, or one."""
         text, end = b"", 0
-        with self._opened() as (_, stream):
+        with self.opened() as (_, stream):
             if self.compression:
-                stream.read(self._start)
+                stream.read(self.start)
             else:
-                stream.seek(self._start)
+                stream.seek(self.start)
             while not end and (data := stream.read(size)):
                 text += data
-                end = self._end_of_records(text)
+                complete = text if len(data) == size else text + b"\n"  # the last line may have no end
+                end = self._end_of_records(complete)
                 size = 2 * size
                 refuse_endless_line(len(text), self.name)
-        found = text[:end] or text + b"\n"
+        found = complete[:end] if end else text + b"\n"
         return found if found.strip(b"\r\n") else b""
-
-    def mapped(self, work: Callable[[bytes], Result]) -> Generator[Result]:
-        """What ``work`` makes of the records of every chunk, in order, by several threads."""
-        with self._opened() as (raw, stream):
-            first = chain.from_iterable(map(self._cut, self._chunks(raw, stream)))
-            with closing(in_threads(lambda chunk: work(chunk.text), first)) as parts:
-                yield from parts
 
 
 def in_threads(work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Generator[Result]:

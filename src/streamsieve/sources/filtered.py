@@ -5,8 +5,7 @@ What a user omits or keeps is resolved to ids once, against the data of a traini
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -14,16 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock
+from ..blocks import RowBlock
 from ..errors import UsageError
-from ..values import is_sparse
-from .arrays import ArraySource
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Source
-from .column_lists import ColumnListSource
 from .groups import features_of
 from .options import ReadOptions
-from .survey import picked
-from .tables import TableSource
 from .wrapped import WrappedRows
 
 
@@ -70,85 +64,21 @@ class SomeRows(WrappedRows):
     """Rows with some of their features."""
 
     def __init__(self, rows: Source, kept: KeptFeatures) -> None:
+        super().__init__(rows, kept=kept.joined(rows.facts.kept))
         self.wanted = kept
-        super().__init__(rows)
-
-    def _take(self, rows: Source) -> None:
-        super()._take(rows)
-        self.kept = self.wanted.joined(rows.kept)
 
     def _changed(self, block: RowBlock) -> RowBlock:
         return block.with_some_entries(self.wanted.among(block.indices[block.indptr[0] : block.indptr[-1]]))
 
 
-class SomeColumns(ColumnSource):
-    """Some of the columns of a source."""
-
-    def __init__(self, source: ColumnSource, kept: KeptFeatures) -> None:
-        super().__init__(source.name)
-        self.source, self.wanted = source, kept
-        self.kept = kept.joined(source.kept)
-        self.n_rows, self.n_features, self.n_bytes = source.n_rows, source.n_features, source.n_bytes
-        self.feature_names, self.has_labels, self.rewindable = (
-            source.feature_names,
-            source.has_labels,
-            source.rewindable,
-        )
-        self.value_type, self.first_id = source.value_type, source.first_id
-        self.has_groups, self.group_names = source.has_groups, source.group_names
-        self.columns_splittable = source.columns_splittable
-
-    @property
-    def has_names(self) -> bool:
-        return self.source.has_names
-
-    def column_blocks(self) -> Iterator[ColumnBlock]:
-        for block in self.source.column_blocks():
-            yield block.masked(self.wanted.among(block.ids))
-
-    def targets(self) -> NDArray[Any]:
-        return self.source.targets()
-
-    def _column_shards(self, n: int) -> list[ColumnSource]:
-        return [SomeColumns(shard, self.wanted) for shard in self.source.column_shards(n)]
-
-
 def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
     """Return the same data with the features that ``drop`` and ``only`` leave, which name them or have their ids."""
-    if isinstance(source, TableSource):
-        return source.with_columns(picked(source.columns, options, source.name))
+    table = source.with_columns(options)
+    if table is not None:
+        return table
     by_name = ids_by_name(source)
     only = None if options.only is None else ids_of(source, options.only, by_name)
-    return keep_features(source, KeptFeatures(only, ids_of(source, options.drop, by_name)))
-
-
-def keep_features(source: DataSource, kept: KeptFeatures | None) -> DataSource:
-    """Return the same data with some of its features."""
-    if kept is None:
-        return source
-    if isinstance(source, ArraySource):
-        return some_of_matrix(source, kept)
-    if isinstance(source, ColumnListSource):
-        some = copy(source)
-        some.kept = kept.joined(source.kept)
-        return some
-    if isinstance(source, Source):
-        return SomeRows(source, kept)
-    assert isinstance(source, ColumnSource), "there are rows and columns"
-    return SomeColumns(source, kept)
-
-
-def some_of_matrix(source: ArraySource, kept_features: KeptFeatures) -> ArraySource:
-    """Return a matrix in memory with zeros for what is omitted."""
-    kept, some = kept_features.among(np.arange(source.n_features or 0)), copy(source)
-    if is_sparse(source.matrix):
-        from scipy.sparse import diags_array
-
-        some.matrix = (source.matrix @ diags_array(kept.astype(source.matrix.dtype))).asformat(source.matrix.format)
-    else:
-        some.matrix = np.where(kept, source.matrix, source.matrix.dtype.type(0))
-    some.kept = kept_features.joined(source.kept)
-    return some
+    return source.keeping(KeptFeatures(only, ids_of(source, options.drop, by_name)))
 
 
 def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
@@ -161,9 +91,8 @@ def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
         return {}
     found: dict[str, Sequence[int]] = {}
     if source.encoding is not None:
-        starts = source.encoding.starts.tolist()
-        for column, start in zip(source.encoding.columns, starts, strict=False):
-            found[column.name] = range(start, start + column.width)
+        columns = enumerate(source.encoding.column_names)
+        found = {name: source.encoding.features_of(position) for position, name in columns}
     numbers: Sequence[int] = range(len(names)) if ids is None else ids.tolist()
     return found | {str(name): [feature] for name, feature in zip(names, numbers, strict=True)}
 
@@ -171,7 +100,7 @@ def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
 def ids_of(source: DataSource, named: Sequence[str], by_name: dict[str, Sequence[int]]) -> NDArray[np.int64]:
     """Return the features that a user names: by their names, if there are such, or by ids as the data writes them."""
     ids: list[int] = []
-    first = source.first_id
+    first = source.facts.first_id
     for name in named:
         word = name.strip()
         if name in by_name:

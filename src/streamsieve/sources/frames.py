@@ -8,26 +8,27 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DataError, UsageError, prefix
 from ..values import is_object
 from .arrays import ArraySource
-from .arrow_values import Where
+from .arrow_values import Where, numbers_of
 from .base import AbsentColumnError
 from .encoding import Encoding
-from .options import ReadOptions
-from .survey import (
+from .inference import (
+    ColumnStats,
     Content,
-    Facts,
-    Found,
+    Inferred,
     content_of,
-    find_encoding,
     hint,
+    infer_by_types,
+    infer_encoding,
     listing,
     picked,
     refuse_repeated,
-    survey_by_types,
 )
+from .options import ReadOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,17 +76,13 @@ class Frame(NamedTuple):
     table: pa.Table
     name: str
 
-    @property
-    def columns(self) -> list[str]:
-        names: list[str] = self.table.column_names
-        return names
-
-    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
-        """What its columns hold."""
+    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
+        """Return what its columns hold."""
         types = dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
-        return survey_by_types(self.name, types, self.batches_with, options, known)
+        return infer_by_types(self.name, types, self.batches_with, options, known)
 
     def batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield some of its columns."""
         return iter(self.table.select(columns).to_batches(BATCH_ROWS))
 
 
@@ -132,27 +129,32 @@ def _array_of(values: Any, name: str, origin: str) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def look(frame: Any, options: ReadOptions, columns: list[str], origin: str) -> Found:
-    """How the columns of a table are to be read."""
+def infer_frame(frame: Any, options: ReadOptions, columns: list[str], origin: str) -> Inferred | None:
+    """Return how the columns of a table are to be read; None if they are numbers."""
     if options.missing not in ("zero", "mean") and not needs_encoding(frame):
-        return Found()
-    return find_encoding([Frame(as_arrow(frame, columns, origin), origin)], options, origin)
+        return None
+    weight = [] if options.weight is None else [options.weight]
+    return infer_encoding([Frame(as_arrow(frame, [*columns, *weight], origin), origin)], options, origin)
 
 
 def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
-    """A table as the matrix of its features; ``known`` says that the encoding is that of other data."""
-    table = as_arrow(frame, encoding.column_names, origin)
-    where = Where(origin, unseen={} if known else None)
-    matrix = encoding.matrix(table.to_batches(BATCH_ROWS), where, encoding.missing == "skip")
-    where.say_unseen()
-    return matrix
+    """Return a table as the matrix of its features; an encoding that is not ``known`` from other data grows."""
+    table, unseen = as_arrow(frame, encoding.column_names, origin), dict[str, str]()
+    parts, row = [], 0
+    for batch in table.to_batches(BATCH_ROWS):
+        where = Where(origin, row, unseen if known else None, grows=not known)
+        parts.append(encoding.encode_batch(batch, where, encoding.missing == "skip", np.float64))
+        parts[-1] = encoding.learn(parts[-1])
+        row += batch.num_rows
+    Where(origin, unseen=unseen).say_unseen()
+    return encoding.matrix_of(parts)
 
 
 def open_frame(
     frame: Any, y: Any | None, options: ReadOptions, encoding: Encoding | None, columns: list[str] | None, find: bool
 ) -> ArraySource:
-    """The source for a table in memory, with its target as a column or apart; found is how to read it, or given."""
-    names, target = names_of(frame), options.target
+    """Return the source for a table in memory, with its target as a column or apart; ``find`` infers how to read it."""
+    names, target, weight = names_of(frame), options.target, options.weight
     if y is None and target is not None:
         if target in names:
             y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
@@ -163,14 +165,29 @@ def open_frame(
     others = [name for name in names if name != target or y is None]
     if columns is None:
         columns = picked(others, options, "the table")
-    found = look(frame, options, columns, "") if encoding is None and find else Found(encoding)
-    if found.encoding is None:
-        source = ArraySource(_some(frame, columns) if columns != names else frame, y)
+    weights = None if weight is None else weights_of(frame, weight)
+    inferred = infer_frame(frame, options, columns, "") if encoding is None and find else None
+    used = encoding if inferred is None else inferred.encoding
+    if used is None:
+        source = ArraySource(_some(frame, columns) if columns != names else frame, y, sample_weight=weights)
     else:
-        matrix = encoded_matrix(frame, found.encoding, "", not find)
-        source = ArraySource(matrix, y, found.encoding.feature_names)
-    source.encoding, source.notes, source.incomplete = found
+        matrix = encoded_matrix(frame, used, "", not find)
+        source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
+    source.facts = replace(source.facts, weight=weight, encoding=None if used is None or used.is_plain else used)
+    if inferred is not None:
+        source.facts = replace(source.facts, notes=inferred.notes, incomplete=inferred.incomplete)
     return source
+
+
+def weights_of(frame: Any, name: str) -> NDArray[np.float64]:
+    """Return a column of a table as the weights of its rows."""
+    values = as_arrow(frame, [name], "").column(0).combine_chunks()
+    if content_of(values.type) not in ("number", "boolean"):
+        raise DataError(f"column {name!r} is not a column of numbers, and weights must be numbers")
+    weights = numbers_of(values, name, Where(""))
+    if np.isnan(weights).any():
+        raise Where("").missing_at(int(np.argmax(np.isnan(weights))), name)
+    return weights
 
 
 def _some(frame: Any, columns: list[str]) -> Any:

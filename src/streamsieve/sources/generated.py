@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from typing import TypeVar
 
 from ..blocks import DenseRows, RowBlock, dense_block
 from ..errors import UsageError
 from ..machine import reading_threads
-from .base import LARGEST_INDEX, Missing, Source
+from .base import LARGEST_INDEX, Missing, Source, SourceFacts
 from .finding import SYNTHETIC
 from .prefetch import ordered_map
 
@@ -23,11 +24,10 @@ Part = TypeVar("Part", RowBlock, DenseRows)
 class GeneratedSource(Source):
     """Rows that are made as they are read, on several threads; a shard has those from ``_first_row`` on."""
 
-    splittable = True
     _first_row = 0
 
     def __init__(self, kind: str, rows: int, features: int, least_features: int, seed: int) -> None:
-        super().__init__(f"{SYNTHETIC}{kind}")
+        super().__init__(SourceFacts(f"{SYNTHETIC}{kind}", rows, features, splittable=True))
         if rows < 1:
             raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
         if features < least_features:
@@ -36,7 +36,7 @@ class GeneratedSource(Source):
             raise UsageError(f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most of both")
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
-        self.n_rows, self.n_features, self.seed = rows, features, seed
+        self.seed = seed
 
     @abstractmethod
     def _block(self, start: int, stop: int) -> RowBlock:
@@ -66,7 +66,7 @@ class GeneratedSource(Source):
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
-        part._first_row, part.n_rows = self._first_row + start, stop - start
+        part._first_row, part.facts = self._first_row + start, replace(self.facts, n_rows=stop - start)
         return part
 
 

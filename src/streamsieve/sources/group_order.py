@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,20 +26,10 @@ class OrderedColumns(ColumnSource):
     those that come first in the new order, and the source is read again for the next.
     """
 
-    columns_splittable = True
-
     def __init__(self, source: ColumnSource, order: NDArray[np.int64]) -> None:
-        super().__init__(source.name)
+        super().__init__(replace(source.facts, columns_splittable=True, has_groups=False, group_names=None))
         self.source = source
         self.order: NDArray[np.int64] = order
-        self.n_rows, self.n_features, self.n_bytes = source.n_rows, source.n_features, source.n_bytes
-        self.feature_names, self.first_id = source.feature_names, source.first_id
-        self.has_labels, self.takes_target, self.target = source.has_labels, source.takes_target, source.target
-        self.value_type = source.value_type
-
-    @property
-    def has_names(self) -> bool:
-        return self.source.has_names
 
     def targets(self) -> NDArray[Any]:
         return self.source.targets()

@@ -297,7 +297,7 @@ def grouping_of(given: GivenGroups, source: DataSource, columns: ColumnSource) -
 def features_of(source: DataSource, columns: ColumnSource) -> Features:
     """Which features there are; where only the blocks say so, these are read."""
     if columns.n_features is not None and (columns.feature_names is not None or not columns.has_names):
-        return Features(columns.n_features, columns.feature_names, None, source.first_id)
+        return Features(columns.n_features, columns.feature_names, None, source.facts.first_id)
     blocks = [(block.ids, block.names) for block in columns.column_blocks() if block.n_columns]
     if not blocks:
         raise DataError(f"{source.name}: there are no columns")
@@ -306,4 +306,4 @@ def features_of(source: DataSource, columns: ColumnSource) -> Features:
     names = np.concatenate(known) if len(known) == len(blocks) else None
     order = np.argsort(ids)
     width = max(columns.n_features or 0, int(ids.max()) + 1)
-    return Features(width, None if names is None else names[order], ids[order], source.first_id)
+    return Features(width, None if names is None else names[order], ids[order], source.facts.first_id)

@@ -22,17 +22,8 @@ class DrawnRows(WrappedRows):
     """
 
     def __init__(self, rows: Source, fraction: float, seed: int, held_out: bool) -> None:
-        super().__init__(rows)
+        super().__init__(rows, n_rows=None, splittable=False)
         self.fraction, self.seed, self.held_out = fraction, seed, held_out
-        self.n_rows = None
-        self.splittable = False
-
-    @property
-    def has_names(self) -> bool:
-        return self.rows.has_names
-
-    def all_names(self) -> NDArray[Any] | None:
-        return self.rows.all_names()
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         first = kept = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,8 +16,6 @@ from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError
 from ..machine import cores, is_limited, reading_bytes
 from .base import DataSource, Missing, NoRowsError, Source, by_rows
-from .column_lists import ColumnListSource
-from .delimited import DelimitedSource
 from .prefetch import Reader, Room
 
 MOST_AT_ONCE = 4  # files that are read at the same time
@@ -41,21 +40,24 @@ class ManySource(Source):
     has complete files, or parts of a file if there are more shards than files.
     """
 
-    splittable = True
-
     def __init__(self, name: str, parts: Sequence[Source]) -> None:
-        super().__init__(name)
         self.parts = list(parts)
-        first = self.parts[0]
-        self.n_rows = total(part.n_rows for part in self.parts)
-        self.n_bytes = total(part.n_bytes for part in self.parts)
         widths = [part.n_features for part in self.parts if part.n_features is not None]
-        self.n_features = max(widths) if len(widths) == len(self.parts) else None
-        self.feature_names, self.has_labels = first.feature_names, first.has_labels
-        self.takes_target, self.target = first.takes_target, first.target
-        self.first_id, self.renumbered = first.first_id, first.renumbered
-        self.rewindable = all(part.rewindable for part in self.parts)
-        self.encoding, self.notes, self.incomplete = first.encoding, first.notes, first.incomplete
+        super().__init__(
+            replace(
+                self.parts[0].facts,
+                name=name,
+                n_rows=total(part.n_rows for part in self.parts),
+                n_bytes=total(part.facts.n_bytes for part in self.parts),
+                n_features=max(widths) if len(widths) == len(self.parts) else None,
+                rewindable=all(part.rewindable for part in self.parts),
+                splittable=True,
+            )
+        )
+
+    def complete(self) -> None:
+        for part in self.parts:
+            part.complete()
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._in_order([part.row_blocks(missing) for part in self.parts], lambda block: block.n_bytes)
@@ -69,8 +71,10 @@ class ManySource(Source):
         """The rows of all files, a few of which are read at once, the next ones ahead."""
         self.bytes_read = done = 0
         labels = LabelsAlike()
-        at_once = 1 if is_limited() else min(cores(), MOST_AT_ONCE, len(self.parts))  # each has blocks of its own
-        room = Room(1 if all(part.splittable for part in self.parts) else min(BYTES_AHEAD, reading_bytes()))
+        at_once = min(cores(), MOST_AT_ONCE, len(self.parts))
+        if is_limited() or (self.encoding is not None and self.encoding.has_groups):
+            at_once = 1  # each file has blocks of its own; levels become features in the order of the files
+        room = Room(1 if all(part.facts.splittable for part in self.parts) else min(BYTES_AHEAD, reading_bytes()))
         files = zip(self.parts, blocks, strict=True)
         begun: deque[tuple[Source, Generator[_Read[Part]] | Reader[_Read[Part]]]] = deque()
         try:
@@ -86,7 +90,7 @@ class ManySource(Source):
                     self.bytes_read = done + item.bytes_read
                     yield item.rows
                 begun.popleft()
-                done += part.n_bytes or 0
+                done += part.facts.n_bytes or 0
                 self.bytes_read = done
         finally:
             for _, items in begun:
@@ -169,7 +173,7 @@ def total(sizes: Iterable[int | None]) -> int | None:
 
 def sizes_of(parts: Sequence[Source]) -> NDArray[np.float64]:
     """How large files are, in bytes, else in rows; all alike if neither is known of all."""
-    for known in ([part.n_bytes for part in parts], [part.n_rows for part in parts]):
+    for known in ([part.facts.n_bytes for part in parts], [part.n_rows for part in parts]):
         if total(known):
             return np.array(known, np.float64)
     return np.ones(len(parts))
@@ -188,7 +192,7 @@ def in_groups(parts: Sequence[Source], n: int) -> list[list[Source]]:
 def shares_of(parts: Sequence[Source], n: int) -> list[int]:
     """Into how many shards to split every file, so that they are ``n`` in all and the largest is small."""
     sizes, shares = sizes_of(parts), np.ones(len(parts), np.int64)
-    can = np.array([part.splittable for part in parts])
+    can = np.array([part.facts.splittable for part in parts])
     if can.any():
         for _ in range(n - len(parts)):
             shares[np.where(can, sizes / shares, -1.0).argmax()] += 1
@@ -247,7 +251,7 @@ def refuse_other_kind(name: str, first: Source, part: Source) -> None:
             f"{name}: {first.name} and {part.name} hold columns, and such files are not read as one; give the files of "
             "rows, or write one of all rows: streamsieve convert --columns"
         )
-    if first.renumbered != part.renumbered:
+    if first.facts.renumbered != part.facts.renumbered:
         raise DataError(
             f"{part.name}: its features are not numbered as those of {first.name}; apply the same run to both"
         )
@@ -260,9 +264,9 @@ COLUMNS = "a file of columns"
 
 
 def kind_of(source: Source) -> str:
-    if isinstance(source, ColumnListSource):
+    if source.is_transposed:
         return COLUMNS
-    return "a table" if source.takes_target else "a file of sparse rows"
+    return "a table" if source.facts.takes_target else "a file of sparse rows"
 
 
 def names_of(source: Source) -> list[str] | None:
@@ -285,16 +289,13 @@ def same_names(first: Source, part: Source) -> bool:
             f"{missing.name}: the column {one!r} is not there, but it is in {other.name}; files that are read as one "
             "have the same columns"
         )
-    if not part.takes_target:
+    if not part.facts.takes_target:
         raise DataError(f"{part.name}: its features are not in the order of {first.name}; write them alike")
     return False
 
 
 def read_labels_alike(parts: Sequence[Source]) -> None:
     """Read labels of text as text in all files, also where they look like numbers."""
-    tables = [part for part in parts if isinstance(part, DelimitedSource) and part.has_labels]
-    if not tables:
-        return
-    if next((kind for table in tables if (kind := table.label_kind()) is not None), None) == "text":
-        for table in tables:
-            table.labels_as_written()
+    if next((kind for part in parts if (kind := part.label_kind()) is not None), None) == "text":
+        for part in parts:
+            part.labels_as_written()

@@ -18,7 +18,7 @@ from ..errors import DataError
 from ..kernels.reading.names import LARGEST_ID, add_up, hash_names
 from ..values import refuse_unusable
 from .arrays import as_labels
-from .base import Missing, Source, not_finite
+from .base import Missing, Source, SourceFacts, not_finite
 
 BLOCK_ROWS = 1024
 WIDTH = LARGEST_ID + 1
@@ -28,12 +28,9 @@ class NamedRowSource(Source):
     """Rows by name, from a list or any iterable; an iterator, such as a generator, can be read only once."""
 
     def __init__(self, rows: Iterable[Any], y: Any | None = None, sample_weight: Any | None = None) -> None:
-        super().__init__("")
-        self.rows = rows
-        self.rewindable = not isinstance(rows, Iterator)
-        self.y = None if y is None else as_labels(y, self.name)
-        self.n_rows = None if self.y is None else len(self.y)
-        self.has_labels = y is not None
+        self.rows, self.y = rows, None if y is None else as_labels(y, "")
+        n_rows, again = None if self.y is None else len(self.y), not isinstance(rows, Iterator)
+        super().__init__(SourceFacts("", n_rows, rewindable=again, has_labels=y is not None))
         refuse_unusable(sample_weight, "sample_weight")
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_rows,):

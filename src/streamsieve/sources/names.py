@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError
 from ..naming import title
-from ..values import is_sparse
-from .arrays import ArraySource
 from .base import DataSource, Source
-from .column_lists import ColumnListSource
 from .compression import damage_named, open_compressed
 from .formats import COMPRESSIONS
 from .wrapped import WrappedRows
@@ -75,20 +72,13 @@ def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
         raise UsageError(f"{source.name}: its features have names already; omit --names (names=...)")
     if (source.n_features or 0) > names.size:
         raise too_few(source, (source.n_features or 0) - 1, names, origin)
-    if isinstance(source, ArraySource):
-        return named_array(source, names, origin)
-    if isinstance(source, ColumnListSource):
-        source.give_names(names)
-        return source
-    if isinstance(source, Source):
-        return NamedRows(source, names, origin)
-    raise UsageError(f"{source.name}: blocks of columns bring their names with them; omit names=...")
+    return source.named(names, origin)
 
 
 def too_few(source: DataSource, feature: int, names: NDArray[Any], origin: str) -> DataError:
     return DataError(
-        f"{source.name}: there is a {title(feature, None, source.first_id)}, and {origin} has {names.size:,} names; "
-        f"{feature + 1:,} are needed, one a line"
+        f"{source.name}: there is a {title(feature, None, source.facts.first_id)}, and {origin} has "
+        f"{names.size:,} names; {feature + 1:,} are needed, one a line"
     )
 
 
@@ -96,36 +86,10 @@ class NamedRows(WrappedRows):
     """Rows whose features have got names."""
 
     def __init__(self, rows: Source, names: NDArray[Any], origin: str) -> None:
+        super().__init__(rows, feature_names=names, n_features=names.size)
         self.names, self.origin = names, origin
-        super().__init__(rows)
-
-    def _take(self, rows: Source) -> None:
-        super()._take(rows)
-        self.feature_names, self.n_features = self.names, self.names.size
 
     def _changed(self, block: RowBlock) -> RowBlock:
         if block.n_features > self.names.size:
             raise too_few(self, block.n_features - 1, self.names, self.origin)
         return block
-
-
-def named_array(source: ArraySource, names: NDArray[Any], origin: str) -> ArraySource:
-    """An array with names for its columns; a sparse one is made as wide as the names."""
-    matrix, width = source.matrix, names.size
-    if width > (source.n_features or 0):
-        if not is_sparse(matrix):
-            raise DataError(
-                f"{source.name}: {origin} has {width:,} names for {source.n_features:,} columns; give one for each"
-            )
-        source.matrix = widened(matrix, width)
-        source.n_features = width
-    source.feature_names = names
-    return source
-
-
-def widened(matrix: Any, width: int) -> Any:
-    """A CSR or CSC matrix with more columns, which have no values."""
-    indptr = matrix.indptr
-    if matrix.format == "csc":
-        indptr = np.concatenate([indptr, np.full(width - matrix.shape[1], indptr[-1], indptr.dtype)])
-    return type(matrix)((matrix.data, matrix.indices, indptr), shape=(matrix.shape[0], width))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
@@ -54,7 +55,7 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
         ) from error
     source = ArraySource(matrix, y, names, str(path))
-    source.renumbered = None if renumbered is None else str(renumbered)
+    source.facts = replace(source.facts, renumbered=None if renumbered is None else str(renumbered))
     return source
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from ..errors import DataError
 from ..json_text import from_json, to_json
 from ..kernels.reading.checking import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
+from .batch_rows import BatchFile, BatchRows, BatchSource, file_facts
 from .canonical import canonical_rows
 from .formats import Layout
-from .tables import BatchSource, as_array, labels, rows_at_once
+from .tables import as_array, labels, rows_at_once
 from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
 
 if TYPE_CHECKING:
@@ -63,43 +64,42 @@ def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
     return int(digits)
 
 
-class ListSource(BatchSource):
-    """Records with lists of integers and lists of values, checked."""
+class ListReader(NamedTuple):
+    """Lists of integers and lists of values of records, checked; ``unit`` is what a record is."""
 
-    unit = "row"  # what a record is
+    name: str  # of the file
+    unit: str
 
-    def _unequal(self, first: int) -> DataError:
-        return DataError(
-            f"{self.name}: from {self.unit} {first + 1} on, indices and values differ in length; write the file again"
-        )
-
-    def _offsets(self, lists: pa.Array, first: int) -> NDArray[np.int64]:
-        """Where the lists of records begin, counted from 0."""
+    def offsets(self, lists: pa.Array, first: int) -> NDArray[np.int64]:
+        """Return where the lists of records begin, counted from 0."""
         if lists.null_count:
             raise self._unequal(first)
         offsets: NDArray[np.int64] = as_array(lists.offsets).astype(np.int64)
         if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
-            raise DataError(
-                f"{self.name}: from {self.unit} {first + 1} on, the lists are damaged; write the file again"
-            )
+            raise self._damaged(first, "the lists are damaged")
         offsets -= offsets[0]
         return offsets
 
-    def _shared_offsets(self, batch: pa.RecordBatch, first: int) -> NDArray[np.int64]:
-        """Where the lists of records begin, the same for both."""
-        indptr = self._offsets(batch.column(INDICES), first)
-        if not np.array_equal(indptr, self._offsets(batch.column(VALUES), first)):
+    def shared_offsets(self, batch: pa.RecordBatch, first: int) -> NDArray[np.int64]:
+        """Return where the lists of records begin, the same for both."""
+        indptr = self.offsets(batch.column(INDICES), first)
+        if not np.array_equal(indptr, self.offsets(batch.column(VALUES), first)):
             raise self._unequal(first)
         return indptr
 
-    def _entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int) -> NDArray[Any]:
+    def entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int) -> NDArray[Any]:
+        """Return the entries of all lists, which must be of a type that fits."""
         entries = lists.flatten()
         if entries.null_count or not fits(entries.type):
             found = "missing entries" if entries.null_count else f"{entries.type} values"
-            raise DataError(
-                f"{self.name}: from {self.unit} {first + 1} on, a list of {what} holds {found}; write the file again"
-            )
+            raise self._damaged(first, f"a list of {what} holds {found}")
         return as_array(entries)
+
+    def _unequal(self, first: int) -> DataError:
+        return self._damaged(first, "indices and values differ in length")
+
+    def _damaged(self, first: int, what: str) -> DataError:
+        return DataError(f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again")
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -108,42 +108,36 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
 
 
-class SparseSource(ListSource):
+class SparseSource(BatchSource):
     """Sparse rows: columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if they have one."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        super().__init__(str(path))
-        self.path = path
-        self.has_labels = LABEL in schema.names
-        self.used = [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
-        metadata = schema.metadata or {}
+    label_column = LABEL
+
+    def __init__(self, file: BatchFile, schema: pa.Schema, at_once: int) -> None:
+        self.rows, self.at_once, metadata = BatchRows(file, str(file.path)), at_once, schema.metadata or {}
+        self.lists = ListReader(str(file.path), "row")
         try:
-            if NAMES_KEY in metadata:
-                self.feature_names = names_in(metadata)
-                self.n_features = len(self.feature_names)
-            if WIDTH_KEY in metadata:
-                self.n_features = count_in(metadata, WIDTH_KEY)
-            if RENUMBERED_KEY in metadata:
-                self.renumbered = metadata[RENUMBERED_KEY].decode()
+            names = names_in(metadata) if NAMES_KEY in metadata else None
+            width = None if names is None else len(names)
+            width = count_in(metadata, WIDTH_KEY) if WIDTH_KEY in metadata else width
+            mark = metadata[RENUMBERED_KEY].decode() if RENUMBERED_KEY in metadata else None
         except (ValueError, TypeError) as error:
-            raise DataError(f"{path}: its metadata cannot be read ({error}); write the file again") from error
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise DataError(f"{file.path}: its metadata cannot be read ({error}); write the file again") from error
+        if names is not None and len(names) != width:
             raise DataError(
-                f"{path}: its metadata has {len(self.feature_names):,} names for {self.n_features:,} features; "
-                "write the file again"
+                f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write the file again"
             )
+        facts = replace(file_facts(file), n_features=width, feature_names=names, renumbered=mark)
+        super().__init__(replace(facts, has_labels=LABEL in file.names))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self._decoded(lambda batch, first: self._block(batch, first, missing))
-
-    def labels(self) -> Iterator[NDArray[Any]]:
-        return self._labels(LABEL)
+        return self.rows.decoded(self._numbered(), lambda batch, first: self._block(batch, first, missing), self)
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Batches of a good size, each with the number of its first row."""
-        most = block_nonzeros()
-        for batch, row in super()._numbered():
-            indptr = self._shared_offsets(batch, row)
+        """Yield batches of a good size, each with the number of its first row."""
+        most, used = block_nonzeros(), [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
+        for batch, row in self.rows.numbered(used, self.at_once):
+            indptr = self.lists.shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
                 stop = next_cut(indptr, start, rows_at_once(1, most), most)
@@ -153,14 +147,16 @@ class SparseSource(ListSource):
     def _block(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
         import pyarrow.types as kind
 
-        indptr = self._shared_offsets(batch, first_row)
-        indices = self._entries(batch.column(INDICES), kind.is_integer, "integers", first_row)
+        indptr = self.lists.shared_offsets(batch, first_row)
+        indices = self.lists.entries(batch.column(INDICES), kind.is_integer, "integers", first_row)
         if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
             raise self._too_large(int(indices.max()))
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         with np.errstate(over="ignore"):
-            values = self._entries(batch.column(VALUES), is_number, "numbers", first_row).astype(np.float32, copy=False)
+            values = self.lists.entries(batch.column(VALUES), is_number, "numbers", first_row).astype(
+                np.float32, copy=False
+            )
         lowest, highest, canonical, finite = check_rows(indptr, frozen(indices), frozen(values).view(np.uint32))
         if lowest < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from math import log2
 from typing import Literal, get_args
 
@@ -40,8 +41,6 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
     the paper's, 1.2 s log2 p of s informative among p features.
     """
 
-    value_type = np.float32
-
     def __init__(
         self,
         rows: int | None = None,
@@ -55,6 +54,7 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         n_features = FEATURES if features is None else features
         n_rows = max(1, round(1.2 * informative * log2(max(1, n_features)))) if rows is None else rows
         super().__init__(SUBSTITUTION, n_rows, n_features, 1, seed)
+        self.facts = replace(self.facts, columns_splittable=True, value_type=np.float32)
         self._refuse(n_rows, n_features, informative, noise, task, problem)
         self.task: Task = task
         self.noise = float(NOISE[task] if noise is None else noise)

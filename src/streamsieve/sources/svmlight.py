@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from lzma import LZMAError
 from pathlib import Path
 from typing import IO, NamedTuple, cast
@@ -25,7 +26,7 @@ from ..blocks import RowBlock
 from ..errors import DataError, UsageError, prefix
 from ..kernels.reading import svmlight as text_kernel
 from ..machine import reading_threads
-from .base import Missing, NoRowsError, Source
+from .base import Missing, NoRowsError, Source, SourceFacts
 from .changes import FileState
 from .compression import create_compressed, damage_named, open_compressed
 from .formats import Layout, split_suffix
@@ -56,24 +57,22 @@ class SvmlightSource(Source):
     """
 
     def __init__(self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES) -> None:
-        super().__init__(str(path))
         self.path = Path(path)
-        self.zero_based = zero_based
-        self.first_id = 0 if zero_based else 1
-        self.chunk_bytes = chunk_bytes
+        self.zero_based, self.chunk_bytes = zero_based, chunk_bytes
         self.compression = split_suffix(self.path)[1]
-        self.rewindable = self.name != "-"
-        self.splittable = self.rewindable and not self.compression
         self._start = 0  # of the lines in the file
-        if self.rewindable:
-            self._file = FileState.of(self.path)
-            self.n_bytes = self._file.size
-            self.renumbered = mark_in(self.path, self.compression)
+        facts = SourceFacts(str(path), first_id=0 if zero_based else 1)
+        if facts.name == "-":
+            facts = replace(facts, name="standard input", rewindable=False)
         else:
-            self.name = "standard input"
+            self._file = FileState.of(self.path)
+            mark = mark_in(self.path, self.compression)
+            splits = not self.compression
+            facts = replace(facts, n_bytes=self._file.size, renumbered=mark, splittable=splits)
+        super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        if self.splittable:
+        if self.facts.splittable:
             yield from self._checked(self._plain())
         else:
             yield from self._checked(self._stream())
@@ -81,7 +80,7 @@ class SvmlightSource(Source):
     def _plain(self) -> Generator[_Parsed]:
         """Spans of the file, read and parsed on several threads at once."""
         with self.path.open("rb") as file:
-            descriptor, end = file.fileno(), self._start + (self.n_bytes or 0)
+            descriptor, end = file.fileno(), self._start + (self.facts.n_bytes or 0)
             known = self._file.begin(self.name, descriptor)
 
             def parse(start: int) -> _Parsed:
@@ -151,15 +150,15 @@ class SvmlightSource(Source):
             return count_lines(file, self._start)
 
     def _parse(self, text: Bytes, end: int) -> _Parsed:
-        return _Parsed(*parse_text(text, self.first_id, self.name), end)
+        return _Parsed(*parse_text(text, self.facts.first_id, self.name), end)
 
     def _shards(self, n: int) -> list[Source]:
-        if not self.splittable:
+        if not self.facts.splittable:
             raise UsageError(
                 f"{self.name}: only a file that is not compressed can be split into parts; "
                 + ("decompress it first" if self.compression else "save the rows to a file first")
             )
-        end = self._start + (self.n_bytes or 0)
+        end = self._start + (self.facts.n_bytes or 0)
         starts = starts_of_parts(self.path, self._start, end, n, blank=b" \t\r\n", comment=b"#")
         if not starts:
             return [self]
@@ -167,7 +166,7 @@ class SvmlightSource(Source):
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
-        part._start, part.n_bytes, part.bytes_read = start, stop - start, 0
+        part._start, part.facts, part.bytes_read = start, replace(self.facts, n_bytes=stop - start), 0
         return part
 
 

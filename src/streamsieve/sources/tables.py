@@ -1,49 +1,45 @@
-"""Batches of Arrow columns to blocks: what CSV, TSV, Parquet and Arrow files share."""
+"""Tables: batches of named columns to blocks, what CSV, TSV, Parquet and Arrow files share."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, DenseRows, RowBlock, columns_of, dense_block
+from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, RunError
-from ..machine import fitting, reading_threads
+from ..machine import fitting
 from ..values import loss_of, unusable
-from .arrow_values import CURE_MISSING, Where
-from .base import AbsentColumnError, Missing, NoRowsError, Source, not_finite
-from .columns import RangedColumns
-from .encoding import Encoding
+from .arrow_values import Where, numbers_of
+from .base import AbsentColumnError, DataSource, Missing, Source, SourceFacts
+from .encoding import EncodedRows, Encoding
 from .formats import Layout
+from .inference import hint, listing, picked, refuse_repeated
 from .options import ReadOptions
-from .prefetch import ordered_map, read_ahead
-from .survey import Content, Facts, hint, listing, picked, refuse_repeated, survey_by_types
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCHES_AHEAD = 2
 BATCH_ROWS = 4096
 BATCH_VALUES = 1 << 22  # of a table, at most
 BYTES_PER_VALUE = 24  # of a table: as Arrow has it, in a matrix and in a block
 
-Part = TypeVar("Part", RowBlock, DenseRows)
-
 
 def batch_values() -> int:
-    """How many values of a table make a batch of a good size."""
+    """Return how many values of a table make a batch of a good size."""
     return fitting(BATCH_VALUES, BYTES_PER_VALUE)
 
 
 def rows_at_once(values_per_row: float, most_values: int) -> int:
-    """How many rows make a batch of a good size."""
+    """Return how many rows make a batch of a good size."""
     return max(1, min(BATCH_ROWS, int(most_values / max(1, values_per_row))))
 
 
@@ -61,289 +57,176 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
         raise DataError(f"{path}: not {what}, or cut short or damaged ({reason}); write it again") from error
 
 
-class BatchSource(Source):
-    """Rows that come in batches of a file: read on one thread, decoded and checked on several, in order.
+class DecodedRows(NamedTuple):
+    """Rows of a table; those with new levels become a block when all rows before them have."""
 
-    A shard has the rows from ``_first_row`` on of the file, as many as ``n_rows``.
+    rows: EncodedRows
+    y: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+    block: RowBlock | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows.numbers)
+
+
+Finish = Callable[[DecodedRows], DecodedRows]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDecoder:
+    """Rows of a table by an encoding.
+
+    Levels that it does not know become features where it ``grows``; otherwise one of each column is noted.
     """
 
-    splittable = True
-    used: list[str]  # the columns to read
-    _first_row = 0
+    name: str
+    encoding: Encoding
+    target: str | None = None  # if the table has it
+    weight: str | None = None
+    grows: bool = False
+    unseen: dict[str, str] = field(default_factory=dict)
 
-    @abstractmethod
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in order, with the columns in ``used``."""
+    @property
+    def used(self) -> list[str]:
+        """Return the columns to read."""
+        return [*self.encoding.column_names, *(name for name in (self.target, self.weight) if name is not None)]
 
-    def _decoded(self, decode: Callable[[pa.RecordBatch, int], Part]) -> Iterator[Part]:
-        """What ``decode`` makes of every batch and the number of its first row."""
-        rows = self.bytes_read = 0
-        threads = reading_threads()
-        batches = read_ahead(self._numbered(), 1)  # batches are large: one read ahead, one for every thread
-        with closing(ordered_map(lambda item: decode(*item), batches, threads, threads)) as parts:
-            for part in parts:
-                rows += part.n_rows
-                if self.n_bytes and self.n_rows:
-                    self.bytes_read = self.n_bytes * rows // self.n_rows
-                yield part
-        if not rows:
-            raise NoRowsError(f"{self.name}: holds no rows")
+    @property
+    def features_and_weight(self) -> list[str]:
+        """Return the columns that become features, and that of the weights."""
+        return [*self.encoding.column_names, *([] if self.weight is None else [self.weight])]
 
-    def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
-        row = self._first_row
-        for batch in self._batches():
-            if batch.num_rows:
-                yield batch, row
-            row += batch.num_rows
+    @property
+    def parsed(self) -> dict[str, int]:
+        """Return the columns of numbers of a text, and where they are among those that are not text."""
+        encoding = self.encoding
+        others = [encoding.columns[position] for position in encoding.others]
+        numbers = {column.name: at for at, column in enumerate(others) if column.kind == "number"}
+        return numbers if self.weight is None else {**numbers, self.weight: len(others)}
 
-    def _labels(self, column: str) -> Iterator[NDArray[Any]]:
-        """The labels in a column, which is all that is read."""
-        if not self.has_labels:
-            raise DataError(f"{self.name}: the rows have no labels")
-        alone, found = copy(self), False
-        alone.used = [column]
-        for batch, row in BatchSource._numbered(alone):
-            found = True
-            yield labels(batch.column(column), column, self.name, row)
-        if not found:
-            raise NoRowsError(f"{self.name}: holds no rows")
+    @property
+    def copied(self) -> list[str]:
+        """Return the columns of a text that are not numbers."""
+        return [column.name for column in self.encoding.columns if column.kind != "number"]
 
-    def _row_ranges(self, cuts: Iterable[int]) -> list[Source]:
-        """Shards that begin at these rows, counted from the first of this source."""
-        starts, n_rows = sorted(set(cuts)), self.n_rows or 0
-        return [self._rows(start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+    def where(self, first_row: int) -> Where:
+        """Return where some rows come from."""
+        return Where(self.name, first_row, None if self.grows else self.unseen, self.grows)
 
-    def _rows(self, start: int, stop: int) -> Source:
-        part = copy(self)
-        part._first_row, part.n_rows, part.bytes_read = self._first_row + start, stop - start, 0
-        part.n_bytes = (self.n_bytes or 0) * (stop - start) // max(1, self.n_rows or 0)
-        return part
+    def decode(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DecodedRows:
+        """Return the rows of a batch."""
+        where = self.where(first_row)
+        rows = self.encoding.encode_batch(batch, where, missing == "keep")
+        y = None if self.target is None else labels(batch.column(self.target), self.target, self.name, first_row)
+        weights = None if self.weight is None else numbers_of(batch.column(self.weight), self.weight, where)
+        return self.decoded(rows, y, weights)
+
+    def decoded(self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None) -> DecodedRows:
+        """Return rows with their labels and weights."""
+        if weights is not None and np.isnan(weights).any():
+            raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.weight))
+        return DecodedRows(rows, y, weights)
+
+    def with_block(self, decoded: DecodedRows) -> DecodedRows:
+        """Return rows as a block, too, if no level is new."""
+        return decoded if decoded.rows.new else decoded._replace(block=self.block(decoded))
+
+    def block(self, decoded: DecodedRows) -> RowBlock:
+        """Return rows as a block; all rows before them have become one."""
+        if decoded.block is not None:
+            return decoded.block
+        block = self.encoding.block_of(self.encoding.learn(decoded.rows), decoded.y)
+        return block if decoded.weights is None else block.derived(sample_weight=decoded.weights)
 
 
 class TableSource(Source):
-    """A file of named columns, one of them the target.
+    """Named columns, one of them the target.
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
     names at all stand for all columns but the target, of which there may be none, and which may be missing then, too.
     Otherwise ``options`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
-    takes_target = True
-
     def __init__(
-        self, name: str, target: str | None, columns: list[str] | None, options: ReadOptions | None = None
+        self, facts: SourceFacts, available: list[str], columns: list[str] | None, options: ReadOptions
     ) -> None:
-        super().__init__(name)
-        self.target = target
-        available = self._column_names()
+        target, weight, name = options.target, options.weight, facts.name
         refuse_repeated(available, name)
-        there = set(available)
+        present = set(available)
         if not columns:
             if target is None and columns is None:
                 message = f"{name}: which column is the target? Say --target NAME (target=...); {listing(available)}"
                 raise AbsentColumnError(message, available)
-            if target is not None and target not in there:
+            if target is not None and target not in present:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
-            columns = picked([column for column in available if column != target], options or ReadOptions(), name)
-        absent = [column for column in columns if column not in there]
+            columns = picked([column for column in available if column != target], options, name)
+        columns = [column for column in columns if column != weight]
+        absent = [column for column in (*columns, *([] if weight is None else [weight])) if column not in present]
         if absent:
             message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
             raise AbsentColumnError(message, available)
-        self.has_labels = target in there
-        self._use(columns)
-        self.n_features = len(self.columns)
-        self.feature_names = np.array(self.columns, dtype=object)
+        has_labels = target in present
+        super().__init__(replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight))
+        self.read_by(Encoding.of_numbers(columns))
 
-    def _use(self, columns: list[str]) -> None:
-        """Read these columns."""
-        self.columns = columns
-        self.used = [*columns, *([str(self.target)] if self.has_labels else [])]
+    def read_by(self, encoding: Encoding, grows: bool = False) -> None:
+        """Give the features of an encoding from now on, which may grow."""
+        facts, target = self.facts, self.facts.target if self.has_labels else None
+        self.decoder = TableDecoder(facts.name, encoding, target, facts.weight, grows and encoding.has_groups)
+        self.facts = replace(facts, encoding=encoding)
 
-    def with_columns(self, columns: list[str]) -> Self:
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns that become features."""
+        return self.decoder.encoding.column_names
+
+    def with_columns(self, options: ReadOptions) -> Self:
+        return self.with_features_of(picked(self.columns, options, self.name))
+
+    def with_labels_alone(self) -> DataSource:
+        return self.with_features_of([])
+
+    def with_features_of(self, columns: Sequence[str]) -> Self:
         """Return the same table with some of its columns, in its order."""
-        some, wanted = copy(self), set(columns)
-        if self.encoding is not None:
-            kept = [column for column in self.encoding.columns if column.name in wanted]
-            some.read_by(Encoding(kept, self.encoding.missing, self.encoding.reduced))
-            return some
-        some._use(columns)
-        some.n_features, some.feature_names = len(columns), np.array(columns, dtype=object)
+        some, wanted, encoding = copy(self), set(columns), self.decoder.encoding
+        positions = {at for at, column in enumerate(encoding.columns) if column.name in wanted}
+        some.read_by(encoding.with_columns(positions), self.decoder.grows)
         return some
 
-    def read_by(self, encoding: Encoding) -> None:
-        """Give the features of an encoding from now on."""
-        self._use(encoding.column_names)
-        self.encoding, self.n_features = encoding, encoding.n_features
-        self.feature_names = encoding.feature_names
-        self._unseen: dict[str, str] = {}
+    def complete(self) -> None:
+        if self.decoder.grows:
+            for _ in self.row_blocks("keep"):
+                pass
+            self.decoder = replace(self.decoder, grows=False)
 
     @abstractmethod
-    def _column_names(self) -> list[str]:
-        """All columns of the file."""
-
-    def _dense(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DenseRows:
-        """The rows of a batch, checked."""
-        matrix = np.empty((batch.num_rows, len(self.columns)), np.float32)
-        with np.errstate(over="ignore"):
-            for position, column in enumerate(self.columns):
-                found = missing_as_nan(batch.column(column)) if missing == "keep" else batch.column(column)
-                matrix[:, position] = numbers(found, column, self.name, first_row)
-        y = labels(batch.column(self.target), str(self.target), self.name, first_row) if self.has_labels else None
-        self._refuse_not_finite(matrix, first_row, missing)
-        return DenseRows(matrix, y)
-
-    def _refuse_not_finite(self, matrix: NDArray[np.float32], first_row: int, missing: Missing) -> None:
-        finite = ~np.isinf(matrix) if missing == "keep" else np.isfinite(matrix)
-        if not finite.all():
-            row, column = (int(found[0]) for found in np.nonzero(~finite))
-            raise not_finite(
-                self.name, first_row + row + 1, f"column {self.columns[column]!r}", float(matrix[row, column])
-            )
-
-    def _block(self, rows: DenseRows) -> RowBlock:
-        return dense_block(rows.values, rows.y, self.name)
-
-    def _encoded(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
-        """The rows of a batch by the encoding."""
-        assert self.encoding is not None, "tables without an encoding have dense rows"
-        y = labels(batch.column(self.target), str(self.target), self.name, first_row) if self.has_labels else None
-        where = Where(self.name, first_row, self._unseen)
-        return self.encoding.row_block(batch, y, where, missing == "keep")
-
-    def _say_unseen(self) -> None:
-        """Say, at the end of the rows, which columns had levels that the encoding does not know."""
-        if self.encoding is not None:
-            Where(self.name, unseen=self._unseen).say_unseen()
-
-
-class ColumnTableSource(BatchSource, TableSource, RangedColumns):
-    """A table in a file that can be read column by column."""
-
-    @abstractmethod
-    def _read(self, columns: list[str]) -> pa.Table:
-        """These columns alone, all rows of them."""
-
-    @abstractmethod
-    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """These columns alone, a part of the rows at a time."""
-
-    @abstractmethod
-    def _types(self) -> dict[str, pa.DataType]:
-        """What all columns are."""
-
-    def survey(self, options: ReadOptions, known: dict[str, Content]) -> list[Facts]:
-        """What its columns hold: their types say it, so that only those are read whose values must be known."""
-        types = self._types()
-        return survey_by_types(
-            self.name, {name: types[name] for name in self.columns}, self._batches_with, options, known
-        )
+    def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
+        """Yield all rows, ``finish`` called with some of them where they are decoded, on several threads."""
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        if self.encoding is not None:
-            return self._ending(self._decoded(lambda batch, first: self._encoded(batch, first, missing)))
-        return self._decoded(lambda batch, first: self._block(self._dense(batch, first, missing)))
-
-    def _ending(self, blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
-        yield from blocks
-        self._say_unseen()
+        return self._settled(self._decoded(missing, self.decoder.with_block))
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
-        if self.encoding is not None:
+        if self.decoder.encoding.has_groups:
             return None
-        return self._decoded(lambda batch, first: self._dense(batch, first, missing))
+        return (DenseRows(part.rows.numbers, part.y) for part in self._decoded(missing, lambda part: part))
 
-    def labels(self) -> Iterator[NDArray[Any]]:
-        return self._labels(str(self.target))
-
-    def targets(self) -> NDArray[Any]:
-        if not self.has_labels:
-            raise DataError(f"{self.name}: the rows have no labels")
-        column = self._read([str(self.target)]).column(0).combine_chunks()
-        return labels(column, str(self.target), self.name, self._first_row)
-
-    def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        blocks = self._column_blocks if self.encoding is None else self._encoded_columns
-        return read_ahead(blocks(first, stop), BATCHES_AHEAD)
-
-    def _encoded_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        """The features from ``first`` to before ``stop`` of the encoding."""
-        encoding = self.encoding
-        assert encoding is not None, "only encoded columns are read so"
-        begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
-        end = int(np.searchsorted(encoding.starts, stop))
-        at_once = max(1, batch_values() // max(1, self.n_rows or 1))
-        where = Where(self.name, self._first_row, self._unseen)
-        for start in range(begin, end, at_once):
-            positions = range(start, min(start + at_once, end))
-            table = self._read([encoding.columns[position].name for position in positions])
-            blocks = list(encoding.column_blocks(table, positions, where))
-            block = ColumnBlock.joined([one for one in blocks if one.n_columns] or blocks[:1])
-            yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
-
-    def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        for matrix in self._dense_columns(first, stop):
-            names = np.array(self.columns[first : first + matrix.shape[1]], dtype=object)
-            yield columns_of(matrix, first, names=names, origin=self.name)
-            first += matrix.shape[1]
-
-    def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
-        if self.encoding is not None:
-            return None
-        return read_ahead(self._dense_columns(0, len(self.columns)), BATCHES_AHEAD)
-
-    def _dense_columns(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
-        at_once = max(1, batch_values() // max(1, self.n_rows or 1))
-        for start in range(first, stop, at_once):
-            names = self.columns[start : min(start + at_once, stop)]
-            table = self._read(names)
-            matrix = np.empty((table.num_rows, len(names)), order="F")
-            for position, name in enumerate(names):
-                column = missing_as_nan(table.column(name).combine_chunks())
-                matrix[:, position] = numbers(column, name, self.name, self._first_row)
-            yield matrix
-
-
-def missing_as_nan(column: pa.Array) -> pa.Array:
-    """A column of numbers with NaN for values that are missing."""
-    import pyarrow as pa
-    import pyarrow.types as kind
-
-    if column.null_count and (kind.is_integer(column.type) or kind.is_floating(column.type)):
-        return column.cast(pa.float64(), safe=False).fill_null(float("nan"))
-    return column
+    def _settled(self, parts: Iterable[DecodedRows]) -> Iterator[RowBlock]:
+        """Yield rows as blocks, and say at their end which columns had levels that the encoding does not know."""
+        for part in parts:
+            yield self.decoder.block(part)
+        Where(self.name, unseen=self.decoder.unseen).say_unseen()
 
 
 def as_array(column: pa.Array) -> NDArray[Any]:
-    """Integers or floating numbers, none of them missing, as they are in memory; ``to_numpy`` would import pandas."""
+    """Return integers or floating numbers, none of them missing, as they are; ``to_numpy`` would import pandas."""
     return np.from_dlpack(column)
 
 
-def numbers(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
-    """A column of numbers or truth values as float64; a missing value is refused here, where its row is known."""
-    import pyarrow as pa
-    import pyarrow.types as kind
-
-    if column.null_count:
-        row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
-        raise DataError(f"{origin}: row {row}: column {name!r} has no value; {CURE_MISSING}")
-    loss = loss_of(column.type)
-    if loss:
-        raise unusable(f"column {name!r}", loss, origin)
-    if not (
-        kind.is_integer(column.type)
-        or kind.is_floating(column.type)
-        or kind.is_boolean(column.type)
-        or kind.is_decimal(column.type)
-    ):
-        raise DataError(
-            f"{origin}: column {name!r} holds {column.type} values, not numbers; encode it as numbers or omit it "
-            f"(--drop {name})"
-        )
-    return as_array(column.cast(pa.float64(), safe=False))
-
-
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
-    """The target column: numbers as they are, text as text."""
+    """Return the target column: numbers as they are, text as text."""
     import pyarrow as pa
     import pyarrow.types as kind
 
@@ -371,7 +254,7 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
 
 
 def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as named columns, zeros filled in, the labels last; the number of rows."""
+    """Write rows as named columns, zeros filled in, the labels last; return the number of rows."""
     titles, target = titles_of(layout), layout.target or LABEL
     pieces = regrouped(blocks, rows_at_once(len(titles), batch_values()))
     return write_batches((_table_batch(block, titles, target) for block in pieces), create)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -30,13 +31,11 @@ ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 class TransposedSource(MatrixColumns):
     """Columns of rows that are in memory: a dense matrix, or CSC of all ids or of those that occur."""
 
-    value_type = np.float32
-
     def __init__(
         self, source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
     ) -> None:
         super().__init__(source.name, matrix, y, n_features, ids, source.feature_names)
-        self.first_id = source.first_id
+        self.facts = replace(self.facts, value_type=np.float32, first_id=source.facts.first_id)
 
     @classmethod
     def of_rows(cls, source: Source, blocks: list[RowBlock]) -> TransposedSource:

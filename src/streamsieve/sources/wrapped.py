@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -13,20 +14,11 @@ from .base import Missing, Source
 
 
 class WrappedRows(Source):
-    """The rows of another source; an author writes ``_changed``, or ``row_blocks``."""
+    """The rows of another source; an author writes ``_changed``, or ``row_blocks``, and what is other of the facts."""
 
-    def __init__(self, rows: Source) -> None:
-        super().__init__(rows.name)
-        self._take(rows)
-
-    def _take(self, rows: Source) -> None:
+    def __init__(self, rows: Source, **changes: Any) -> None:
+        super().__init__(replace(rows.facts, **changes))
         self.rows = rows
-        self.n_rows, self.n_features, self.feature_names = rows.n_rows, rows.n_features, rows.feature_names
-        self.rewindable, self.splittable, self.has_labels = rows.rewindable, rows.splittable, rows.has_labels
-        self.takes_target, self.target = rows.takes_target, rows.target
-        self.first_id, self.renumbered, self.kept = rows.first_id, rows.renumbered, rows.kept
-        self.encoding, self.notes, self.incomplete = rows.encoding, rows.notes, rows.incomplete
-        self.weight, self.n_bytes, self.bytes_read = rows.weight, rows.n_bytes, rows.bytes_read
 
     def _changed(self, block: RowBlock) -> RowBlock:
         """Return a block as it is handed on."""
@@ -36,6 +28,12 @@ class WrappedRows(Source):
         for block in self.rows.row_blocks(missing):
             self.bytes_read = self.rows.bytes_read
             yield self._changed(block)
+
+    def complete(self) -> None:
+        self.rows.complete()
+
+    def all_names(self) -> NDArray[Any] | None:
+        return self.rows.all_names() if self.facts.names_in_blocks else self.feature_names
 
     def labels_as_written(self) -> None:
         self.rows.labels_as_written()
@@ -51,5 +49,6 @@ class WrappedRows(Source):
 
     def _around(self, shard: Source) -> Self:
         part = copy(self)
-        part._take(shard)
+        part.rows, part.bytes_read = shard, 0
+        part.facts = replace(self.facts, n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
         return part

@@ -95,7 +95,7 @@ def apply(
 
 def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     selection, source = run.learner.results.selection(), run.rows.source
-    as_table = is_table(path, source.takes_target)
+    as_table = is_table(path, source.facts.takes_target)
     if as_table and renumber:
         raise UsageError(f"{path}: a table has its columns by name; omit --renumber, which is for sparse rows")
     compact = as_table or renumber
@@ -104,7 +104,7 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
         notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
     known: dict[str, Any] = {"zero_based": run.options.zero_based, "as_table": as_table}  # as predict will read it
     if as_table:
-        known["target"] = source.target or run.options.target
+        known["target"] = source.facts.target or run.options.target
     if renumber:
         known["renumbered"] = mark_of(selection.indices)
     with keeping_lengths(path, run) as lengths:
@@ -186,7 +186,7 @@ def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowB
 
     A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are many.
     """
-    selected, kept = run.learner.results.selection().indices, run.rows.source.kept
+    selected, kept = run.learner.results.selection().indices, run.rows.source.facts.kept
     width = run.learner.features.width
     if selected.size == (width if kept is None else kept.count(width)):
         return [], True

@@ -55,14 +55,15 @@ def convert(
         options = ReadOptions.of(target=target, zero_based=zero_based, **read)
         refuse_weight(options.weight, COLUMN_AS_OTHERS)
         source = by_rows(open_with(data, options))
-        width, as_table = source.n_features, is_table(path, source.takes_target)
+        source.complete()
+        width, as_table = source.n_features, is_table(path, source.facts.takes_target)
         if width is None and source.rewindable and needs_width(path):
             width = max(block.n_features for block in source.row_blocks())
-        if as_table and not source.takes_target:
+        if as_table and not source.facts.takes_target:
             refuse_as_table(source, path, width)
         if source.has_names and not holds_names(path):
             notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
-        known: dict[str, Any] = {"target": source.target} if as_table else {"renumbered": source.renumbered}
+        known: dict[str, Any] = {"target": source.facts.target} if as_table else {"renumbered": source.facts.renumbered}
         known |= {"zero_based": zero_based, "as_table": as_table}
         return write_rows(path, source.row_blocks(), source.all_names(), width, **known)
 
@@ -74,7 +75,7 @@ def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
             f"{path}: {source.name} has {width:,} features, and a table of more than {WIDEST_TABLE:,} columns, most of "
             "them 0, is too wide; write sparse .parquet, .arrow or .npz, or apply a selection first"
         )
-    if source.renumbered is not None and not source.has_names:
+    if source.facts.renumbered is not None and not source.has_names:
         raise UsageError(
             f"{path}: the features of {source.name} are renumbered and have no names that a table could call them by; "
             "apply the run to the rows that they come from"
@@ -118,7 +119,7 @@ def _write_columns(data: Any, path: Path, options: ReadOptions, memory: int | st
         if watch and unit == FEATURES_WRITTEN:
             watch(Progress(done, total, unit))
         elif watch:
-            watch(Progress(done, total, unit, source.bytes_read, source.n_bytes))
+            watch(Progress(done, total, unit, source.bytes_read, source.facts.n_bytes))
 
     if isinstance(source, ColumnSource):
         return write_columns(path, source, report)

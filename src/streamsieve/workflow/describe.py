@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources.base import DataSource, by_rows
-from ..sources.column_lists import ColumnListSource
+from ..sources.base import ColumnSource, DataSource, by_rows
 
 MOST_CLASSES = 50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
 
@@ -45,26 +44,26 @@ def describe(source: DataSource) -> dict[str, Any]:
         "target": target,
         "sorted_by_label": target["kind"] == "classes" and labels.is_sorted(),
         "named": source.has_names,
-    } | ({"columns": columns_of(source, without)} if source.takes_target else {})
+    } | ({"columns": columns_of(source, without)} if source.facts.takes_target else {})
 
 
 def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
     """What the columns of a table are; ``without`` are features with missing values."""
     encoding, names = source.encoding, source.feature_names
     missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
-    missing = [*source.incomplete, *(name for name in missing if name not in source.incomplete)]
+    missing = [*source.facts.incomplete, *(name for name in missing if name not in source.facts.incomplete)]
     if encoding is None:
         kinds = {"number": source.n_features or 0}
     else:
         kinds = Counter(column.kind for column in encoding.columns)
-    levels = {} if encoding is None else {one.name: one.width for one in encoding.columns if one.is_text}
+    levels = {} if encoding is None else encoding.n_levels()
     return {
         "numbers": kinds.get("number", 0),
         "booleans": kinds.get("boolean", 0),
         "dates": kinds.get("date", 0),
         "text": levels,
         "missing": missing,
-        "notes": [f"{note.message}; {note.advice}" for note in source.notes],
+        "notes": [f"{note.message}; {note.advice}" for note in source.facts.notes],
     }
 
 
@@ -112,12 +111,13 @@ Part = tuple[int, int, NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
 
 def _parts(source: DataSource) -> Iterator[Part]:
     """Rows, width, values, labels and ids of all of a source, a part at a time; of a file of columns, by columns."""
-    if isinstance(source, ColumnListSource):
-        yield source.y.size, source.n_features or 0, np.empty(0), source.y, None
+    if source.is_transposed and isinstance(source, ColumnSource):
+        y = source.targets()
+        yield y.size, source.n_features or 0, np.empty(0), y, None
         for columns in source.column_blocks():
             yield 0, 0, columns.values, None, None
         return
-    for block in by_rows(source).row_blocks("keep" if source.takes_target else "error"):
+    for block in by_rows(source).row_blocks("keep" if source.facts.takes_target else "error"):
         inside = slice(block.indptr[0], block.indptr[-1])
         yield block.n_rows, block.n_features, block.values[inside], block.y, block.indices[inside]
 

@@ -16,10 +16,9 @@ from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
 from ..sources.canonical import canonical_rows
 from ..sources.encoding import Encoding
-from ..sources.filtered import KeptFeatures, keep_features
+from ..sources.filtered import KeptFeatures
 from ..sources.finding import is_names
 from ..sources.options import ReadOptions
-from ..sources.tables import TableSource
 from ..sources.wrapped import WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .lengths import mark_of
@@ -61,8 +60,14 @@ class Features:
     @classmethod
     def of_source(cls, source: DataSource) -> Features:
         """Those of what is going to be learned."""
-        known = {name: getattr(source, name) for name in ("renumbered", "encoding", "kept")}
-        return cls(source.all_names(), source.n_features, **known)
+        facts = source.facts
+        return cls(
+            source.all_names(),
+            source.n_features,
+            renumbered=facts.renumbered,
+            encoding=None if facts.encoding is None or facts.encoding.is_plain else facts.encoding,
+            kept=facts.kept,
+        )
 
     @classmethod
     def of(cls, learner: AnyLearner, renumbered: str | None, kept: KeptFeatures | None, predicting: bool) -> Features:
@@ -135,7 +140,7 @@ def open_like_training(data: Any, features: Features, options: ReadOptions) -> L
     are enough, and others are ignored. What the training omitted is known by its ids, whatever the data calls it.
     """
     rows = under_ids_of_training(data, features, replace(options, names=None, drop=(), only=None))
-    return rows._replace(source=by_rows(keep_features(rows.source, features.kept)))
+    return rows if features.kept is None else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
 
 
 def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -> Like:
@@ -143,9 +148,10 @@ def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -
     source, choice = open_with_columns(data, features, options)
     if is_names(data):
         refuse_other_numbers(source, features)
-    if source.takes_target:
+    if source.facts.takes_target:
         return by_columns(source, choice, features)
-    if source.renumbered is not None and source.renumbered != features.renumbered and features.selected is not None:
+    mark = source.facts.renumbered
+    if mark is not None and mark != features.renumbered and features.selected is not None:
         return Like(MappedRows(source, features.selected, features), False)
     names = source.all_names() if features.named else None
     return Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
@@ -176,7 +182,7 @@ def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
 
 def refuse_other_numbers(source: Source, features: Features) -> None:
     """Refuse rows whose features are numbered in another way than those of the training."""
-    found = source.renumbered
+    found = source.facts.renumbered
     if found == features.renumbered or (found is not None and found == features.mark):
         return
     if found is not None:
@@ -184,7 +190,7 @@ def refuse_other_numbers(source: Source, features: Features) -> None:
             f"{source.name}: its features are renumbered, and not by the selection of this run; apply this run to the "
             "rows that they come from"
         )
-    if not source.takes_target and source.feature_names is None:
+    if not source.facts.takes_target and source.feature_names is None:
         raise DataError(
             f"{source.name}: the run has learned from rows with renumbered features, and these are not; apply the same "
             "selection to them first, with --renumber"
@@ -199,8 +205,8 @@ def by_columns(source: Source, choice: Choice, features: Features) -> Like:
             f"{source.name}: {found:,} columns beside the target, and {width:,} features in the training, which had no "
             "names; call columns x0, x1, ... after the numbers of the features, from 0"
         )
-    if choice.columns == [] and isinstance(source, TableSource) and source.has_labels:
-        source, found = source.with_columns([]), 0  # text and dates are not read
+    if choice.columns == [] and source.has_labels:
+        source, found = by_rows(source.with_labels_alone()), 0  # text and dates are not read
     ids = np.full(found, ABSENT) if choice.columns == [] else choice.ids
     return Like(source if ids is None else MappedRows(source, ids, features), choice.complete)
 
@@ -225,9 +231,9 @@ class MappedRows(WrappedRows):
     """Rows under the ids that a training had for their features; what it did not have is omitted."""
 
     def __init__(self, rows: Source, ids: NDArray[np.int64], features: Features) -> None:
-        super().__init__(rows)
-        self.ids_there, self.feature_names = ids, features.names
-        self.n_features = features.n_features or int(ids.max()) + 1
+        width = features.n_features or int(ids.max()) + 1
+        super().__init__(rows, encoding=None, n_features=width, feature_names=features.names)
+        self.ids_there = ids
         self.ascending = bool((np.diff(ids[ids != ABSENT]) > 0).all())
 
     def _changed(self, block: RowBlock) -> RowBlock:

@@ -249,7 +249,7 @@ def run(
             training = train_on(request.engine, learner, source, note=note, trace=note.get("trace", []), **known)
         record = record_of(request, learner, training)
         record.data |= data_facts(request, source, learner)
-        record.details |= {"first_id": source.first_id, "renumbered": source.renumbered}
+        record.details |= {"first_id": source.facts.first_id, "renumbered": source.facts.renumbered}
         if test is not None:
             notes.info("predicting %s", test.name)
             add_quality(record, learner, test)
@@ -275,14 +275,14 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
 
     def report(unit: str, done: int, total: int | None) -> None:
         if known["watch"]:
-            known["watch"](Progress(done, total, unit, source.bytes_read, source.n_bytes))
+            known["watch"](Progress(done, total, unit, source.bytes_read, source.facts.n_bytes))
 
     with (
         TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
         transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
     ):
         transposing = clock.seconds()
-        columns.encoding, columns.notes = source.encoding, source.notes
+        columns.facts = replace(columns.facts, encoding=source.encoding, notes=source.facts.notes)
         training = train(learner, columns, **known)
     for name, seconds in transposing.items():
         training.seconds[name] += seconds

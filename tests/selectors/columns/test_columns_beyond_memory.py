@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from streamsieve.blocks import ColumnBlock
-from streamsieve.sources.base import ColumnSource
+from streamsieve.sources.base import ColumnSource, SourceFacts
 from streamsieve.sources.writers import write_columns
 
 ROWS, AT_ONCE, INFORMATIVE = 2_000, 500, 7
@@ -40,12 +40,8 @@ print(limit, learner.n_features_seen_, *learner.selection().indices)
 class ManyColumns(ColumnSource):
     """Columns of noise, one of them telling the class."""
 
-    value_type = np.float32
-    n_rows = ROWS
-
     def __init__(self, n_features: int) -> None:
-        super().__init__("noise")
-        self.n_features = n_features
+        super().__init__(SourceFacts("noise", ROWS, n_features, value_type=np.float32))
 
     def targets(self) -> np.ndarray:
         return np.arange(ROWS) % 2

@@ -1,4 +1,4 @@
-"""Lines of numbers between delimiters, into a matrix."""
+"""Lines of fields between delimiters: numbers into a matrix, other fields copied for others to read."""
 
 from __future__ import annotations
 
@@ -6,73 +6,114 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F32, I64, U8
-from .decimals import is_exact, scaled, scan_decimal
+from .decimals import is_certain, is_exact, scaled, scan_decimal
 
-NEWLINE, RETURN = ord("\n"), ord("\r")
+NEWLINE, RETURN, QUOTE = ord("\n"), ord("\r"), ord('"')
 OMITTED = -1  # the column of a field that is not wanted
-LABEL = -2  # the column of the target
+COPIED = -2  # the column of a field that is copied as it is written
 ROW, COLUMN, START, END = range(4)  # of a field that is left to Python
-QUOTE = ord('"')
 
 
 @kernel
-def parse_table(text: U8, delimiter: int, columns: I64, out: F32, labels: I64, inexact: I64) -> tuple[int, int]:
+def parse_table(
+    text: U8, delimiter: int, columns: I64, missing: U8, out: F32, copy: U8, inexact: I64
+) -> tuple[int, int, int]:
     """Read lines of ``columns.size`` fields each; empty lines are skipped.
 
-    Given    text: complete lines, each with its newline; columns: that of ``out`` for every field, OMITTED or LABEL.
-    Back     how many rows were read, -1 if a line has another number of fields; and how many fields are in
-             ``inexact``, those that are not plain numbers or not exact in float64, -1 if they do not fit. ``labels``
-             gets the span of every row's target. An empty field is NaN.
+    Given    text: complete lines, each with its newline; columns: for every field that of ``out``,
+             OMITTED or COPIED; missing: a line per word that says that there is no number, filled up
+             with zeros; copy: room for what is copied.
+    Back     how many rows were read, -1 - row if that row has another number of fields; how many
+             fields are in ``inexact``, those that are not plain numbers or whose float32 is in doubt,
+             -1 if they do not fit; and the length of what is in ``copy``: lines of the copied fields
+             alone. An empty field is NaN. A quoted field may hold delimiters and line ends.
     """
-    at = rows = doubtful = 0
+    at = rows = doubtful = written = 0
+    n_copied = int((columns == COPIED).sum())
     while at < text.size:
-        if text[at] == NEWLINE:
+        if text[at] == NEWLINE or text[at] == RETURN:
             at += 1
             continue
-        if text[at] == RETURN and text[at + 1] == NEWLINE:
-            at += 2
-            continue
-        field = 0
+        field = copied = 0
         while True:
             if field == columns.size:
-                return -1, 0
+                return -1 - rows, 0, 0
             start, column = at, columns[field]
+            field += 1
             if column >= 0:
-                end, mantissa, power, negative, dropped = scan_decimal(text, at)
-                stop = text[end]
-                if end > start and (stop == delimiter or stop == NEWLINE) and is_exact(mantissa, power, dropped):
+                quoted = text[at] == QUOTE
+                begin = at + 1 if quoted else at
+                end, mantissa, power, negative, dropped = scan_decimal(text, begin)
+                is_number = end > begin
+                if quoted and is_number:
+                    is_number = text[end] == QUOTE
+                    end += 1
+                if is_number and ends_field(text[end], delimiter):
                     value = scaled(mantissa, power)
+                    is_number = is_exact(mantissa, power, dropped) or is_certain(value)
                     out[rows, column] = -value if negative else value
                     at = end
                 else:
-                    at = end_of_field(text, at, delimiter)
-                    after = at - 1 if text[at] == NEWLINE and at > start and text[at - 1] == RETURN else at
+                    is_number = False
+                    at = end_of_field(text, start, delimiter)
+                if not is_number:
                     out[rows, column] = np.nan
-                    if after > start:
+                    if at > start and not is_word(text, start, at, missing):
                         if doubtful == inexact.shape[0]:
-                            return rows, -1
+                            return rows, -1, 0
                         inexact[doubtful, ROW], inexact[doubtful, COLUMN] = rows, column
-                        inexact[doubtful, START], inexact[doubtful, END] = start, after
+                        inexact[doubtful, START], inexact[doubtful, END] = start, at
                         doubtful += 1
             else:
                 at = end_of_field(text, at, delimiter)
-                if column == LABEL:
-                    labels[rows, 0] = start
-                    labels[rows, 1] = at - 1 if text[at] == NEWLINE and text[at - 1] == RETURN else at
-            field += 1
+                if column == COPIED:
+                    if n_copied == 1 and at == start:  # or the line would be empty
+                        copy[written] = copy[written + 1] = QUOTE
+                        written += 2
+                    for letter in range(start, at):
+                        copy[written] = text[letter]
+                        written += 1
+                    copied += 1
+                    copy[written] = delimiter if copied < n_copied else NEWLINE
+                    written += 1
             at += 1
-            if text[at - 1] == NEWLINE:
+            if text[at - 1] != delimiter:
                 break
         if field < columns.size:
-            return -1, 0
+            return -1 - rows, 0, 0
         rows += 1
-    return rows, doubtful
+    return rows, doubtful, written
+
+
+@kernel
+def is_word(text: U8, start: int, end: int, words: U8) -> bool:
+    """Return True if a part of a text is one of some words."""
+    if end - start >= words.shape[1]:
+        return False
+    for word in words:
+        at = 0
+        while start + at < end and text[start + at] == word[at]:
+            at += 1
+        if start + at == end and word[at] == 0:
+            return True
+    return False
+
+
+@kernel
+def ends_field(byte: int, delimiter: int) -> bool:
+    """Return True for what comes after a field."""
+    return byte == delimiter or byte == NEWLINE or byte == RETURN
 
 
 @kernel
 def end_of_field(text: U8, at: int, delimiter: int) -> int:
-    """Where the delimiter or the end of the line is."""
-    while text[at] != delimiter and text[at] != NEWLINE:
+    """Return where the delimiter or the end of the line is, after the quotes of a quoted field."""
+    if text[at] == QUOTE:
+        at += 1
+        while at < text.size - 1 and (text[at] != QUOTE or text[at + 1] == QUOTE):
+            at += 2 if text[at] == QUOTE else 1
+        at = min(at + 1, text.size - 1)
+    while not ends_field(text[at], delimiter):
         at += 1
     return at
 

@@ -142,7 +142,7 @@ class MatrixLook(Look):
 def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
     whole = whole_matrix(source, report)
-    known = source.all_names(), whole.ids, whole.n_features, source.first_id
+    known = source.all_names(), whole.ids, whole.n_features, source.facts.first_id
     return Matrix(whole.values, source.name, *known), whole.y
 
 

@@ -1,0 +1,337 @@
+"""What the columns of a table hold, by its first rows, and how they are read because of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from ..errors import DataError, UsageError, prefix
+from .arrow_values import Where, days_of, is_text, levels_in, numbers_of, truth_of
+from .base import Note
+from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
+from .options import ReadOptions
+from .text import is_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Content = Literal["number", "boolean", "date", "text"]
+
+HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
+LEAST_UNIQUE = 20  # rows: where all texts of so many differ, they name the rows
+ID_NAMES = {"id", "index", "idx", "rowid", "row_id", "row", "rownum", "uuid", "guid", "unnamed: 0", ""}
+MOST_SUSPECTS = 8  # columns that are looked at for numbers of rows
+MOST_NAMED = 5  # columns in a message
+READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
+
+
+@dataclass(slots=True)
+class ColumnStats:
+    """What the first rows of a column hold.
+
+    ``as_is`` says that it is numbers which need no encoding. Of text, ``levels`` are the different ones; ``repeats``
+    says whether one of them occurs twice. ``first`` is the first text and its row.
+    """
+
+    name: str
+    content: Content
+    as_is: bool = False
+    rows: int = 0
+    missing: int = 0
+    total: float = 0.0
+    levels: set[str] = field(default_factory=set)
+    repeats: bool = False
+    first: tuple[int, str] | None = None
+    counts_up: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing was found that shows what it is."""
+        return 0 < self.rows == self.missing
+
+    @property
+    def names_rows(self) -> bool:
+        """Return True for text that is another in every row."""
+        present = self.rows - self.missing
+        return not self.repeats and min(present, MOST_LEVELS) >= LEAST_UNIQUE and len(self.levels) > 0
+
+    def add(self, values: pa.Array, where: Where) -> None:
+        """Take in some more rows."""
+        if self.content != "text":
+            self.add_numbers(READ_AS[self.content](values, self.name, where))
+            return
+        levels, codes = levels_in(values, self.name, where)
+        present = codes[codes >= 0]
+        if present.size:
+            words = np.array([not is_number(level) for level in levels])
+            rows = np.flatnonzero(words[codes] & (codes >= 0))
+            row = int(rows[0] if rows.size else np.argmax(codes >= 0))
+            self._keep_first(self.rows + row, levels[codes[row]])
+        found = {levels[code] for code in np.unique(present).tolist()}
+        self.repeats |= len(found) < present.size or not self.levels.isdisjoint(found)
+        self.levels |= found
+        self.rows, self.missing = self.rows + codes.size, self.missing + codes.size - present.size
+
+    def add_numbers(self, numbers: Any) -> None:
+        """Take in some more rows of numbers, NaN for those that are missing."""
+        present = numbers[~np.isnan(numbers)]
+        self.rows, self.missing = self.rows + numbers.size, self.missing + numbers.size - present.size
+        self.total += float(present.sum(dtype=np.float64))
+
+    def _keep_first(self, row: int, text: str) -> None:
+        """Keep the first text; one that is not a number shows more."""
+        if self.first is None or (is_number(self.first[1]) and not is_number(text)):
+            self.first = row, text
+
+    def join(self, other: ColumnStats) -> None:
+        """Take in the rows after these."""
+        if other.first is not None:
+            self._keep_first(self.rows + other.first[0], other.first[1])
+        self.repeats |= other.repeats or not self.levels.isdisjoint(other.levels)
+        self.levels |= other.levels
+        self.as_is &= other.as_is
+        self.rows, self.missing = self.rows + other.rows, self.missing + other.missing
+        self.total += other.total
+
+
+class Table(Protocol):
+    """A table whose first rows can be looked at."""
+
+    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
+        """Return what the first rows hold; ``known`` is what is clear already."""
+
+
+def content_of(kind: pa.DataType) -> Content:
+    """Return what a column of a type holds; what cannot be used counts as numbers, and is refused when it is read."""
+    import pyarrow.types as types
+
+    if is_text(kind):
+        return "text"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
+    return "boolean" if types.is_boolean(kind) else "number"
+
+
+def kind_of_number(kind: pa.DataType) -> bool:
+    """Return True for the types of numbers that NumPy has."""
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def may_be_id(name: str) -> bool:
+    """Return True for the names of columns that number the rows."""
+    return name.strip().lower() in ID_NAMES or name.lower().endswith("_id")
+
+
+def looks_like_id(name: str, values: Any) -> bool:
+    """Return True if a column numbers the rows: by its name, with all values different, or counting from 0 or 1."""
+    found = np.asarray(values)
+    if found.size < 2 or np.isnan(found).any():
+        return False
+    if may_be_id(name):
+        return np.unique(found).size == found.size
+    counts = found.size >= LEAST_UNIQUE and found[0] in (0, 1)
+    return bool(counts and (np.diff(found) == 1).all())
+
+
+def infer_by_types(
+    origin: str,
+    types: Mapping[str, pa.DataType],
+    batches_with: Callable[[list[str]], Iterator[pa.RecordBatch]],
+    options: ReadOptions,
+    known: Mapping[str, Content],
+) -> list[ColumnStats]:
+    """Return what columns of some types hold: the first rows are read of those alone whose values must be known."""
+    stats = {name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()}
+    for one in stats.values():
+        one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
+    wanted = [one for one in stats.values() if _must_be_known(one, options)]
+    row = 0
+    for batch in batches_with([one.name for one in wanted]) if wanted else ():
+        head = batch.slice(0, HEAD_ROWS - row)
+        for one in wanted:
+            one.add(head.column(one.name), Where(origin, row))
+        row += head.num_rows
+        if row == HEAD_ROWS:
+            break
+    names = list(types)
+    suspects = [name for name in names if may_be_id(name) or name == names[0]]
+    suspects = [name for name in suspects if kind_of_number(types[name])][:MOST_SUSPECTS]
+    for batch in islice(batches_with(suspects) if suspects else (), 1):
+        for name in suspects:
+            column = batch.column(name)
+            stats[name].counts_up = not column.null_count and looks_like_id(name, np.from_dlpack(column))
+    return list(stats.values())
+
+
+def _must_be_known(one: ColumnStats, options: ReadOptions) -> bool:
+    """Return True if values of a column must be known before it can be read."""
+    if one.content == "text":
+        return options.strings in ("onehot", "error")
+    return options.missing == "mean"
+
+
+def infer_all(tables: Sequence[Table], options: ReadOptions) -> list[ColumnStats]:
+    """Return what the columns of some tables hold, all of them together."""
+    known: dict[str, Content] = {}
+    while True:
+        found, rows = [], 0
+        for table in tables:
+            found.append(table.infer(options, known))
+            rows += max((one.rows for one in found[-1]), default=0)
+            if rows >= HEAD_ROWS:
+                break
+        clashes = set[str]()
+        for column in zip(*found, strict=True):
+            clear = _content_of_all(column)
+            if any(part.content != clear for part in column) and not all(part.as_is for part in column):
+                clashes.add(column[0].name)
+                known[column[0].name] = clear
+        if not clashes:
+            break
+    first, *others = found
+    for part in others:
+        for stats, more in zip(first, part, strict=True):
+            stats.join(more)
+    return first
+
+
+def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
+    """Return what a column holds of which several tables have a part."""
+    if all(part.as_is for part in parts):
+        return parts[0].content  # numbers, or truth values that are read as such
+    contents = {part.content for part in parts if not part.is_empty} or {parts[0].content}
+    return contents.pop() if len(contents) == 1 else "text"
+
+
+class Inferred(NamedTuple):
+    """How the columns of tables are to be read; ``incomplete`` are columns that were seen to have missing values."""
+
+    encoding: Encoding
+    notes: tuple[Note, ...] = ()
+    incomplete: tuple[str, ...] = ()
+
+
+def infer_encoding(tables: Sequence[Table], options: ReadOptions, origin: str) -> Inferred:
+    """Return how the columns of tables are to be read, by their first rows."""
+    stats = infer_all(tables, options)
+    if options.weight is not None:
+        weight = stats.pop()
+        if not weight.as_is:
+            raise DataError(
+                f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights must be numbers"
+            )
+    incomplete = tuple(one.name for one in stats if one.missing)
+    return Inferred(encoding_of(stats, options, origin), tuple(_notes(stats, options)), incomplete)
+
+
+def read_tables(
+    tables: Sequence[Any], options: ReadOptions, encoding: Encoding | None, find: bool, origin: str
+) -> None:
+    """Have tables read by an encoding that is given, or that their first rows show if ``find`` says so."""
+    if find and not tables[0].columns:
+        raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}")
+    if encoding is None and not find:
+        return
+    inferred = infer_encoding(tables, options, origin) if encoding is None else Inferred(encoding)
+    for table in tables:
+        table.read_by(inferred.encoding, grows=find)
+        table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
+
+
+def encoding_of(stats: Sequence[ColumnStats], options: ReadOptions, origin: str) -> Encoding:
+    """Return how columns are to be read, by what they hold and what a user wants."""
+    texts = [one for one in stats if one.content == "text"]
+    if texts and options.strings == "error":
+        raise _are_text(texts, origin)
+    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
+    if refused and options.strings == "onehot":
+        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
+    kept = [one for one in stats if one.content != "text" or options.strings != "drop"]
+    columns = [_column_of(one, options) for one in kept]
+    if not any(column.width for column in columns):
+        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
+    return Encoding(columns, options.missing)
+
+
+def _column_of(one: ColumnStats, options: ReadOptions) -> Column:
+    """Return how a column is read."""
+    if one.content == "text":
+        is_hashed = options.strings == "hash"
+        return Column(one.name, "hash") if is_hashed else Column(one.name, "onehot", tuple(sorted(one.levels)))
+    present = one.rows - one.missing
+    return Column(one.name, one.content, fill=one.total / present if options.missing == "mean" and present else 0.0)
+
+
+def _are_text(texts: Sequence[ColumnStats], origin: str) -> DataError:
+    """Return what to say of columns of text where none are wanted."""
+    row, value = texts[0].first or (0, "")
+    more = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
+    return DataError(
+        f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a number{more}; read its "
+        f"levels as features (--strings onehot or hash), or omit it (--drop {','.join(one.name for one in texts)})"
+    )
+
+
+def _notes(facts: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]:
+    """Return what a user should know of how columns are read."""
+    dates = [one.name for one in facts if one.content == "date"]
+    if dates:
+        yield Note("dates", f"dates are read as days since 1970: {_listed(dates)}", "omit what is of no use: --drop")
+    texts = [one.name for one in facts if one.content == "text"]
+    if texts and options.strings == "drop":
+        yield Note("text omitted", f"columns of text are omitted: {_listed(texts)}", "--strings onehot reads them")
+    ids = [one.name for one in facts if one.counts_up]
+    if ids:
+        them = "them" if len(ids) > 1 else "it"
+        what = "look like numbers of rows" if len(ids) > 1 else "looks like a number of the row"
+        yield Note("row ids", f"{_listed(ids)} {what}", f"omit {them}: --drop {','.join(ids[:MOST_NAMED])}")
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    return f"column{'s' if len(names) > 1 else ''} {shown}" + (" and more" if len(names) > MOST_NAMED else "")
+
+
+def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
+    """Return the columns that a user has not omitted; a name that is not there is refused."""
+    there, weight = set(columns), options.weight
+    if weight is not None and weight not in there:
+        raise UsageError(
+            f"{prefix(name)}there is no column {weight!r} for the weights of rows; {hint(weight, columns)}"
+        )
+    for wanted in (*options.drop, *(options.only or ())):
+        if wanted not in there:
+            raise UsageError(f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}")
+    kept = (there if options.only is None else set(options.only)) - {*options.drop, weight}
+    left = [column for column in columns if column in kept]
+    if columns and not left:
+        raise UsageError(f"{name}: all columns are omitted; omit fewer")
+    return left
+
+
+def refuse_repeated(names: list[str], origin: str) -> None:
+    """Raise DataError if two columns have the same name."""
+    counts = Counter(names)
+    if len(counts) < len(names):
+        twice = next(name for name in names if counts[name] > 1)
+        raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
+
+
+def hint(wanted: str, names: list[str]) -> str:
+    """The columns whose names are like one that is not there, else all of them, for a message."""
+    near = get_close_matches(wanted, names, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else listing(names)
+
+
+def listing(names: list[str]) -> str:
+    """The columns there are, for a message."""
+    shown = ", ".join(names[:8])
+    return f"the columns are {shown}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
