@@ -132,14 +132,24 @@ class RowFeed(Feed[RowBlock]):
 class ColumnFeed(Feed[ColumnBlock]):
     """Columns, of a source that has them or transposed; those of a group together, if ``groups`` are given.
 
-    A ``Grouping`` is that of columns that are in order already.
+    A ``Grouping`` is that of columns that are in order already. Without ``groups``, a method that ``wants_groups``
+    takes the features of a column of text for one.
     """
 
     unit = "features"
 
-    def __init__(self, source: DataSource, y: NDArray[Any] | None, groups: Any | None, report: Report | None) -> None:
-        columns: ColumnSource = by_columns(source, report)
+    def __init__(
+        self,
+        source: DataSource,
+        y: NDArray[Any] | None,
+        groups: Any | None,
+        report: Report | None,
+        wants_groups: bool = False,
+    ) -> None:
         known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
+        columns: ColumnSource = by_columns(source, report)
+        if known is None and wants_groups and source.encoding is not None and source.encoding.has_groups:
+            known = given_groups(source.encoding.groups)
         if known is None or isinstance(known, Grouping):
             self.groups: Grouping | None = known
         else:
@@ -256,7 +266,7 @@ def train_with(
 
     notes.info("reading %s", source.name)
     learner.note_source(source)
-    feed = feed_for(learner, source, y, groups_of(learner, source, groups), report)
+    feed = feed_for(learner, source, y, groups, report)
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
         raise UsageError(f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file")
@@ -313,13 +323,6 @@ class Clock:
         return {"total": total, "read": reading, "learn": self.learned, "compile": compiling}
 
 
-def groups_of(learner: AnyLearner, source: DataSource, groups: Any | None) -> Any | None:
-    """The groups of features, for methods that know groups: those given, or the columns of a table with text."""
-    if groups is None and learner.method.knows_groups and source.encoding is not None and source.encoding.has_groups:
-        return source.encoding.groups
-    return groups
-
-
 def remarks_on(source: DataSource) -> list[Remark]:
     """What a user should know of how data was read."""
     return [Remark(note.kind, "note", note.message, note.advice) for note in source.facts.notes]
@@ -332,7 +335,7 @@ def feed_for(
     if learner.reads == "rows":
         return RowFeed(source, learner.missing_rows)
     if learner.reads == "columns":
-        return ColumnFeed(source, y, groups, report)
+        return ColumnFeed(source, y, groups, report, learner.method.knows_groups)
     return MatrixFeed(source, y, report)
 
 

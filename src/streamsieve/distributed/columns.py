@@ -213,7 +213,7 @@ def train_column_shards(
         if watch:
             watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
-    feed = ColumnFeed(source, y, groups, report)
+    feed = ColumnFeed(source, y, groups, report, learner.method.knows_groups)
     columns = cast(ColumnLearner, learner)
     columns.start(columns.width_of(feed.columns), None, feed.columns.feature_names, y=feed.y, origin=source.name)
     columns.name_groups(feed.group_names)

@@ -12,7 +12,7 @@ from ..recording import Trace
 from ..selectors.base import AnyLearner
 from ..selectors.columns.learner import ColumnLearner
 from ..sources.base import ColumnSource, DataSource, by_rows
-from ..training import Checkpoint, Training, Watch, groups_of, remarks_on
+from ..training import Checkpoint, Training, Watch, remarks_on
 from .asyos import train_asyos
 from .columns import refuse_not_selected_again, train_column_shards
 from .opening import open_engine
@@ -67,8 +67,7 @@ def train_on(
                 )
             if learner.method.is_asynchronous:
                 return train_asyos(cast(ColumnLearner, learner), source, engine, watch=watch)
-            known = groups_of(learner, source, groups)
-            return train_column_shards(learner, source, engine, groups=known, watch=watch)
+            return train_column_shards(learner, source, engine, groups=groups, watch=watch)
 
     training = with_all_classes(learner, source, classes, attempt)
     training.remarks += remarks_on(source)

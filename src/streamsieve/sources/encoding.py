@@ -229,7 +229,7 @@ class Encoding:
         checked = [_column_of(column) for column in columns]
         if len({column.name for column in checked}) < len(checked):
             raise ValueError("its encoding names a column twice")
-        late = [_late_of(level, checked) for level in content.get("late", ())]
+        late = [_late_of(level, checked) for level in as_list(content.get("late", []))]
         if len(set(late)) < len(late) or any(level in checked[at].levels for at, level in late):
             raise ValueError("its encoding has a level twice")
         encoding = cls(checked, content["missing"], late=late)
@@ -260,15 +260,14 @@ class Encoding:
             return EncodedRows(numbers, codes, [], where)
         order, place = in_order(new), np.empty(len(new), np.int64)
         place[[new[late][NUMBER] for late in order]] = np.arange(len(order))
-        return EncodedRows(numbers, np.where(codes < NO_LEVEL, -2 - place[-2 - codes], codes), order, where)
+        return EncodedRows(numbers, renumbered(codes, -2 - place), order, where)
 
     def learn(self, rows: EncodedRows) -> EncodedRows:
         """Give features to the levels that are new in some rows, which come after all others that were learned."""
         if not rows.new:
             return rows
         ids = np.array([self._id_of(late, rows.where) for late in rows.new])
-        codes = np.where(rows.codes < NO_LEVEL, ids[-2 - rows.codes], rows.codes)
-        return rows._replace(codes=codes, new=[])
+        return rows._replace(codes=renumbered(rows.codes, ids), new=[])
 
     def _id_of(self, late: LateLevel, where: Where) -> int:
         """Return the feature of a level, a new one if it has none."""
@@ -415,6 +414,13 @@ class Encoding:
             self._id_of(late, where)
 
 
+def renumbered(codes: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return codes of rows with ``ids`` for new levels."""
+    is_new = codes < NO_LEVEL
+    codes[is_new] = ids[-2 - codes[is_new]]
+    return codes
+
+
 def in_order(new: dict[LateLevel, list[int]]) -> list[LateLevel]:
     """Return new levels in the order in which they come: by the first row of each, then by column."""
     return sorted(new, key=lambda late: (new[late][FIRST_ROW], late.column))
@@ -439,6 +445,13 @@ def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
     return DataError(
         f"{prefix(origin)}{what}{more}; omit what tells nothing (--drop {','.join(names)}), or use --strings hash"
     )
+
+
+def as_list(content: Any) -> list[Any]:
+    """Return a list of a model."""
+    if not isinstance(content, list):
+        raise ValueError("its encoding has no list of levels")
+    return content
 
 
 def _late_of(content: Any, columns: Sequence[Column]) -> LateLevel:

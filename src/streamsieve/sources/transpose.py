@@ -107,7 +107,10 @@ class Room:
 
 
 def gathered(source: Source, parts: Iterator[DenseRows], room: Room) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """All rows of a table as one matrix, and their labels; None if the first of them are mostly zeros."""
+    """Return all rows of a table as one matrix, and their labels; None if the first of them are mostly zeros.
+
+    Later rows may be wider.
+    """
     first = next(parts, None)
     if first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
         return None
@@ -120,10 +123,19 @@ def gathered(source: Source, parts: Iterator[DenseRows], room: Room) -> tuple[ND
             matrices.append(part.values)
             continue
         if not matrices:
-            matrices.append(np.empty((source.n_rows, part.values.shape[1]), np.float32))
-        matrices[0][row : row + part.n_rows] = part.values
+            matrices.append(np.zeros((source.n_rows, part.values.shape[1]), np.float32))
+        matrices[0] = widened(matrices[0], part.values.shape[1])
+        matrices[0][row : row + part.n_rows, : part.values.shape[1]] = part.values
         row += part.n_rows
-    return matrices[0] if len(matrices) == 1 else np.concatenate(matrices), labels_of_blocks(source, labels)
+    width = matrices[-1].shape[1]
+    whole = matrices[0] if len(matrices) == 1 else np.concatenate([widened(part, width) for part in matrices])
+    return whole, labels_of_blocks(source, labels)
+
+
+def widened(matrix: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    """Return a matrix with columns of zeros, up to a width."""
+    more = width - matrix.shape[1]
+    return np.pad(matrix, ((0, 0), (0, more))) if more > 0 else matrix
 
 
 class Whole(NamedTuple):
@@ -155,11 +167,12 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
     table, width = source.dense_rows("keep"), source.n_features or 0
     if table is not None or not width or not source.rewindable:
         return table
-    first = next(source.row_blocks("keep"), None)
+    blocks = source.row_blocks("keep")
+    first = next(blocks, None)
     if first is None or first.n_nonzero <= DENSE * first.n_rows * width:
         return None
-    blocks = source.row_blocks("keep")
-    return (DenseRows(block.derived(n_features=width).to_dense(np.float32), block.y) for block in blocks)
+    wide = (block.derived(n_features=max(width, block.n_features)) for block in chain([first], blocks))
+    return (DenseRows(block.to_dense(np.float32), block.y) for block in wide)
 
 
 def dense_table(source: ColumnSource, room: Room) -> Whole | None:
