@@ -81,7 +81,7 @@ def test_what_is_wrong_with_a_table_names_its_column(model):
         ss.SOFS(4).fit(gaps, CHURN)
     with pytest.raises(ss.DataError, match="the column 'town' is not there"):
         model.predict(FRAME.drop(columns="town"))
-    with pytest.raises(ss.DataError, match=r"column 'age' holds .* values, not numbers as in the training"):
+    with pytest.raises(ss.DataError, match=r"column 'age' holds .* values, not numbers; bring it into the form"):
         model.predict(FRAME.assign(age="old"))
     with pytest.raises(ValueError, match="Input X contains NaN: column 'b', row 1"):
         ss.SOFS(4).fit(pd.DataFrame({"a": CHURN, "b": [np.nan, *[1.0] * (ROWS - 1)]}), CHURN)

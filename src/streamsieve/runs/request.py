@@ -7,16 +7,13 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from ..engine_choice import EngineChoice
 from ..errors import DataError
 from ..json_check import Count, Group, Label, Positive, at_least, wrong_fields
 from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
 from ..sources.options import OPTIONS, ReadOptions
-
-if TYPE_CHECKING:
-    from ..sources.base import DataSource
 
 HEAD_BYTES = 1 << 20
 
@@ -45,13 +42,6 @@ class DataFacts(TypedDict):
     files: NotRequired[list[FileFacts]]
 
 
-class KeptIds(TypedDict):
-    """The ids of features that are read."""
-
-    only: list[Count] | None
-    drop: list[Count]
-
-
 def titled(title: str, default: Any = dataclasses.MISSING) -> Any:
     """Declare a field that a report shows under a title."""
     return field(default=default, metadata={"title": title})
@@ -66,7 +56,6 @@ class RunRequest:
     data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
     test: Location | Annotated[float, is_part] | None = titled("Tested on", None)  # or on a fraction of the rows
     read: ReadOptions = ReadOptions()
-    kept: KeptIds | None = None  # what names, drop and only left of data that has ids
     groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)  # a file, or all of them
     classes: list[Label] | None = titled("Classes", None)
     seed: Count | None = titled("Seed", None)
@@ -101,10 +90,9 @@ class RunRequest:
             elif known.metadata and not is_usual(self, known):
                 yield known.name, getattr(self, known.name)
 
-    def with_facts(self, source: DataSource) -> RunRequest:
-        """Return the same, with what its data looks like now, and which of its features are read."""
-        kept: Any = None if source.facts.kept is None else source.facts.kept.to_dict()
-        return replace(self, fingerprint=fingerprint(self.data), kept=kept)
+    def with_fingerprint(self) -> RunRequest:
+        """Return the same, with what its data looks like now."""
+        return replace(self, fingerprint=fingerprint(self.data))
 
     def data_read(self) -> dict[str, Any]:
         """Return the fingerprint for a record: of several files the first, the last and how many they are."""

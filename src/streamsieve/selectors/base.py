@@ -25,6 +25,7 @@ from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arr
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report, refuse_weight
 from ..sources.encoding import Encoding
+from ..sources.filtered import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
@@ -121,6 +122,7 @@ class FeatureInfo:
     names: NDArray[Any] | None = None
     first_id: int = 0  # what the data calls feature 0, where features have no names
     encoding: Encoding | None = None  # how the columns of a table became features, if they are not just numbers
+    kept: KeptFeatures | None = None  # what names, drop and only have left of data that has ids
 
     def start(self, width: int | None, names: Any | None) -> None:
         """Begin with what is known before the first block."""
@@ -139,18 +141,22 @@ class FeatureInfo:
     def header(self) -> dict[str, Any]:
         """Return what a model keeps beside the names."""
         header: dict[str, Any] = {"first_id": self.first_id} if self.first_id else {}
+        if self.kept is not None:
+            header["kept"] = self.kept.to_dict()
         return header if self.encoding is None else {**header, "encoding": self.encoding.to_dict()}
 
     @classmethod
     def from_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         """Take what a model knows of features out of its header and arrays."""
         width = count_of(header, "n_features")
-        encoding = header.pop("encoding", None)
+        encoding, kept = header.pop("encoding", None), header.pop("kept", None)
         known = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
         if encoding is not None:
             known.encoding = Encoding.from_dict(encoding)
             n_encoded = known.encoding.n_features
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
+        if kept is not None:
+            known.kept = KeptFeatures.from_dict(kept)
         if "named_ids" not in arrays:
             known.names = texts_of_arrays(NAMES, arrays)
             if known.names is not None:
@@ -360,7 +366,7 @@ class Learner(ABC, Generic[B, M]):
         """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
         self.refuse_weight(source.facts.weight)
         encoding = source.encoding  # numbers as they are need none
-        self.features.first_id = source.facts.first_id
+        self.features.first_id, self.features.kept = source.facts.first_id, source.facts.kept
         self.features.encoding = None if encoding is None or encoding.is_plain else encoding
 
     def refuse_weight(self, weight: str | None) -> None:

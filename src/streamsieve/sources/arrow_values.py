@@ -130,9 +130,9 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
     if loss:
         raise unusable(f"column {column!r}", loss, where.origin)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        cure = f"encode it as numbers or omit it (--drop {column})"
-        if where.unseen is not None:
-            cure = "bring it into the form that it had in the training"
+        cure = "bring it into the form that it had in the training"
+        if where.unseen is None:
+            cure = f"encode it as numbers or omit it (--drop {column})"
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
     found = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)

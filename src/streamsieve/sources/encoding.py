@@ -11,24 +11,23 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import pairwise
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from operator import lt
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError, prefix
+from ..json_check import Count, conforms
 from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
 from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
-from .options import CHOICES
+from .options import MissingValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["number", "boolean", "date", "onehot", "hash"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 TEXT = "onehot", "hash"
 
 MOST_LEVELS = 1000  # of a column
@@ -61,6 +60,31 @@ class Column(NamedTuple):
         if self.kind == "onehot":
             return [f"{self.name}={level}" for level in self.levels]
         return [f"{self.name}#{bucket}" for bucket in range(BUCKETS)] if self.kind == "hash" else [self.name]
+
+
+def is_short(text: str) -> bool:
+    """Return True for a text that a model may have."""
+    return len(text) <= LONGEST_TEXT
+
+
+class ColumnFields(TypedDict):
+    """A column as a model has it."""
+
+    name: Annotated[str, is_short]
+    kind: Kind
+    levels: NotRequired[Annotated[list[Annotated[str, is_short]], lambda levels: all(map(lt, levels, levels[1:]))]]
+    fill: NotRequired[Annotated[float, lambda fill: abs(fill) <= LARGEST_FILL]]
+
+
+class EncodingFields(TypedDict):
+    """An encoding as a model has it."""
+
+    missing: MissingValues
+    columns: Annotated[list[ColumnFields], lambda columns: 0 < len(columns) <= MOST_COLUMNS]
+    late: NotRequired[list[tuple[Count, Annotated[str, is_short]]]]
+
+
+FIELDS = set(ColumnFields.__annotations__)
 
 
 class LateLevel(NamedTuple):
@@ -217,24 +241,21 @@ class Encoding:
     @classmethod
     def from_dict(cls, content: Any) -> Encoding:
         """Return what ``to_dict`` gave; a ValueError if it may come from a stranger and cannot be that."""
-        if (
-            not isinstance(content, dict)
-            or set(content) - {"late"} != {"missing", "columns"}
-            or content["missing"] not in CHOICES["missing"]
-        ):
+        if not conforms(content, EncodingFields) or not all(set(column) <= FIELDS for column in content["columns"]):
             raise ValueError("its encoding of columns is not one")
-        columns = content["columns"]
-        if not isinstance(columns, list) or not 0 < len(columns) <= MOST_COLUMNS:
-            raise ValueError("its encoding has no columns")
-        checked = [_column_of(column) for column in columns]
-        if len({column.name for column in checked}) < len(checked):
+        columns = [Column(**{**column, "levels": tuple(column.get("levels", ()))}) for column in content["columns"]]
+        late = [LateLevel(*level) for level in content.get("late", [])]
+        if len({column.name for column in columns}) < len(columns):
             raise ValueError("its encoding names a column twice")
-        late = [_late_of(level, checked) for level in as_list(content.get("late", []))]
-        if len(set(late)) < len(late) or any(level in checked[at].levels for at, level in late):
+        if any(column.levels and column.kind != "onehot" for column in columns):
+            raise ValueError("its encoding has levels of a column that is not text")
+        if not all(at < len(columns) and columns[at].kind == "onehot" for at, _ in late):
+            raise ValueError("its encoding has late levels of a column that is not text")
+        if len(set(late)) < len(late) or any(level in columns[at].levels for at, level in late):
             raise ValueError("its encoding has a level twice")
-        encoding = cls(checked, content["missing"], late=late)
-        if max(Counter(level.column for level in late).values(), default=0) > MOST_LEVELS:
-            raise ValueError("its encoding has too many levels")
+        encoding = cls(columns, content["missing"], late=late)
+        if any(count > MOST_LEVELS for count in encoding.n_levels().values() if count != BUCKETS):
+            raise ValueError("its encoding has too many levels of a column")
         return encoding
 
     # ---- rows of a table
@@ -445,44 +466,3 @@ def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
     return DataError(
         f"{prefix(origin)}{what}{more}; omit what tells nothing (--drop {','.join(names)}), or use --strings hash"
     )
-
-
-def as_list(content: Any) -> list[Any]:
-    """Return a list of a model."""
-    if not isinstance(content, list):
-        raise ValueError("its encoding has no list of levels")
-    return content
-
-
-def _late_of(content: Any, columns: Sequence[Column]) -> LateLevel:
-    """Return a late level as a model has it, checked."""
-    if (
-        not isinstance(content, list)
-        or len(content) != 2
-        or type(content[0]) is not int
-        or not isinstance(content[1], str)
-    ):
-        raise ValueError("its encoding has a level that is none")
-    late = LateLevel(*content)
-    if not 0 <= late.column < len(columns) or columns[late.column].kind != "onehot" or len(late.level) > LONGEST_TEXT:
-        raise ValueError("its encoding has a level of a column without levels")
-    return late
-
-
-def _column_of(content: Any) -> Column:
-    """Return a column as a model has it, checked."""
-    known = {"name", "kind", "levels", "fill"}
-    if not isinstance(content, dict) or not {"name", "kind"} <= set(content) <= known:
-        raise ValueError("its encoding has a column that is none")
-    name, kind, fill, levels = content["name"], content["kind"], content.get("fill", 0.0), content.get("levels", [])
-    if not isinstance(name, str) or len(name) > LONGEST_TEXT or kind not in KINDS:
-        raise ValueError("its encoding has a column of an unknown kind")
-    if isinstance(fill, bool) or not isinstance(fill, int | float) or not isfinite(fill) or abs(fill) > LARGEST_FILL:
-        raise ValueError(f"its encoding fills {name[:40]!r} in with {str(fill)[:40]!r}")
-    if not isinstance(levels, list) or len(levels) > MOST_LEVELS or (levels and kind != "onehot"):
-        raise ValueError(f"its encoding has too many levels of {name[:40]!r}")
-    if not all(isinstance(level, str) and len(level) <= LONGEST_TEXT for level in levels):
-        raise ValueError(f"its encoding has a level of {name[:40]!r} that is not text")
-    if any(a >= b for a, b in pairwise(levels)):
-        raise ValueError(f"its encoding has levels of {name[:40]!r} that do not ascend")
-    return Column(name, kind, tuple(levels), float(fill))

@@ -8,17 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError
+from ..json_check import Count, conforms
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Source
 from .groups import features_of
 from .options import ReadOptions
 from .wrapped import WrappedRows
+
+
+class KeptFields(TypedDict):
+    """The ids of features that are read, as a model has them."""
+
+    only: list[Count] | None
+    drop: list[Count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +63,9 @@ class KeptFeatures:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> KeptFeatures:
-        """Return what ``to_dict`` was called on."""
+        """Return what ``to_dict`` was called on; a ValueError if it cannot be that."""
+        if not conforms(content, KeptFields):
+            raise ValueError("the features that it reads are no ids")
         only = content["only"]
         return cls(None if only is None else np.array(only, np.int64), np.array(content["drop"], np.int64))
 

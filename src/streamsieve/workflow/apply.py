@@ -24,7 +24,6 @@ from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import refuse_target
 from ..sources.base import Missing, Source
-from ..sources.filtered import KeptFeatures
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
 from ..sources.names import given_names
@@ -286,8 +285,7 @@ def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool
     learner, _ = load_learner(folder.model())
     request, record = folder.request(), folder.result()
     renumbered = None if record is None else record.details.get("renumbered")
-    kept = None if request.kept is None else KeptFeatures.from_dict(request.kept)
-    features = Features.of(learner, renumbered, kept, predicting)
+    features = Features.of(learner, renumbered, predicting)
     asked = request.read
     options = replace(asked, target=target or asked.target, zero_based=zero_based or asked.zero_based)
     rows = open_like_training(data, features, options)

@@ -70,13 +70,13 @@ class Features:
         )
 
     @classmethod
-    def of(cls, learner: AnyLearner, renumbered: str | None, kept: KeptFeatures | None, predicting: bool) -> Features:
+    def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> Features:
         """Those of a model."""
         results, features = learner.results, learner.features
         selection, needs_all = results.selection(), predicting and results.predicts_with_all
         known = features.names, features.width, selection.indices, selection.names, renumbered
         wants_all = needs_all or results.uses_lengths or not len(selection)
-        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=kept)
+        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=features.kept)
 
     @property
     def mark(self) -> str | None:

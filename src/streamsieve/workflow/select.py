@@ -149,7 +149,7 @@ def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, 
     refuse_options(learner, request, test)
     source, test_source = open_data(data, test, request)
     refuse_read_once(source, request.resamples)
-    request = request.with_facts(source)
+    request = request.with_fingerprint()
     folder = None if output is None else RunDirectory(output)
     if folder is None:
         return run(request, learner, source, test_source, None, {}, watch)
