@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamsieve.report import charts
+from streamsieve.report.charts.axes import Scale, drawable, extent, linear_ticks, number_text, tick_texts, widened
 from streamsieve.report.charts.lines import spread
-from streamsieve.report.charts.scales import Scale, drawable, extent, linear_ticks, number_text, tick_texts, widened
 
 
 @pytest.mark.parametrize(

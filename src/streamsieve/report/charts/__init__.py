@@ -1,18 +1,16 @@
 """Charts as inline SVG: text from plain data, without scripts and without dependencies.
 
 Every function returns one ``<svg class="chart">``, the same text for the same data. Colours are variables of the page's
-style sheet (``CSS``), so that a chart follows light and dark; ``standalone`` makes a file of it. What can be hovered is
-of class ``mark`` and has the text to show in ``data-tip``.
+style sheet (``CSS``), so that a chart follows light and dark; ``standalone`` makes a file of some. What can be hovered
+is of class ``mark`` and has the text to show in ``data-tip``.
 """
 
-from .bars import bar_chart
+from .bars import bar_chart, sparkline, timeline
 from .heat import heat_map
 from .lines import line_chart
 from .points import scatter
 from .ranks import critical_difference
-from .spans import timeline
-from .sparks import sparkline
-from .style import CSS, standalone
+from .svg import CSS, standalone
 
 __all__ = [
     "CSS",

@@ -1,72 +1,130 @@
-"""Bars: the best features by score, or by weight to either side of zero."""
+"""Bars: of features by score, of when they were selected, and of values in one line of a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .frame import ROW, WIDTH, Entry, Room, colour_of, legend, swatch, x_axis, x_ticks
-from .scales import Scale, drawable, extent, number_text, widened
-from .text import SIZE, element, empty, fitted, hovered, label, line, picture, shown, tip_lines, width_of
+from .axes import WIDTH, Room, Scale, colour_of, drawable, extent, legend, number_text, widened, x_axis, x_ticks
+from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, shown, tip_lines, width_of
 
-MOST_BARS = 50
-BAR = 15.0
-PITCH = 20.0
-LONGEST_NAME = 150.0
+BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
+SPAN, SPAN_PITCH = 10.0, 17.0
+LONGEST_NAME, LONGEST_OF_SPANS = 150.0, 140.0
+SPAN_KINDS = "f1", "gone"  # of features that are there at the end, and of those that are not
+SMALLEST_SPAN = 2.0
+BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def bar_chart(
-    items: Sequence[Mapping[str, Any]],
-    *,
-    signed: bool = False,
-    x_title: str = "",
-    percent: bool = False,
-) -> str:
-    """One horizontal bar per item with a value, in the order given, the first 50.
+def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = "") -> str:
+    """One horizontal bar per item with a value, in the order given.
 
     ``group`` gives the colour, with a legend if there are several; without groups and with ``signed``, bars below zero
     have another colour than those above. ``tip`` is said beside the value.
     """
     about = f"Bar chart{': ' + x_title if x_title else ''}"
-    known = [(value, item) for item in items if (value := drawable(item["value"])) is not None]
-    if not known:
+    bars = [(value, item) for item in items if (value := drawable(item["value"])) is not None]
+    if not bars:
         return empty(WIDTH, about, "nothing to show yet: no values")
-    bars = known[:MOST_BARS]
-    about += "; " + ", ".join(f"{shown(item['name'], 60)} {number_text(value, percent)}" for value, item in bars[:10])
+    about += "; " + ", ".join(f"{shown(item['name'], 60)} {number_text(value)}" for value, item in bars[:10])
     groups: dict[str, int] = {}
     for _, item in bars:
         if item.get("group") is not None:
             groups.setdefault(shown(item["group"]), len(groups))
-    entries = [Entry(name, position) for name, position in groups.items()] if len(groups) > 1 else []
-    legend_parts, legend_height = legend(entries, 0, swatch)
-    top = legend_height + (10 if entries else 2)
+    parts, top = legend(groups.items() if len(groups) > 1 else (), _swatch)
+    top += 10 if parts else 2
     names = max(width_of(fitted(item["name"], LONGEST_NAME)) for _, item in bars)
     room = Room(names + 10, WIDTH - 14, top, top + PITCH * len(bars) + 2)
-    values = [value for value, _ in bars]
-    low, high = extent([*values, 0.0])
-    low, high = widened(low, high, 5)
+    low, high = widened(*extent([0.0, *(value for value, _ in bars)]), 5)
     x = Scale(min(low, 0.0), max(high, 0.0), room.left, room.right)
-    ticks = x_ticks(x, percent)
-    parts = legend_parts + [line("grid", x(tick), room.top, x(tick), room.bottom) for tick in ticks.values]
+    ticks = x_ticks(x)
+    parts += [line("grid", x(tick), room.top, x(tick), room.bottom) for tick in ticks.values]
     for i, (value, item) in enumerate(bars):
-        group = item.get("group")
-        kind = colour_of(groups[shown(group)]) if group is not None else 2 if signed and value < 0 else 1
-        lines = [item["name"], number_text(value, percent), *tip_lines(item)]
-        parts += _bar(x, room.top + PITCH * (i + 0.5), value, kind, lines)
+        middle, (start, stop) = room.top + PITCH * (i + 0.5), sorted((x(0.0), x(value)))
+        kind = 2 if signed and value < 0 else 1
+        if item.get("group") is not None:
+            kind = colour_of(groups[shown(item["group"])])
+        size = {"width": max(stop - start, 1), "height": BAR}
+        opening = element("rect", f"mark f{kind}", x=start, y=middle - BAR / 2, **size, rx=1.5)
+        parts.append(hovered(opening, [item["name"], number_text(value), *tip_lines(item)]))
+        parts.append(label("end", x.start - 8, middle + 4.5, item["name"], LONGEST_NAME))
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
     parts += x_axis(x, room, ticks, x_title)
-    height = room.bottom + (44 if x_title else 26)
-    if len(known) > len(bars):
-        parts.append(label("tick", 0, height - 9 if x_title else height + 12, f"and {len(known) - len(bars):,} more"))
-        height += 0 if x_title else ROW
-    return picture(WIDTH, height, about, parts)
+    return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
 
-def _bar(x: Scale, middle: float, value: float, kind: int, lines: list[Any]) -> list[str]:
-    """A bar from zero to its value, at a height, and its name, the first line of its tip, at the left."""
-    start, stop = sorted((x(0.0), x(value)))
-    places = {"x": start, "y": middle - BAR / 2, "width": max(stop - start, 1), "height": BAR}
-    return [
-        hovered(element("rect", f"mark f{kind}", **places, rx=1.5), lines),
-        label("end", x.start - 8, middle + 4.5, lines[0], LONGEST_NAME, SIZE),
-    ]
+def _swatch(position: int, x: float, y: float) -> str:
+    """The sample of bars: a small square."""
+    return drawn("rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2)
+
+
+def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> str:
+    """One line per feature with the spans, from a start to a stop, in which it was selected, from 0 to ``end``."""
+    about = f"Timeline of {len(rows):,} features over {x_title}"
+    last = drawable(end) or 0.0
+    known = [(row["name"], spans) for row in rows if (spans := _spans(row["spans"], last))]
+    if not known or last <= 0:
+        return empty(WIDTH, about, "nothing to show yet: no feature entered")
+    about += "; " + ", ".join(shown(name, 60) for name, _ in known[:10])
+    kinds = [SPAN_KINDS[spans[-1][1] < last] for _, spans in known]
+    both = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
+    parts, top = legend(both, _sample)
+    top += 8 if parts else 2
+    left = max(width_of(fitted(name, LONGEST_OF_SPANS, SMALL), SMALL) for name, _ in known) + 10
+    room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(known) + 2)
+    x = Scale(0.0, last, room.left, room.right)
+    for i, ((name, spans), kind) in enumerate(zip(known, kinds, strict=True)):
+        middle = room.top + SPAN_PITCH * (i + 0.5)
+        parts.append(line("grid", room.left, middle, room.right, middle))
+        parts.append(label("name end", room.left - 8, middle + 4, name, LONGEST_OF_SPANS, SMALL))
+        for start, stop, n in _joined(spans, x):
+            width = max(SMALLEST_SPAN, x(stop) - x(start))
+            places = {"x": min(x(start), x.stop - width), "y": middle - SPAN / 2, "width": width, "height": SPAN}
+            lines = [name, f"{x_title}: {number_text(start)} to {number_text(stop)}"]
+            lines += [f"in {n:,} spans"] if n > 1 else []
+            parts.append(hovered(element("rect", f"mark {kind}", **places, rx=2), lines))
+    parts += x_axis(x, room, x_ticks(x), x_title)
+    return picture(WIDTH, room.bottom + 44, about, parts)
+
+
+def _sample(position: int, x: float, y: float) -> str:
+    return drawn("rect", SPAN_KINDS[position], x=x, y=y - SPAN / 2, width=14, height=SPAN, rx=2)
+
+
+def _spans(spans: Sequence[Sequence[Any]], last: float) -> list[tuple[float, float]]:
+    """Spans with both ends, within the time, in order."""
+    known = [(drawable(start), drawable(stop)) for start, stop in spans]
+    inside = [(max(0.0, a), min(last, b)) for a, b in known if a is not None and b is not None and a <= b]
+    return sorted((a, b) for a, b in inside if a <= b)
+
+
+def _joined(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, float, int]]:
+    """Spans with nothing to see between them as one, and of how many it is made."""
+    joined: list[tuple[float, float, int]] = []
+    for start, stop in spans:
+        if joined and x(start) - x(joined[-1][1]) < 1:
+            first, before, n = joined.pop()
+            joined.append((first, max(before, stop), n + 1))
+        else:
+            joined.append((start, stop, 1))
+    return joined
+
+
+def sparkline(values: Sequence[Any], width: int = 40) -> str:
+    """Values as blocks of eight heights, a blank where there is none; more than ``width`` are averaged in groups.
+
+    Values that are all the same are of middle height.
+    """
+    parts = min(len(values), width)
+    groups = [(len(values) * i // parts, len(values) * (i + 1) // parts) for i in range(parts)]
+    means = [_mean(values[start:stop]) for start, stop in groups]
+    known = [mean for mean in means if mean is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        return "".join(" " if mean is None else BLOCKS[3] for mean in means)
+    return "".join(" " if mean is None else BLOCKS[round(7 * ((mean - low) / (high - low)))] for mean in means)
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    known = [number for number in map(drawable, values) if number is not None]
+    return sum(number / len(known) for number in known) if known else None

@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .frame import PLOT_HEIGHT, ROW, WIDTH, Entry, Room, colour_of, legend, x_axis, x_ticks, y_axis, y_ticks
-from .scales import Scale, drawable, extent, number_text
-from .text import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
+from .axes import (
+    PLOT_HEIGHT,
+    ROW,
+    WIDTH,
+    Room,
+    Scale,
+    colour_of,
+    drawable,
+    extent,
+    legend,
+    number_text,
+    x_axis,
+    x_ticks,
+    y_axis,
+    y_ticks,
+)
+from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
 
 FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
 MOST_MARKS = 80  # places of a curve that show a tip
@@ -55,15 +69,15 @@ def line_chart(
     x_low, x_high = extent(xs, log_x)
     at_end = _ends_labelled(curves, x_low, x_high)
     top = (ROW + 6) if y_title else 8.0
-    entries = [] if at_end or len(curves) == 1 else [Entry(curve.name, curve.position) for curve in curves]
-    legend_parts, legend_height = legend(entries, 0, _sample)
-    top += legend_height + (6 if entries else 0) + (ROW if chosen is not None else 0)
+    kinds = [] if at_end or len(curves) == 1 else [(curve.name, curve.position) for curve in curves]
+    parts, legend_height = legend(kinds, _sample)
+    top += legend_height + (6 if kinds else 0) + (ROW if chosen is not None else 0)
     right = WIDTH - (max(_name_width(curve) for curve in curves) + 26 if at_end else 14)
     room = Room(ticks.width + 8, right, top, top + PLOT_HEIGHT)
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
     y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
     title_room = room._replace(top=room.top - (ROW if chosen is not None else 0))
-    parts = [*legend_parts, *y_axis(y, title_room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
+    parts += [*y_axis(y, title_room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
     for curve in reversed(curves):  # the first on top
         parts += _ranges(curve, x, y)
     for curve in reversed(curves):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from .scales import Scale, drawable
-from .text import SMALL, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
+from .axes import Scale, drawable
+from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
 
 WIDTH = 540.0
 LONGEST_NAME = 104.0

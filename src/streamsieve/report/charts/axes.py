@@ -1,16 +1,28 @@
-"""From values to places on the page: scales, and the ticks that people can read."""
+"""From values to places on the page: scales, ticks that people can read, axes and legends."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+from ...colours import N_COLOURS
+from .svg import SMALL, drawn, fitted, label, line, shown, width_of
 
 LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
 SMALLEST = 1e-290  # what is nearer to zero is zero
 STEPS = 1.0, 2.0, 5.0, 10.0
+MOST_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
+SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
+WIDTH = 480.0
+PLOT_HEIGHT = 220.0
+ROW = 18.0  # the height of a line of text
+BETWEEN = 10.0  # two texts in a row
+LONGEST_LEGEND = 150.0
+MOST_PARTS = 5  # of a y axis
+MOST_DECADES = 6  # with lines between them
 
 
 def drawable(value: Any) -> float | None:
@@ -87,17 +99,6 @@ def log_ticks(low: float, high: float) -> Iterator[list[float]]:
         yield [tick for tick in ticks if inside[0] <= tick <= inside[1]]
 
 
-def fitting_ticks(scale: Scale, fits: Callable[[list[float]], bool]) -> list[float]:
-    """As many ticks as have room for their texts, two or more if there is room."""
-    linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
-    by_decade = (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1) if scale.log else iter(())
-    return next((ticks for ticks in chain(by_decade, linear) if ticks and fits(ticks)), [])
-
-
-MOST_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
-SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
-
-
 def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False) -> list[str]:
     """What is written at ticks: all of them with as many decimals as tell them apart; large ones with a suffix."""
     return [text.replace("-", "\u2212") for text in _tick_texts(ticks, percent, log)]  # a minus, not a hyphen
@@ -147,3 +148,109 @@ def number_text(value: float, percent: bool = False) -> str:
     if abs(value) >= 1000 and abs(value) < 1e15:
         return f"{value:,.1f}"
     return _power(f"{value:.4g}")
+
+
+# ---- the place of the plot on the page, its axes, its legend
+
+Sample = Callable[[int, float, float], str]  # of a kind's marks, at a place
+
+
+class Room(NamedTuple):
+    """The plot's edges on the page."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+def colour_of(position: int) -> int:
+    """The colour of the kind at a position, from 1 on; after eight kinds they begin again."""
+    return position % N_COLOURS + 1
+
+
+class Ticks(NamedTuple):
+    """Values of an axis, and what is written at them."""
+
+    values: list[float]
+    texts: list[str]
+
+    @property
+    def width(self) -> float:
+        """That of the longest text."""
+        return max(width_of(text, SMALL) for text in self.texts)
+
+
+def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
+    """The ticks of a y axis around some values; fractions do not pass 0 and 1."""
+    low, high = extent(values)
+    if percent and min(values) >= 0 and max(values) <= 1:
+        low, high = max(low, 0.0), min(high, 1.0)
+    step = step_for(low, high, MOST_PARTS)
+    low, high = widened(low, high, MOST_PARTS)
+    ticks = linear_ticks(low, high, max(1, round((high - low) / step)))
+    return Ticks(ticks, tick_texts(ticks, percent))
+
+
+def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
+    """Lines across the plot with their values, and the title above them."""
+    parts = []
+    for tick, text in zip(*ticks, strict=True):
+        y = scale(tick)
+        parts.append(line("grid", room.left, y, room.right, y))
+        parts.append(label("tick end", room.left - 6, y + 4, text))
+    if title:
+        parts.append(label("muted", 0, room.top - 12, f"↑ {shown(title)}", room.right))
+    return parts
+
+
+def x_ticks(scale: Scale) -> Ticks:
+    """As many ticks of an x axis as have room for their texts, two or more if there is room."""
+    linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
+    by_decade = (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1) if scale.log else iter(())
+    for values in chain(by_decade, linear):
+        texts = tick_texts(values, log=scale.log)
+        edges = [(scale(value), width_of(text, SMALL) / 2) for value, text in zip(values, texts, strict=True)]
+        if values and all(b[0] - b[1] - a[0] - a[1] >= BETWEEN for a, b in pairwise(edges)):
+            return Ticks(values, texts)
+    return Ticks([], [])
+
+
+def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
+    """The line below the plot with its values, and the title at its end."""
+    parts = [line("axis", room.left, room.bottom, room.right, room.bottom)]
+    for tick, text in zip(*ticks, strict=True):
+        x, half = scale(tick), width_of(text, SMALL) / 2
+        parts.append(line("axis", x, room.bottom, x, room.bottom + 4))
+        parts.append(label("tick middle", min(x, WIDTH - half), room.bottom + 17, text))
+    if scale.log and len(_powers(scale)) <= MOST_DECADES + 1:
+        between = [digit * 10.0**power for power in _powers(scale) for digit in range(2, 10)]
+        inside = [tick for tick in between if scale.low <= tick <= scale.high]
+        parts += [line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside]
+    if title:
+        parts.append(label("muted end", room.right, room.bottom + 35, f"{shown(title)} →", room.right))
+    return parts
+
+
+def _powers(scale: Scale) -> range:
+    """The decades of a logarithmic scale."""
+    return range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+
+
+def legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[str], float]:
+    """Return a legend in rows as full as they can be, and its height; ``sample(position, x, y)`` draws a mark."""
+    parts: list[str] = []
+    x = y = 0.0
+    for name, position in kinds:
+        needed = 20 + width_of(fitted(name, LONGEST_LEGEND))
+        if x and x + needed > WIDTH:
+            x, y = 0.0, y + ROW
+        parts.append(sample(position, x, y + ROW / 2))
+        parts.append(label("", x + 19, y + ROW / 2 + 4.5, name, LONGEST_LEGEND))
+        x += needed + 14
+    return parts, y + ROW if parts else 0.0
+
+
+def swatch(position: int, x: float, y: float) -> str:
+    """The sample of bars: a small square."""
+    return drawn("rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2)

@@ -1,0 +1,202 @@
+"""Elements of SVG as text, and their style sheet.
+
+Names are shown, never read as markup, and take no more room than there is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ...colours import DARK, LIGHT, N_COLOURS
+from ...showing import printable
+
+SIZE = 13  # of letters, in units of the view
+SMALL = 12
+LONGEST_TIP = 1000  # letters of a line
+NOT_XML = re.compile("[\ufffe\uffff]")  # beside what ``printable`` replaces
+MARGIN = 12  # around charts in a file of their own
+TITLE_ROOM = 22  # above each of them
+NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ -")
+WIDE = frozenset("mwMW@%…→↑")
+FONTS = '-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans","Noto Sans",system-ui,sans-serif'
+OPENING = re.compile(r'<svg class="chart"(?=[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]+)")')
+
+
+def shown(text: Any, longest: int | None = None) -> str:
+    """A text that XML can hold, on one line, not escaped yet."""
+    return printable(NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)), longest)
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """About how wide a text is in a font without serifs; rather too wide than too narrow."""
+    return size * sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if letter in NARROW:
+        return 0.34
+    if letter in WIDE:
+        return 0.95
+    if letter < "\x7f":
+        return 0.72 if letter.isupper() else 0.59
+    if unicodedata.combining(letter):
+        return 0.0
+    return 1.05 if unicodedata.east_asian_width(letter) in "WF" else 0.68
+
+
+def fitted(text: Any, room: float, size: float = SIZE) -> str:
+    """A text that takes no more than some room, the middle cut where it would."""
+    whole = shown(text, 400)  # no label is longer
+    if width_of(whole, size) <= room:
+        return whole
+    few, many = 4, len(whole)
+    while many - few > 1:
+        half = (few + many) // 2
+        few, many = (half, many) if width_of(shown(whole, half), size) <= room else (few, half)
+    return shown(whole, few)
+
+
+def place(value: float) -> str:
+    """A coordinate, to a tenth of a unit."""
+    text = f"{value:.1f}"
+    text = text[:-2] if text.endswith(".0") else text
+    return "0" if text == "-0" else text
+
+
+def element(tag: str, kind: str, **places: float) -> str:
+    """The opening of an element of a class with its coordinates, without the closing bracket."""
+    return f'<{tag} class="{kind}"' + "".join(f' {key}="{place(value)}"' for key, value in places.items())
+
+
+def drawn(tag: str, kind: str, **places: float) -> str:
+    return element(tag, kind, **places) + "/>"
+
+
+def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return drawn("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def label(kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE) -> str:
+    """A text at a place; the whole of it is in its title where it was cut."""
+    whole = shown(text, LONGEST_TIP)
+    short = whole if room is None else fitted(text, room, size)
+    title = "" if short == whole else f"<title>{escape(whole)}</title>"
+    return f"{element('text', kind, x=x, y=y)}>{escape(short)}{title}</text>"
+
+
+def tip_lines(point: Mapping[str, Any]) -> list[str]:
+    """The lines of the ``tip`` that a point or an item may have."""
+    return str(point["tip"]).split("\n") if point.get("tip") else []
+
+
+def hovered(opening: str, lines: Iterable[Any]) -> str:
+    """A mark that shows a tip: the opening of an element whose class has ``mark``, as ``element`` gives it."""
+    text = "&#10;".join(escape(shown(line, LONGEST_TIP)) for line in lines)
+    return f'{opening} data-tip="{text}"><title>{text}</title></{opening[1:].split(" ", 1)[0]}>'
+
+
+def picture(width: float, height: float, about: str, parts: Iterable[str], size: str = "") -> str:
+    """A whole chart; ``about`` is what it shows, for those who do not see it."""
+    wide = f' data-size="{size}"' if size else ""
+    return (
+        f'<svg class="chart"{wide} viewBox="0 0 {place(width)} {place(height)}" role="img" '
+        f'aria-label="{escape(shown(about, LONGEST_TIP))}" xmlns="http://www.w3.org/2000/svg">\n'
+        + "\n".join(parts)
+        + "\n</svg>"
+    )
+
+
+def empty(width: float, about: str, message: str) -> str:
+    """The chart of nothing: it says why."""
+    height = 96
+    parts = [
+        drawn("rect", "empty", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=6),
+        label("muted middle", width / 2, height / 2 + 4, message, width - 20),
+    ]
+    return picture(width, height, f"{about}: {message}", parts)
+
+
+# ---- how charts look: on pages that follow the light or dark setting, and in files of their own
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+# The classes of marks of each colour: filled (f1), light (a1, for bands) and drawn (s1).
+KINDS = "".join(
+    f".chart .f{i}{{fill:var(--c{i})}}.chart .a{i}{{fill:var(--c{i});fill-opacity:.16}}"
+    f".chart .s{i}{{stroke:var(--c{i});fill:none}}\n"
+    for i in range(1, N_COLOURS + 1)
+)
+THEME = f""":root{{{_variables(LIGHT)}}}
+@media (prefers-color-scheme:dark){{:root:not([data-theme="light"]){{{_variables(DARK)}}}}}
+:root[data-theme="dark"]{{{_variables(DARK)}}}
+@media print{{:root,:root:not([data-theme="light"]),:root[data-theme="dark"]{{{_variables(LIGHT)}}}}}
+"""
+LAYOUT = """.chart{display:block;width:100%;height:auto;max-width:640px}
+.chart[data-size="wide"]{min-width:560px;max-width:740px}
+@media print{.chart[data-size]{min-width:0}}
+"""
+MARKS = f""".chart{{overflow:visible;fill:var(--ink);font-family:{FONTS};font-size:13px;\
+font-variant-numeric:tabular-nums}}
+.chart text{{fill:var(--ink)}}
+.chart .muted{{fill:var(--muted)}}
+.chart .tick{{fill:var(--muted);font-size:12px}}
+.chart .name{{font-size:12px}}
+.chart .small{{font-size:10.5px;fill:var(--muted)}}
+.chart .number{{font-size:9px;fill:var(--muted);text-anchor:middle}}
+.chart .strong{{font-weight:600}}
+.chart .middle{{text-anchor:middle}}
+.chart .end{{text-anchor:end}}
+.chart .grid{{stroke:var(--grid);stroke-width:1}}
+.chart .axis{{stroke:var(--muted);stroke-width:1}}
+.chart .rule{{stroke:var(--ink);stroke-width:1.2}}
+.chart .chosen{{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:4 3}}
+.chart .ring{{stroke:var(--ink);stroke-width:1.6;fill:none}}
+.chart .lead{{stroke-width:1;stroke-opacity:.6}}
+.chart .curve{{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}}
+.chart .d1{{stroke-dasharray:6 4}}
+.chart .d2{{stroke-dasharray:2 4}}
+.chart .d3{{stroke-dasharray:8 3 2 3}}
+.chart .whisker{{stroke-width:1.2;stroke-opacity:.75}}
+.chart .dot{{stroke:var(--paper);stroke-width:1}}
+.chart .step{{shape-rendering:crispEdges}}
+.chart .hit{{opacity:0}}
+.chart .hit:hover,.chart .hit:focus{{opacity:1}}
+.chart .mark:hover{{stroke:var(--ink);stroke-width:1.5}}
+.chart .clique{{stroke:var(--ink);stroke-width:4;stroke-linecap:round;stroke-opacity:.75}}
+.chart .lead-line{{fill:none;stroke:var(--muted);stroke-width:1.2}}
+.chart .empty{{fill:none;stroke:var(--grid);stroke-dasharray:4 4}}
+.chart .blank{{fill:var(--grid);fill-opacity:.5}}
+.chart .gone{{fill:var(--c8);fill-opacity:.45}}
+.chart .below{{fill:var(--c2)}}
+.chart .above{{fill:var(--c1)}}
+.chart .on-mark{{fill:var(--paper)}}
+"""
+CSS = THEME + LAYOUT + MARKS + KINDS
+
+
+def standalone(pictures: Sequence[tuple[str, str]]) -> str:
+    """Return charts, each below its title, as one SVG in light colours that every viewer knows."""
+    parts, widest, top = [], 0.0, float(MARGIN)
+    for title, svg in pictures:
+        width, height = map(float, OPENING.findall(svg)[0])
+        places = f'x="{MARGIN}" y="{place(top + TITLE_ROOM)}" width="{place(width)}" height="{place(height)}"'
+        parts.append(f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>')
+        parts.append(OPENING.sub(f'<svg class="chart" {places}', svg, count=1))
+        widest, top = max(widest, width), top + TITLE_ROOM + height + MARGIN
+    style = MARKS + KINDS
+    for name, colour in LIGHT.items():
+        style = style.replace(f"var(--{name})", colour)
+    size = f'width="{place(widest + 2 * MARGIN)}" height="{place(top)}"'
+    about = escape(shown("; ".join(title for title, _ in pictures), LONGEST_TIP))
+    return (
+        f'<svg {size} viewBox="0 0 {place(widest + 2 * MARGIN)} {place(top)}" role="img" aria-label="{about}" '
+        f'xmlns="http://www.w3.org/2000/svg">\n<style>{style}</style>\n'
+        f'<rect {size} fill="{LIGHT["paper"]}"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
