@@ -1,18 +1,23 @@
-"""Figures of selections, records and comparisons: what is in them, and that names cannot break them."""
+"""What plot() returns: the pictures of the report, as SVG and, where a user gives them, on Matplotlib axes."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import streamsieve as ss
 from streamsieve.colours import LIGHT
-from streamsieve.plotting import plot_comparison
+from streamsieve.report import describe, render
+
+from .report.samples import make_comparison, make_record
 
 HOSTILE = ["$x^{2", "_hidden", "\x1b[31mred\nforged", "<b>", "n" * 500]
 
@@ -34,7 +39,7 @@ def record(**more: Any) -> ss.RunRecord:
             "selection": selection(HOSTILE),
             "mistakes": 600,
             "updates": 1,
-            "seconds": {"total": 1.0},
+            "seconds": {"total": 1.0, "read": 0.5, "learn": 0.5},
             "peak_memory_bytes": 1,
             "details": known | {"majority": {"class": "b", "rate": 0.6}},
             **more,
@@ -42,119 +47,131 @@ def record(**more: Any) -> ss.RunRecord:
     )
 
 
-class Compared:
-    """What a comparison of two methods on some data sets says."""
-
-    def __init__(self, sets: list[str], measure: str = "accuracy") -> None:
-        self.sets, self.measure = sets, measure
-
-    def summary(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **{"data": name, "method": method, "k": k, "model": model, "n_selected": k or 7, "seconds": seconds},
-                **{self.measure: value, f"{self.measure}_sd": 0.01},
-            }
-            for name in self.sets
-            for model in ("linear", "knn")
-            for method, k, seconds, value in [
-                ("_sofs$", 10, 0.1, 0.8),
-                ("_sofs$", 100, 0.2, 0.9),
-                ("chi2", None, 5.0, 0.7),
-                ("chi2", 20, None, None),
-            ]
-        ]
+def axes() -> Axes:
+    return Figure().add_subplot()
 
 
-def drawn(figure: Figure) -> Figure:
-    """A figure that can be drawn, without a warning."""
+def drawn(axes: Axes) -> Axes:
+    """Axes that can be drawn, without a warning."""
+    figure = axes.get_figure()
+    assert figure is not None
     figure.canvas.draw()
-    return figure
+    return axes
 
 
-def test_bars_are_the_best_features_by_score() -> None:
-    (axes,) = drawn(selection(HOSTILE).plot()).axes
-    assert [bar.get_width() for bar in axes.patches] == [9.0, 8.0, 4.0, 0.5]  # not the one without a score
-    texts = [label.get_text() for label in axes.get_yticklabels()]
-    assert texts[:2] == ["_hidden", "<b>"]
-    assert texts[2].startswith("nnn")
-    assert "…" in texts[2]
-    (axes,) = selection().plot().axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["3", "7", "11", "2"]
-    many = ss.Selection(np.arange(100), np.arange(100.0))
-    assert len(many.plot().axes[0].patches) == 20
-    assert many.plot().axes[0].get_xlabel() == "score of the best 20 of 100"
+def pictures_of_page(source: Any) -> list[str]:
+    """The charts on the page of a report."""
+    page = render(describe(source, read_data=False))
+    return ["<svg" + part.partition("</svg>")[0] + "</svg>" for part in page.split("<svg")[1:]]
+
+
+@pytest.mark.parametrize("source", [make_record(), make_comparison()], ids=["run", "comparison"])
+def test_figures_are_those_of_the_page(source: Any) -> None:
+    assert [figure.chart() for figure in source.plot().values()] == pictures_of_page(source)
+
+
+def test_figures_have_names() -> None:
+    assert list(make_record().plot()) == ["weights", "scores", "curve", "mistakes", "stays", "moves", "cost"]
+    assert list(make_comparison(("one", "two")).plot()) == ["k-1", "k-2", "time-1", "time-2", "ranks"]
+    assert list(selection().plot()) == ["weights"]
+    assert repr(selection().plot()) == "{'weights': <Figure: Scores of the best 4 features>}"
+
+
+def test_figures_are_saved_whole_as_svg(tmp_path: Path) -> None:
+    figures = record(trace=[{"rows": 1000, "mistakes": 200}, {"rows": 4000, "mistakes": 400}]).plot()
+    figures.save(tmp_path / "all.svg")
+    figures["mistakes"].save(tmp_path / "mistakes.svg")
+    whole, alone = ((tmp_path / f"{name}.svg").read_text(encoding="utf-8") for name in ("all", "mistakes"))
+    assert ElementTree.fromstring(whole).get("aria-label") == "; ".join(figure.title for figure in figures.values())
+    assert whole.count("<svg") == 1 + len(figures)
+    assert alone.count("<svg") == 2
+    assert whole == figures._repr_html_()  # what a notebook shows
+    assert alone == figures["mistakes"]._repr_html_()
+    for text in (whole, alone):
+        assert "var(" not in text
+        assert "\x1b" not in text
+        assert "<b>" not in text
+    with pytest.raises(ss.UsageError, match=r"name that ends in \.svg"):
+        figures.save(tmp_path / "all.png")
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_nothing_selected_is_said() -> None:
-    (axes,) = drawn(ss.Selection(np.array([], np.int64), np.array([])).plot()).axes
-    assert axes.texts[0].get_text() == "no features were selected"
+    nothing = ss.Selection(np.array([], np.int64), np.array([]))
+    assert "no values" in nothing.plot()["weights"].chart()
+    given = axes()
+    nothing.plot(given)
+    assert not drawn(given).patches
 
 
-def test_a_record_has_weights_by_class_mistakes_and_the_curve() -> None:
+def test_bars_are_the_best_features_by_score() -> None:
+    given = axes()
+    selection(HOSTILE).plot(given)
+    assert [bar.get_width() for bar in drawn(given).patches] == [9.0, 8.0, 4.0, 0.5]  # not the one without a score
+    texts = [label.get_text() for label in given.get_yticklabels()]
+    assert texts[:2] == ["_hidden", "<b>"]
+    assert texts[2].startswith("nnn")
+    assert "…" in texts[2]
+
+
+def test_a_record_is_drawn_with_weights_by_class() -> None:
+    given = axes()
+    record().plot(axes=given)
+    assert [bar.get_width() for bar in drawn(given).patches] == [-2.0, -3.0, 2.5, 1.0, 0.5]
+    b, a = LIGHT["c1"], LIGHT["c2"]
+    assert [_hex(bar.get_facecolor()) for bar in given.patches] == [b, b, a, a, a]
+    legend = given.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["speaks for b", "speaks for a$_{"]
+
+
+def test_curves_are_drawn_with_their_ranges_and_the_choice() -> None:
     trace = [{"rows": 1000, "mistakes": 200}, {"rows": 4000, "mistakes": 400}]
     curve = {"n_features": [1, 10, 100], "accuracy": [0.5, None, 0.9]}
-    bars, mistakes, against_k = drawn(record(trace=trace, curve=curve).plot()).axes
-    assert [bar.get_width() for bar in bars.patches] == [-2.0, -3.0, 2.5, 1.0, 0.5]
-    b, a = LIGHT["c1"], LIGHT["c2"]
-    assert [_hex(bar.get_facecolor()) for bar in bars.patches] == [b, b, a, a, a]
-    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["b", "a$_{"]
-    assert mistakes.lines[0].get_xydata().tolist() == [[1000, 0.2], [4000, 0.1]]
-    assert mistakes.lines[1].get_ydata() == [0.4, 0.4]  # of always saying b
-    assert against_k.lines[0].get_xydata().tolist() == [[1, 0.5], [100, 0.9]]
-    assert against_k.lines[1].get_xdata() == [5, 5]
-    assert "selected: 5" in against_k.texts[0].get_text()
+    figures = record(trace=trace, curve=curve).plot()
+    given = axes()
+    figures["curve"].draw(given)
+    points, choice = drawn(given).lines
+    assert points.get_xydata().tolist() == [[1, 0.5], [100, 0.9]]
+    assert list(choice.get_xdata()) == [5, 5]
+    assert given.texts[0].get_text() == "kept: 5"
+    assert given.get_xscale() == "log"
+    given = axes()
+    figures["mistakes"].draw(given)
+    assert drawn(given).lines[1].get_xydata().tolist() == [[1000, 0.2], [4000, 0.1]]
+    given = axes()
+    figures["cost"].draw(given)
+    assert [bar.get_width() for bar in drawn(given).patches] == [0.5, 0.5]
 
 
-def test_a_record_of_numbers_and_one_without_a_stream() -> None:
-    trace = [{"rows": 10, "r2": None}, {"rows": 20, "r2": 0.5}, {"rows": 30, "r2": 0.6}]
-    _, r2 = drawn(record(trace=trace, details={}, mistakes=None).plot()).axes
-    assert r2.lines[0].get_xydata().tolist() == [[20, 0.5], [30, 0.6]]
-    assert r2.get_ylabel() == "R2 so far"
-    (bars,) = drawn(record(details={}).plot()).axes
-    assert bars.get_xlabel() == "score"
-    drawn(record(curve={"n_features": [0, 5], "r2": [0.1, None]}).plot())
+def test_a_comparison_is_drawn_by_method() -> None:
+    figures = make_comparison(("one",), ("sofs", "_saola$")).plot()
+    for name, n in (("k-1", 2), ("time-1", 2)):
+        given = axes()
+        figures[name].draw(given)
+        legend = drawn(given).get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == ["sofs", "_saola$"]
+        assert len(given.lines if name == "k-1" else given.collections) == n
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "r2"])
-def test_a_comparison_has_a_row_of_plots_per_data_set(measure: str) -> None:
-    figure = drawn(plot_comparison(Compared(["one", "two$"], measure)))
-    assert len(figure.axes) == 4
-    against_k, against_time = figure.axes[2:]
-    assert against_k.get_title(loc="left") == "two$"
-    assert [line.lines[0].get_xydata().tolist() for line in against_k.containers] == [
-        [[10, 0.8], [100, 0.9]],
-        [[7, 0.7]],
-    ]
-    assert [line.lines[0].get_xydata().tolist() for line in against_time.containers] == [
-        [[0.1, 0.8], [0.2, 0.9]],
-        [[5, 0.7]],
-    ]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["_sofs$", "chi2"]
-    assert len(plot_comparison(Compared([str(i) for i in range(20)])).axes) == 16
+def test_what_only_svg_has_is_refused_on_axes() -> None:
+    figures = make_record().plot()
+    with pytest.raises(ss.UsageError, match="cannot be drawn on Matplotlib axes; save it as SVG"):
+        figures["stays"].draw(axes())
+    empty = make_comparison(())
+    assert not empty.plot()
+    with pytest.raises(ss.UsageError, match="nothing to draw yet"):
+        empty.plot(axes())
 
 
-def test_a_comparison_without_results_says_so() -> None:
-    (axes,) = drawn(plot_comparison(Compared([]))).axes
-    assert "no cell" in axes.texts[0].get_text()
-
-
-def test_notebooks_show_figures_and_nothing_global_is_touched() -> None:
-    assert selection().plot()._repr_png_().startswith(b"\x89PNG")
+def test_matplotlib_is_not_needed_for_figures() -> None:
     code = (
         "import sys, numpy as np, streamsieve as ss\n"
-        "chosen = ss.Selection(np.array([1]), np.array([1.0]))\n"
+        "ss.Selection(np.array([1]), np.array([1.0])).plot()._repr_html_()\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "chosen.plot()\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
-
-
-def test_without_matplotlib_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "streamsieve.plotting")
-    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(ImportError, match=r"pip install 'streamsieve\[report\]'"):
-        selection().plot()
 
 
 def _hex(colour: tuple[float, ...]) -> str:

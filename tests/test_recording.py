@@ -15,7 +15,7 @@ import streamsieve as ss
 from streamsieve import recording, workflow
 from streamsieve.recording import History, Recording, next_look
 from streamsieve.registry import METHODS, find_method
-from streamsieve.report.summary import WINDOWS, windowed_mistakes
+from streamsieve.report.run import WINDOWS, windowed_mistakes
 from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource

@@ -14,7 +14,9 @@ from .showing import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from .report.figures import Figures
 
 More = Mapping[str, NDArray[Any] | None]  # other columns, by title, aligned with the indices
 NO_MORE: More = MappingProxyType({})
@@ -80,11 +82,14 @@ class Selection:
         columns["index"] = columns.pop("feature")
         return pandas.DataFrame({title: columns[title] for title in sorted(columns, key=_frame_order)})
 
-    def plot(self) -> Figure:
-        """The best features by score, as a Matplotlib figure; Matplotlib must be installed."""
-        from .plotting import plot_selection
+    def plot(self, axes: Axes | None = None) -> Figures:
+        """Return the pictures that the report has of a selection: the best features by score, and scores by rank.
 
-        return plot_selection(self)
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        """
+        from .report.figures import plot
+
+        return plot(self, axes)
 
     def _columns(self, most: int | None, more: More) -> dict[str, NDArray[Any]]:
         """What is known of the best features, by title, best first."""

@@ -416,4 +416,4 @@ def test_hostile_names_are_shown_as_text() -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert len(found.to_pandas()) == 2
-    assert len(found.plot().axes) == 2
+    assert "<script>" not in found.plot()._repr_html_()

@@ -22,7 +22,7 @@ COLUMNS = {
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """A run, from its summary; what is to be noted comes first, as warnings do."""
     from ..report.charts import sparkline
-    from ..report.summary import windowed_mistakes
+    from ..report.run import windowed_mistakes
     from ..runs.record import as_read
 
     for remark in summary["details"].get("diagnosis", []):

@@ -22,7 +22,9 @@ from .store import REQUEST, read_request, write_json
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from ..report.figures import Figures
 
 PARQUET, CSV, JSON = "comparison.parquet", "comparison.csv", "comparison.json"
 SCHEMA = pa.schema(
@@ -227,11 +229,14 @@ class Comparison:
 
     # ---- showing
 
-    def plot(self) -> Figure:
-        """Accuracy against the number of features and against time, as a Matplotlib figure."""
-        from ..plotting import plot_comparison
+    def plot(self, axes: Axes | None = None) -> Figures:
+        """Return the pictures that the report has of a comparison: accuracy against k and time by data set, ranks.
 
-        return plot_comparison(self)
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        """
+        from ..report.figures import plot
+
+        return plot(self, axes)
 
     def __repr__(self) -> str:
         shown = [f"{printable(line['data'], LONGEST_NAME)} {self._text(line)}" for line in self.best()[:3]]

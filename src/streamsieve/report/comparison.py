@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from ..files import is_there
 from ..json_text import finite
-from .wording import DASH, count, listed, percent, seconds, short
+from ..showing import LONGEST_CELL, printable
+from .wording import listed, percent, seconds
 
 if TYPE_CHECKING:
     from ..evaluation.comparison import Comparison
@@ -21,7 +22,7 @@ MOST_ERRORS = 200  # cells that failed, in full
 
 
 def is_comparison(source: Any) -> bool:
-    """Whether something is a comparison, or the folder of one."""
+    """Return True for a comparison, or the folder of one."""
     if isinstance(source, str | Path):
         return is_there(Path(source) / REQUEST)
     from ..evaluation.comparison import Comparison
@@ -30,22 +31,28 @@ def is_comparison(source: Any) -> bool:
 
 
 def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
-    """All that a report says of a comparison, as JSON can hold it; ``source`` may be its folder."""
+    """Return all that a report says of a comparison, as JSON can hold it; ``source`` may be its folder."""
     from ..evaluation.comparison import Comparison
 
-    folder = Path(source).resolve() if isinstance(source, str | Path) else None
-    comparison = Comparison.load(source) if isinstance(source, str | Path) else source
-    table, request = comparison.table.drop_columns(["selected"]), comparison.request
-    failed = [line for line in table.to_pylist() if line["error"] is not None]
+    if isinstance(source, Comparison):
+        comparison, path = source, None
+    else:
+        comparison, path = Comparison.load(source), Path(source).resolve()
+    table, methods = comparison.table.drop_columns(["selected"]), comparison.request["methods"]
+    lines = table.to_pylist()
+    failed = [line for line in lines if line["error"] is not None]
+    few = ", ".join([*methods[:MOST_NAMED], *(["..."] if len(methods) > MOST_NAMED else [])])
+    # The time of one training, judged by several models, is in a line each.
+    trained = {tuple(line[name] for name in TRAINING): line["seconds"] or 0.0 for line in lines}
     described = {
         "kind": "comparison",
-        "title": few(request["methods"]) if folder is None else folder.name,
-        "folder": None if folder is None else str(folder),
+        "title": few if path is None else path.name,
+        "folder": None if path is None else str(path),
         "measure": comparison.measure,
-        "asked": request,
+        "asked": comparison.request,
         "n_lines": table.num_rows,
         "n_failed": len(failed),
-        "seconds": seconds_of(table.to_pylist()),
+        "seconds": sum(trained.values()),
         "summary": comparison.summary(),
         "best": comparison.best(),
         "ranks": ranks_of(comparison),
@@ -57,14 +64,8 @@ def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
     return dict(finite(described))
 
 
-def seconds_of(lines: list[dict[str, Any]]) -> float:
-    """The time of all trainings; those of one training, judged by several models, have it in a line each."""
-    trained = {tuple(line[name] for name in TRAINING): line["seconds"] or 0.0 for line in lines}
-    return sum(trained.values())
-
-
 def ranks_of(comparison: Comparison) -> dict[str, Any]:
-    """Average ranks with the critical difference; under ``missing`` why there is no test of them."""
+    """Return average ranks with the critical difference; under ``missing`` why there is no test of them."""
     try:
         ranks = comparison.ranks().to_dict()
     except UsageError as error:
@@ -75,26 +76,24 @@ def ranks_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def headline_of(found: dict[str, Any]) -> str:
-    """Which method is best, in one sentence."""
+    """Return which method is best, in one sentence."""
+    n_methods, n_sets, ranks = len(found["asked"]["methods"]), len(found["asked"]["data"]), found["ranks"]
     if not found["best"]:
         return "No cell of this comparison has a result."
-    if len(found["asked"]["data"]) == 1:
+    if n_sets == 1:
         best = found["best"][0]
+        quality = value_text(found, best[found["measure"]])
+        quality = f"{quality} accuracy" if found["measure"] == "accuracy" else f"R² {quality}"
+        name, data = printable(contender(best), LONGEST_CELL), printable(best["data"], LONGEST_CELL)
         kept = f"{best['n_selected']:,.0f} features"
-        return (
-            f"{short(contender(best))} is best on {short(best['data'])}: {measured(found, best[found['measure']])} "
-            f"with {kept}, in {seconds(best['seconds'])}."
-        )
-    ranks = found["ranks"]
+        return f"{name} is best on {data}: {quality} with {kept}, in {seconds(best['seconds'])}."
     if "average" not in ranks:
-        return f"{count(len(found['asked']['methods']))} methods on {count(len(found['asked']['data']))} data sets."
+        return f"{n_methods:,} methods on {n_sets:,} data sets."
     first, *others = ranks["average"]
     alike = next((group for group in ranks["cliques"] if first in group), [first])
-    beside = [short(one) for one in alike if one != first]
-    text = (
-        f"{short(first)} ranks first on average over {count(ranks['n_sets'])} data sets (mean rank "
-        f"{ranks['average'][first]:.1f})"
-    )
+    beside = [printable(method, LONGEST_CELL) for method in alike if method != first]
+    text = f"{printable(first, LONGEST_CELL)} ranks first on average over {ranks['n_sets']:,} data sets"
+    text += f" (mean rank {ranks['average'][first]:.1f})"
     if ranks["critical_difference"] is None or not others:
         return f"{text}."
     if not beside:
@@ -105,16 +104,10 @@ def headline_of(found: dict[str, Any]) -> str:
 
 
 def contender(line: dict[str, Any]) -> str:
-    """A method as it enters a comparison: with a model on its features, or with its own predictions."""
+    """Return a method as it enters a comparison: with a model on its features, or with its own predictions."""
     return f"{line['method']} ({OWN})" if line["model"] == OWN else str(line["method"])
 
 
-def few(names: list[str]) -> str:
-    return ", ".join([*names[:MOST_NAMED], *(["..."] if len(names) > MOST_NAMED else [])])
-
-
-def measured(found: dict[str, Any], value: float | None) -> str:
-    """A mean of the comparison's measure."""
-    if value is None:
-        return DASH
-    return f"{percent(value)} accuracy" if found["measure"] == "accuracy" else f"R² {value:.3f}"
+def value_text(found: dict[str, Any], value: float) -> str:
+    """Return a mean of the comparison's measure."""
+    return percent(value) if found["measure"] == "accuracy" else f"{value:.3f}"

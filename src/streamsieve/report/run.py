@@ -1,24 +1,32 @@
-"""A run as the report shows it: a plain dictionary with all that the page needs, and nothing that is not data."""
+"""A run as a plain dictionary: with what a reader looks for first, and with all that its report needs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..json_text import finite
 from ..manual import describe_method
+from ..naming import shown
 from ..runs import RunDirectory, RunRecord, RunRequest
 from ..sources.writers import label_text
-from .intervals import wilson
-from .look import Look, look_at_data
-from .stream import changes_of, mistakes_of
-from .summary import summarize
-from .wording import headline_of_run
+from .redundancy import DataSample, sample_data
+from .wording import percent
 
+MOST_SHOWN = 10  # features of a summary; all of them are under ``selected``
 MOST_IN_MAP = 30  # features whose redundancy is shown
+WINDOWS = 16  # of rows; a run looks at itself so often that the last half of them is known as finely
+LEAST_ROWS = 1000  # for windows that say something
+LEAST_WINDOW = 30  # rows
+MOST_WINDOWS = 6  # of one size
+MOST_SELECTED = 25  # features in the picture that were selected in the end, the best ones
+MOST_GONE = 15  # and that were not, those that stayed longest
+NORMAL_95 = 1.959963984540054  # of a normal distribution 95 % are within so many deviations of its mean
 MEASURES = {  # how good predictions are: where a record has it
     "test_balanced_accuracy": "details",
     "test_auc": "details",
@@ -33,57 +41,103 @@ MEASURES = {  # how good predictions are: where a record has it
 }
 
 
+def summarize(record: RunRecord) -> dict[str, Any]:
+    """Return all that is to be said of a run, as JSON can hold it: its record and what a reader looks for first."""
+    mistakes, rows, majority = record.mistakes, record.n_rows, record.details.get("majority")
+    return {
+        **record.to_dict(),
+        "mistake_rate": None if mistakes is None or not rows else mistakes / rows,
+        "majority_mistake_rate": None if majority is None else 1.0 - majority["rate"],
+        "best": record.ranked(MOST_SHOWN),
+    }
+
+
+def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
+    """Return mistakes per row in windows of equal length, first rows first; nothing where too little is known.
+
+    Where the number of features is chosen on the way, mistakes are those of another number from look to look. They may
+    become fewer then, and there are no windows.
+    """
+    known = [(point["rows"], point["mistakes"]) for point in trace if {"rows", "mistakes"} <= point.keys()]
+    if len(known) <= WINDOWS or known[-1][0] < LEAST_ROWS:
+        return []
+    rows, mistakes = zip((0, 0), *known, strict=True)
+    if (np.diff(mistakes) < 0).any():
+        return []
+    ends = np.linspace(0, rows[-1], WINDOWS + 1)
+    return [float(rate) for rate in np.diff(np.interp(ends, rows, mistakes)) / np.diff(ends)]
+
+
 def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict[str, Any]:
-    """All that a report says of a run, as JSON can hold it.
+    """Return all that a report says of a run, as JSON can hold it.
 
     ``source`` is the folder of a finished run, or a record. The data of a folder is read again, as far as the picture
     of redundancy needs it and if it is still the same; not without ``read_data``.
     """
+    request, path = None, None
     if isinstance(source, RunRecord):
-        record, request, title = source, None, source.method
+        record = source
     else:
-        folder = RunDirectory(source)
+        path, folder = Path(source).resolve(), RunDirectory(source)
         found = folder.result()
         if found is None:
             folder.model()  # says what to do where a run is not finished, or not there
             raise UsageError(f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}")
-        record, request, title = found, folder.request(), Path(source).resolve().name
-    lines = record.table()
+        record, request = found, folder.request()
+    lines, details = record.table(), record.details
     best = lines[:MOST_IN_MAP]
-    look = look_at_data(request, [line["index"] for line in best], read_data)
+    sample = sample_data(request, [line["index"] for line in best], read_data)
     summary = summarize(record)
-    quality = {name: (summary if place == "summary" else record.details).get(name) for name, place in MEASURES.items()}
+    quality = {name: (summary if place == "summary" else details).get(name) for name, place in MEASURES.items()}
     if quality["majority"] is not None:
         quality["majority"] = quality["majority"] | {"class": label_text(quality["majority"]["class"])}
     described = {
         "kind": "run",
-        "title": title,
-        "folder": None if isinstance(source, RunRecord) else str(Path(source).resolve()),
+        "title": record.method if path is None else path.name,
+        "folder": None if path is None else str(path),
         "method": record.method,
         "n_rows": record.n_rows,
         "n_features": record.n_features,
         "n_selected": len(record.selection),
         "asked": asked_of(record, request),
         "data": data_of(record),
-        "diagnosis": record.details.get("diagnosis", []),
+        "diagnosis": details.get("diagnosis", []),
         "quality": quality,
         "selected": selected_of(lines),
         "curve": curve_of(record),
         "mistakes": mistakes_of(record.trace),
-        "changes": changes_of(record, lines, look.names),
-        "redundancy": redundancy_of(best, look),
+        "changes": changes_of(record, lines, () if sample.names is None else sample.names),
+        "redundancy": redundancy_of(best, sample),
         "cost": {
             "seconds": record.seconds,
             "peak_memory_bytes": record.peak_memory_bytes,
-            "engine": record.details.get("engine"),
+            "engine": details.get("engine"),
         },
     }
-    described["headline"] = headline_of_run(described)
+    described["headline"] = headline_of(described)
     return dict(finite(described))
 
 
+def headline_of(run: dict[str, Any]) -> str:
+    """Return what came out and how good it is, in one sentence."""
+    kept = f"{run['n_selected']:,} of {run['n_features']:,} features"
+    quality = run["quality"]
+    if not run["n_selected"]:
+        return f"No feature was selected from {run['n_features']:,}."
+    if quality["test_accuracy"] is not None:
+        return f"With {kept}, {percent(quality['test_accuracy'])} of the test rows are predicted correctly."
+    if quality["test_r2"] is not None:
+        return f"With {kept}, R² on the test rows is {quality['test_r2']:.3f}."
+    if quality["mistake_rate"] is not None:
+        right = percent(1.0 - quality["mistake_rate"])
+        return f"With {kept}, {right} of the rows were predicted correctly before they were learned."
+    if quality["online_r2"] is not None:
+        return f"With {kept}, R² of predictions made before learning is {quality['online_r2']:.3f}."
+    return f"{kept} were selected from {run['n_rows']:,} rows."
+
+
 def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
-    """What was asked: the method with its paper, parameters that are not the defaults, and all others; the data."""
+    """Return what was asked: the method with its paper, parameters that are not the defaults, and all others."""
     try:
         method = describe_method(record.method)
     except UsageError:  # of another version
@@ -108,7 +162,7 @@ def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
 
 
 def data_of(record: RunRecord) -> dict[str, Any]:
-    """The data: where it was, how to know it again, its size, density and classes, as far as they are known."""
+    """Return where the data was, how to know it again, its size, density and classes, as far as they are known."""
     data = record.data
     size = record.n_rows * record.n_features
     passes = record.params.get("n_epochs") or 1
@@ -129,7 +183,7 @@ def data_of(record: RunRecord) -> dict[str, Any]:
 
 
 def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The selected features by columns, best first: every feature as its file names it, and its 0-based index."""
+    """Return the selected features by columns, best first: each as its file names it, and its 0-based index."""
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ["feature", "index", "score"])}
     if "class" in columns:
         columns["class"] = [None if label is None else label_text(label) for label in columns["class"]]
@@ -137,14 +191,15 @@ def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def curve_of(record: RunRecord) -> dict[str, Any] | None:
-    """Accuracy, or R2, against the number of features, with 95 % intervals, and the number that was taken."""
+    """Return accuracy, or R2, against the number of features, with 95 % intervals, and the number that was taken."""
     curve = record.curve
     if curve is None or not curve["n_features"]:
         return None
     measure = "accuracy" if "accuracy" in curve else "r2"
     low, high = curve.get("low"), curve.get("high")
     if measure == "accuracy" and low is None:
-        low, high = wilson(curve[measure], record.n_rows)
+        bounds = [wilson(rate, record.n_rows) for rate in curve[measure]]
+        low, high = [bound[0] for bound in bounds], [bound[1] for bound in bounds]
     return {
         "n_features": curve["n_features"],
         "measure": measure,
@@ -156,14 +211,102 @@ def curve_of(record: RunRecord) -> dict[str, Any] | None:
     }
 
 
-def redundancy_of(best: list[dict[str, Any]], look: Look) -> dict[str, Any]:
-    """How much the best features say the same: their correlations, or why these are not known."""
+def wilson(rate: float | None, n: int) -> tuple[float, float] | tuple[None, None]:
+    """Return the 95 % interval of a rate that was counted over ``n`` rows (Wilson 1927)."""
+    if rate is None or n < 1:
+        return None, None
+    z2 = NORMAL_95 * NORMAL_95
+    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = NORMAL_95 * (rate * (1 - rate) / n + z2 / (4 * n * n)) ** 0.5 / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mistakes_of(trace: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return mistakes up to each point of a trace, and in windows between some of them; of numbers R2."""
+    points = [point for point in trace if point.get("rows")]
+    if points and all("mistakes" in point for point in points):
+        rows = [point["rows"] for point in points]
+        so_far = [point["mistakes"] / point["rows"] for point in points]
+        return {"rows": rows, "so_far": so_far, "windows": windows_of(points)}
+    points = [point for point in points if point.get("r2") is not None]
+    if not points:
+        return None
+    return {"rows": [point["rows"] for point in points], "r2": [point["r2"] for point in points]}
+
+
+def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return mistakes since the window before, with 95% intervals; later windows are larger, as points are.
+
+    With an automatic number of features the mistakes are those of the best number so far, which may be fewer than
+    those of another number before: of such a window nothing is known, and it is omitted.
+    """
+    windows: dict[str, list[Any]] = {"rows": [], "rate": [], "low": [], "high": []}
+    before, mistakes = 0, 0
+    for point in points:
+        size, made = point["rows"] - before, point["mistakes"] - mistakes
+        if size < max(LEAST_WINDOW, point["rows"] // MOST_WINDOWS) and point is not points[-1]:
+            continue
+        if size > 0 and 0 <= made <= size:
+            low, high = wilson(made / size, size)
+            for key, value in (("rows", point["rows"]), ("rate", made / size), ("low", low), ("high", high)):
+                windows[key].append(value)
+        before, mistakes = point["rows"], point["mistakes"]
+    return windows
+
+
+def changes_of(
+    record: RunRecord, selected: list[dict[str, Any]], names: Sequence[str] | NDArray[Any]
+) -> dict[str, Any] | None:
+    """Return which features entered and left, and when: how many at each look, and the stays of some.
+
+    ``selected`` are those of the end, best first; ``names`` has those of all features, or none.
+    """
+    history = record.details.get("history")
+    if not history or not history["at"]:
+        return None
+    unit, at = history["unit"], history["at"]
+    end = max(at[-1], record.n_rows if unit == "rows" else record.n_features)
+    stays = stays_of(history, end)
+    known = {line["index"]: line["feature"] for line in selected if line["index"] in stays}
+    lasted = {feature: sum(stop - start for start, stop in spans) for feature, spans in stays.items()}
+    gone = sorted(stays.keys() - known.keys(), key=lambda feature: (-lasted[feature], feature))
+    features = []
+    for feature in [*list(known)[:MOST_SELECTED], *gone[:MOST_GONE]]:
+        name = shown(feature, names[feature] if 0 <= feature < len(names) else None, record.first_id)
+        about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
+        features.append(about | {"stays": stays[feature]})
+    return {
+        "unit": unit,
+        "end": end,
+        "complete": history.get("complete", True),
+        "at": at,
+        "entered": [len(ids) for ids in history["entered"]],
+        "left": [len(ids) for ids in history["left"]],
+        "n_gone": len(gone),
+        "features": features,
+    }
+
+
+def stays_of(history: Mapping[str, Any], end: int) -> dict[int, list[list[int]]]:
+    """Return from when to when each feature was among the selected; what never left stays to the end."""
+    stays: dict[int, list[list[int]]] = {}
+    for at, entered, left in zip(history["at"], history["entered"], history["left"], strict=True):
+        for feature in left:
+            if feature in stays:
+                stays[feature][-1][1] = at
+        for feature in entered:
+            stays.setdefault(feature, []).append([at, end])
+    return stays
+
+
+def redundancy_of(best: list[dict[str, Any]], sample: DataSample) -> dict[str, Any]:
+    """Return how much the best features say the same: their correlations, or why these are not known."""
     if len(best) < 2:
         return {"missing": "there are no two selected features to compare"}
-    if look.matrix is None:
-        return {"missing": look.missing}
+    if sample.matrix is None:
+        return {"missing": sample.missing}
     return {
         "names": [line["feature"] for line in best],
-        "correlation": np.round(look.matrix, 4).tolist(),
-        "n_rows": look.n_rows,
+        "correlation": np.round(sample.matrix, 4).tolist(),
+        "n_rows": sample.n_rows,
     }

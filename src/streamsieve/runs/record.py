@@ -16,9 +16,10 @@ from .schema import RecordFields
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from ..estimators import Estimator
+    from ..report.figures import Figures
 
 ALIGNED = "weights", "speaks_for", "frequency"  # details with an entry per selected feature
 
@@ -66,13 +67,14 @@ class RunRecord:
         """
         return self.selection.to_frame(self._more())
 
-    def plot(self) -> Figure:
-        """The best features, mistakes over the stream and accuracy against the number of features, as far as the run
-        has them, as a Matplotlib figure; Matplotlib must be installed.
-        """
-        from ..plotting import plot_record
+    def plot(self, axes: Axes | None = None) -> Figures:
+        """Return the pictures that the report has of a run, by name, as far as the run has them and without its data.
 
-        return plot_record(self)
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        """
+        from ..report.figures import plot
+
+        return plot(self, axes)
 
     def _more(self) -> More:
         """What is known of the selected features beside the selection."""

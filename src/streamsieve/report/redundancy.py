@@ -1,0 +1,81 @@
+"""What a record does not hold, from the data of its run: correlations, and the names of features that left.
+
+The folder of a run may come from a stranger, and the data may have changed: then there is no sample, but a reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, UsageError
+from ..runs import RunRequest, refuse_changed
+from ..sources import open_with
+from ..sources.base import Source, by_rows
+
+MOST_ROWS = 10_000
+
+
+class DataSample(NamedTuple):
+    """Correlations of some features over the first ``n_rows`` of the data, or why there are none."""
+
+    matrix: NDArray[np.float64] | None = None
+    n_rows: int = 0
+    names: NDArray[Any] | None = None  # of all features
+    missing: str = ""
+
+
+def sample_data(request: RunRequest | None, features: list[int], read_data: bool) -> DataSample:
+    """Return correlations of some features in the data that a run has read, if it is there and unchanged."""
+    if not read_data:
+        return DataSample(missing="the report was asked not to read the data again")
+    if request is None:
+        return DataSample(missing="the record is not that of a run folder, which knows how to read the data again")
+    if request.data is None:
+        return DataSample(missing="the data was in memory or came through a pipe")
+    try:
+        refuse_changed(request)
+        source = open_with(request.data, request.read)
+        values = first_rows(by_rows(source), np.array(features, np.int64))
+    except (DataError, UsageError, OSError) as error:
+        return DataSample(missing=str(error))
+    if len(values) < 2:
+        return DataSample(names=source.feature_names, missing="there are no two rows to compare features by")
+    return DataSample(correlations(values), len(values), source.feature_names)
+
+
+def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return some features of the first rows as a matrix, in the order that is asked for; NaN is missing."""
+    order = np.argsort(features)
+    ascending, parts, seen = features[order], [], 0
+    for block in source.row_blocks("keep"):
+        rows = block.rows(0, min(block.n_rows, MOST_ROWS - seen))
+        begin, end = rows.indptr[0], rows.indptr[-1]
+        ids, values = rows.indices[begin:end], rows.values[begin:end]
+        wanted = np.isin(ids, features)
+        row_of = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+        part = np.zeros((rows.n_rows, features.size))
+        part[row_of[wanted], order[np.searchsorted(ascending, ids[wanted])]] = values[wanted]
+        parts.append(part)
+        seen += rows.n_rows
+        if seen == MOST_ROWS:
+            break
+    return np.concatenate(parts)
+
+
+def correlations(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pearson's correlation of all pairs of columns, over the rows in which both have a value; NaN of constant ones."""
+    there = ~np.isnan(values)
+    centred = np.where(there, values - np.nanmean(np.where(there, values, np.nan), axis=0, keepdims=True), 0.0)
+    present = there.astype(np.float64)
+    count = present.T @ present
+    sums = centred.T @ present  # of a column, over the rows in which the other has a value
+    squares = (centred * centred).T @ present
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = centred.T @ centred - sums * sums.T / count
+        variance = squares - sums * sums / count
+        found = covariance / np.sqrt(variance * variance.T)
+    found[~np.isfinite(found) | (variance <= 0) | (variance.T <= 0)] = np.nan
+    return np.asarray(np.clip(found, -1.0, 1.0))
