@@ -14,7 +14,7 @@ from rich.console import Console
 import streamsieve as ss
 from streamsieve import progress
 from streamsieve.blocks import RowBlock
-from streamsieve.notebook import bar_of
+from streamsieve.progress import bar_of
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import Progress
 

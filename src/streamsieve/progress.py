@@ -1,7 +1,10 @@
-"""The progress bar: rows, speed, mistakes so far, time elapsed and left."""
+"""The progress bars of a terminal and of a notebook: rows, speed, mistakes so far, time elapsed and left."""
 
 from __future__ import annotations
 
+import sys
+import time
+from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +14,8 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from .training import Progress as Snapshot
+
+SECONDS_BETWEEN = 0.1  # two updates of a notebook
 
 
 class ProgressBar:
@@ -44,11 +49,16 @@ class ProgressBar:
         self.bar.stop()
 
     def __call__(self, now: Snapshot) -> None:
-        done, total = (now.bytes, now.n_bytes) if now.n_bytes else (now.done, now.total)
+        done, total = amounts(now)
         elapsed = self.bar.tasks[self.task].elapsed or 0.0
         speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
         shown: dict[str, Any] = {"rows": now.done, "unit": now.unit, "speed": speed, "mistakes": quality_text(now)}
         self.bar.update(self.task, completed=done, total=total, **shown)
+
+
+def amounts(now: Snapshot) -> tuple[int | None, int | None]:
+    """Return how much is done, and of how much: of bytes where their number is known."""
+    return (now.bytes, now.n_bytes) if now.n_bytes else (now.done, now.total)
 
 
 def quality_text(now: Snapshot) -> str:
@@ -80,3 +90,55 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+# ---- in a notebook: the browser's own bar, updated in place
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, which has imported IPython."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    return hasattr(shell, "kernel")
+
+
+class NotebookBar:
+    """Call it with a snapshot after every block; shown a few times a second at most."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.shown_at = -SECONDS_BETWEEN
+        self.last: Snapshot | None = None
+        self.handle: Any = None
+
+    def __enter__(self) -> NotebookBar:
+        from IPython.display import HTML, display
+
+        self.handle = display(HTML(bar_of(None, 0.0)), display_id=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._show()
+
+    def __call__(self, now: Snapshot) -> None:
+        self.last = now
+        if time.perf_counter() - self.began - self.shown_at >= SECONDS_BETWEEN:
+            self._show()
+
+    def _show(self) -> None:
+        from IPython.display import HTML
+
+        self.shown_at = time.perf_counter() - self.began
+        self.handle.update(HTML(bar_of(self.last, self.shown_at)))
+
+
+def bar_of(now: Snapshot | None, seconds: float) -> str:
+    """How far a run is after so many seconds, as HTML in the colours of the page around it."""
+    if now is None:
+        return "<progress></progress>"
+    done, total = amounts(now)
+    known = f' value="{min(done or 0, total)}" max="{total}"' if total else ""
+    texts = [f"{now.done:,} {now.unit}", quality_text(now), f"{seconds:.1f} s"]
+    return f"<progress{known}></progress> {escape(', '.join(text for text in texts if text))}"

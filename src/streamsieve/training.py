@@ -207,8 +207,7 @@ def watching(watch: Watch | None, progress: bool) -> Generator[Watch | None]:
     if not progress:
         yield watch
         return
-    from .notebook import NotebookBar, in_notebook
-    from .progress import ProgressBar
+    from .progress import NotebookBar, ProgressBar, in_notebook
 
     with NotebookBar() if in_notebook() else ProgressBar() as bar:
 
