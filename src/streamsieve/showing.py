@@ -16,10 +16,10 @@ LONGEST_IN_LIST = 30
 MOST_IN_LIST = 5  # features
 MOST_IN_TABLE = 10
 ELLIPSIS = "…"
-# Control characters, what begins another line, surrogates without a partner, what changes the direction of writing and
-# what nobody sees. Joiners and marks of direction, which some scripts need, stay.
+# Control characters, what begins another line, surrogates without a partner, what changes the direction of writing,
+# what nobody sees and what XML cannot hold. Joiners and marks of direction, which some scripts need, stay.
 UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 FORMATS = {"score": "{:.6g}", "weight": "{:+.6g}"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streamsieve.report import charts
 from streamsieve.report.charts.axes import Scale, drawable, extent, linear_ticks, number_text, tick_texts, widened
-from streamsieve.report.charts.lines import spread
+from streamsieve.report.charts.plots import spread
 
 
 @pytest.mark.parametrize(

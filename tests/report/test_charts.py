@@ -147,8 +147,8 @@ def test_hostile_names_are_text(name: str) -> None:
 
 
 def test_a_tip_has_the_name_on_one_line() -> None:
-    (mark,) = marks(charts.bar_chart([{"name": "<b>&\"\n'", "value": 3, "tip": "weight 1\nclass a"}]))
-    assert mark.get("data-tip") == "<b>&\"\\n'\n3\nweight 1\nclass a"
+    (mark,) = marks(charts.bar_chart([{"name": "<b>&\"\n'", "value": 3, "tip": "class a\n"}]))
+    assert mark.get("data-tip") == "<b>&\"\\n'\n3\nclass a\\n"
 
 
 def test_without_values_a_chart_says_so() -> None:
@@ -224,15 +224,11 @@ def test_groups_have_colours_and_a_legend() -> None:
     assert [text for text, _ in text_boxes(svg)][:2] == ["b", "a"]
 
 
-def test_more_than_can_be_seen_is_thinned() -> None:
-    n = 10_000
-    noisy = [math.sin(i) * i for i in range(n)]
-    line = charts.line_chart([curve("a", range(n), noisy)], x_title="x", y_title="y")
+def test_a_long_curve_has_few_marks() -> None:
+    n = 400
+    line = charts.line_chart([curve("a", range(n), [math.sin(i) * i for i in range(n)])], x_title="x", y_title="y")
     assert len(marks(line)) == 80
-    assert len(line) < 60_000
-    path = re.search(r'd="(M[^"]+)"', line)
-    assert path is not None
-    assert 400 < path[1].count("L") < 2000
+    assert len(line) < 40_000
 
 
 def test_a_heat_map_has_a_cell_per_pair_and_its_colour() -> None:

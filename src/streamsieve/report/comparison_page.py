@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..showing import LONGEST_CELL, printable
@@ -29,23 +30,37 @@ from .markup import (
 from .wording import seconds
 
 LONGEST_VALUE = 300
-COLUMNS = {  # of all lines, and how they are shown
-    "data": ("Data", "text"),
-    "method": ("Method", "text"),
-    "k": ("k", "k"),
-    "seed": ("Seed", "integer"),
-    "fold": ("Fold", "integer"),
-    "model": ("Model", "text"),
-    "n_selected": ("Selected", "integer"),
-    "accuracy": ("Accuracy", "percent"),
-    "balanced_accuracy": ("Balanced", "percent"),
-    "auc": ("AUC", "number"),
-    "r2": ("R²", "number"),
-    "online_mistake_rate": ("Online mistakes", "percent"),
-    "seconds": ("Seconds", "number"),
-    "learn_seconds": ("Learning", "number"),
-    "peak_memory_bytes": ("Memory, MB", "megabytes"),
+
+
+def k_column(ks: Sequence[int | None]) -> Column:
+    """Return numbers of features; a method that chooses its own has "auto"."""
+    if None not in ks:
+        return integer_column("k", ks)
+    return text_column("k", ["auto" if k is None else k for k in ks])
+
+
+def memory_column(sizes: Sequence[int | None]) -> Column:
+    return integer_column("Memory, MB", [None if size is None else round(size / 1e6) for size in sizes])
+
+
+COLUMNS: dict[str, Callable[[list[Any]], Column]] = {  # of all lines
+    "data": partial(text_column, "Data"),
+    "method": partial(text_column, "Method"),
+    "k": k_column,
+    "seed": partial(integer_column, "Seed"),
+    "fold": partial(integer_column, "Fold"),
+    "model": partial(text_column, "Model"),
+    "n_selected": partial(integer_column, "Selected"),
+    "accuracy": partial(number_column, "Accuracy", kind="percent"),
+    "balanced_accuracy": partial(number_column, "Balanced", kind="percent"),
+    "auc": partial(number_column, "AUC"),
+    "r2": partial(number_column, "R²"),
+    "online_mistake_rate": partial(number_column, "Online mistakes", kind="percent"),
+    "seconds": partial(number_column, "Seconds"),
+    "learn_seconds": partial(number_column, "Learning"),
+    "peak_memory_bytes": memory_column,
 }
+SIZES = {"rows": "Rows", "test_rows": "Test rows", "features": "Features", "nonzeros": "Non-zeros"}
 
 
 def key_figures(found: dict[str, Any]) -> list[KeyFigure]:
@@ -107,8 +122,7 @@ def asked(request: dict[str, Any]) -> Html:
 
 def the_data(sets: list[dict[str, Any]], prefix: str) -> Html:
     columns = [text_column("Name", [one["name"] for one in sets])]
-    sizes = {"rows": "Rows", "test_rows": "Test rows", "features": "Features", "nonzeros": "Non-zeros"}
-    for key, title in sizes.items():
+    for key, title in SIZES.items():
         if any(isinstance(one.get(key), int) for one in sets):
             columns.append(integer_column(title, [one.get(key) for one in sets]))
     if any(one.get("classes") for one in sets):
@@ -153,13 +167,6 @@ def spread_text(spread: float | None, is_accuracy: bool) -> str:
     if spread is None:
         return ""
     return f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
-
-
-def k_column(ks: Sequence[int | None]) -> Column:
-    """Return numbers of features; a method that chooses its own has "auto"."""
-    if None not in ks:
-        return integer_column("k", ks)
-    return text_column("k", ["auto" if k is None else k for k in ks])
 
 
 def against_k(found: dict[str, Any], prefix: str) -> Html:
@@ -223,30 +230,22 @@ def stability(lines: list[dict[str, Any]], prefix: str) -> Html:
 def failures(lines: list[dict[str, Any]], n_failed: int) -> Html:
     if not lines:
         return Html()
-    shown = []
-    for line in lines:
-        where = f"{line['data']}, {line['method']}, k {line['k']}, seed {line['seed']}: "
-        error = foreign(line["error"], LONGEST_VALUE)
-        shown.append(tag("li", tag("strong", foreign(where, LONGEST_VALUE)), error, class_="remark warning"))
+    where = "{data}, {method}, k {k}, seed {seed}: "
+    shown = (
+        tag(
+            "li",
+            tag("strong", foreign(where.format(**line), LONGEST_VALUE)),
+            foreign(line["error"], LONGEST_VALUE),
+            class_="remark warning",
+        )
+        for line in lines
+    )
     more = note(f"and {n_failed - len(lines):,} more") if n_failed > len(lines) else None
     return joined(tag("ul", shown, class_="remarks"), more)
 
 
 def all_lines(lines: dict[str, list[Any]], prefix: str) -> Html:
     """Return every measurement, as it is in comparison.csv."""
-    columns = []
-    for key, (title, kind) in COLUMNS.items():
-        values = lines[key]
-        if all(value is None for value in values):
-            continue
-        if kind == "text":
-            columns.append(text_column(title, values))
-        elif kind == "k":
-            columns.append(k_column(values))
-        elif kind == "integer":
-            columns.append(integer_column(title, values))
-        elif kind == "megabytes":
-            columns.append(integer_column(title, [None if value is None else round(value / 1e6) for value in values]))
-        else:
-            columns.append(number_column(title, values, kind))
+    known = [key for key in COLUMNS if any(value is not None for value in lines[key])]
+    columns = [COLUMNS[key](lines[key]) for key in known]
     return table(f"{prefix}-lines", "All measurements", columns, "measurements")

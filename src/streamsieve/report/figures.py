@@ -111,7 +111,14 @@ def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figur
     if isinstance(source, Selection):
         made = figures_of_selection(finite(selected_of(as_read(source.ranked(), first_id=0))))
     elif isinstance(source, RunRecord):
-        made = figures_of_run(describe_run(source, read_data=False))
+        run = describe_run(source, read_data=False)
+        made = [
+            *figures_of_selection(run["selected"]),
+            curve(run["curve"]),
+            mistakes(run["mistakes"]),
+            *changes(run["changes"]),
+            times(run["cost"]["seconds"]),
+        ]
     else:
         found = describe_comparison(source)
         made = [*against_k(found), *against_time(found), ranks(found["ranks"])]
@@ -129,18 +136,6 @@ def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figur
 def figures_of_selection(columns: dict[str, list[Any]]) -> list[Figure | None]:
     """Return the pictures of selected features, from their columns."""
     return [weights(columns), falling_scores(columns["score"])]
-
-
-def figures_of_run(run: dict[str, Any]) -> list[Figure | None]:
-    """Return the pictures of a run that need no data."""
-    return [
-        *figures_of_selection(run["selected"]),
-        curve(run["curve"]),
-        mistakes(run["mistakes"]),
-        stays(run["changes"]),
-        moves(run["changes"]),
-        times(run["cost"]["seconds"]),
-    ]
 
 
 def is_wide(numbers: list[int]) -> bool:
@@ -210,44 +205,38 @@ def mistakes(found: dict[str, Any] | None) -> Figure | None:
         return Figure("mistakes", "R² of predictions made before learning", chart)
     windows = found["windows"]
     recent = {"name": "in a window", "x": windows["rows"], "y": windows["rate"]}
-    recent |= {"low": windows["low"], "high": windows["high"]}
-    so_far = {"name": "so far", "x": found["rows"], "y": found["so_far"]}
-    series = [recent, so_far]
+    ranges = {"low": windows["low"], "high": windows["high"]}
+    series = [recent | ranges, {"name": "so far", "x": found["rows"], "y": found["so_far"]}]
     chart = partial(charts.line_chart, series, x_title="rows", y_title="mistakes", percent=True, log_x=log_x)
     about = "Every row is predicted before it is learned. A window has the rows since the one before; the ranges are "
     return Figure("mistakes", "Mistakes made before learning", chart, f"{about}95% intervals.")
 
 
-def stays(found: dict[str, Any] | None) -> Figure | None:
-    """Return when features were among the selected."""
+def changes(found: dict[str, Any] | None) -> list[Figure]:
+    """Return when features were among the selected, and how many entered and left from look to look."""
     if found is None:
-        return None
+        return []
+    at, unit, end = found["at"], found["unit"], found["end"]
     rows = []
     for feature in found["features"]:
         spans = feature["stays"]
         if not feature["selected"]:  # what left at the very end must not look as if it had stayed
-            spans = [[start, min(stop, found["end"] - 1)] for start, stop in spans]
+            spans = [[start, min(stop, end - 1)] for start, stop in spans]
         rows.append({"name": feature["name"], "spans": spans})
-    moments = zip(found["at"], found["entered"], found["left"], strict=True)
-    last = max((at for at, entered, left in moments if entered or left), default=0)
-    followed = "" if found["complete"] else " Of so large a selection, only the best features were followed."
-    return Figure(
-        "stays",
-        "When features were among the selected",
-        partial(charts.timeline, rows, x_title=found["unit"], end=found["end"]),
+    moments = zip(at, found["entered"], found["left"], strict=True)
+    last = max((moment for moment, entered, left in moments if entered or left), default=0)
+    about = (
         f"The best of those that were selected in the end, and of the {found['n_gone']:,} others those that "
-        f"stayed longest. The last change was after {last:,} {found['unit']}.{followed}",
+        f"stayed longest. The last change was after {last:,} {unit}."
     )
-
-
-def moves(found: dict[str, Any] | None) -> Figure | None:
-    """Return how many features entered and left, from look to look."""
-    if found is None or len(found["at"]) <= 2:
-        return None
-    series = [{"name": key, "x": found["at"], "y": found[key]} for key in ("entered", "left")]
-    log_x = is_wide(found["at"])
-    chart = partial(charts.line_chart, series, x_title=found["unit"], y_title="features", step=True, log_x=log_x)
-    return Figure("moves", "How many entered and left", chart)
+    about += "" if found["complete"] else " Of so large a selection, only the best features were followed."
+    timeline = partial(charts.timeline, rows, x_title=unit, end=end)
+    made = [Figure("stays", "When features were among the selected", timeline, about)]
+    if len(at) > 2:
+        series = [{"name": key, "x": at, "y": found[key]} for key in ("entered", "left")]
+        chart = partial(charts.line_chart, series, x_title=unit, y_title="features", step=True, log_x=is_wide(at))
+        made.append(Figure("moves", "How many entered and left", chart))
+    return made
 
 
 def redundancy(found: dict[str, Any]) -> Figure:

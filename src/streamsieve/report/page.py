@@ -131,19 +131,27 @@ def links(prefix: str, sections: list[Section]) -> Html:
 
 def contents_of_all(items: dict[str, dict[str, Any]], contents: list[Html]) -> Html:
     """Return links to every result and to every section of it."""
-    lines = []
-    for (prefix, item), sections in zip(items.items(), contents, strict=True):
-        result = tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}", class_="result")
-        lines.append(tag("li", result, tag("details", tag("summary", "sections"), sections)))
+    lines = (
+        tag(
+            "li",
+            tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}", class_="result"),
+            tag("details", tag("summary", "sections"), sections),
+        )
+        for (prefix, item), sections in zip(items.items(), contents, strict=True)
+    )
     return tag("ol", lines)
 
 
 def overview(items: dict[str, dict[str, Any]]) -> Html:
     """Return what is in a page with several results, each in its sentence."""
-    lines = []
-    for prefix, item in items.items():
-        result = tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}")
-        lines.append(tag("li", result, tag("span", foreign(item["headline"]))))
+    lines = (
+        tag(
+            "li",
+            tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}"),
+            tag("span", foreign(item["headline"])),
+        )
+        for prefix, item in items.items()
+    )
     return tag("section", tag("h1", plural(len(items), "result")), tag("ol", lines, class_="overview"), class_="hero")
 
 

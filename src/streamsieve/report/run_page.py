@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..runs.request import titles
@@ -31,6 +32,15 @@ LONGEST_VALUE = 200  # letters of a parameter
 LONGEST_TIP = 800  # of the files of an option
 MOST_CLASSES = 12
 FILES = "data", "test", "names"
+COLUMNS: dict[str, partial[Column]] = {  # of the table of features, as far as a run has them
+    "weight": partial(number_column, "Weight", kind="weight"),
+    "class": partial(text_column, "Speaks for", tip="The class that a large value makes likelier"),
+    "score": partial(number_column, "Score", tip="The key by which features are selected: larger is better"),
+    "frequency": partial(
+        number_column, "Chosen", kind="fraction", tip="The fraction of resamples in which it was chosen"
+    ),
+    "group": partial(text_column, "Group"),
+}
 
 
 def key_figures(run: dict[str, Any]) -> list[KeyFigure]:
@@ -61,7 +71,6 @@ def sections(run: dict[str, Any], prefix: str) -> list[Section]:
     curve, mistakes = run["curve"], run["mistakes"]
     of_curve = "R²" if curve is not None and curve["measure"] == "r2" else "Accuracy"
     of_stream = "R²" if mistakes is not None and "r2" in mistakes else "Mistakes"
-    changes = [figures.stays(run["changes"]), figures.moves(run["changes"])]
     cost = [costs(run), *pictures(prefix, figures.times(run["cost"]["seconds"]))]
     made = [
         Section("asked", "What was asked", asked(run["asked"])),
@@ -70,7 +79,7 @@ def sections(run: dict[str, Any], prefix: str) -> list[Section]:
         Section("features", "Selected features", features(run, prefix)),
         Section("curve", f"{of_curve} against the number of features", curve_part(curve, prefix)),
         Section("mistakes", f"{of_stream} over the stream", joined(pictures(prefix, figures.mistakes(mistakes)))),
-        Section("changes", "Features that entered and left", beside(prefix, *changes)),
+        Section("changes", "Features that entered and left", beside(prefix, *figures.changes(run["changes"]))),
         Section("redundancy", "Redundancy", redundancy(run["redundancy"], prefix)),
         Section("cost", "Time and memory", tag("div", cost, class_="beside")),
     ]
@@ -121,41 +130,48 @@ def settings(params: dict[str, Any]) -> Html:
 
 
 def the_data(data: dict[str, Any]) -> Html:
-    known: dict[str, Child] = {}
-    if data["path"] is not None:
-        known["Where"] = foreign(data["path"], LONGEST_VALUE)
-    if data["n_files"] is not None:
-        known["Files"] = f"{data['n_files']:,}"
-    if data["n_bytes"] is not None:
-        known["Size"] = size(data["n_bytes"])
-    if data["fingerprint"] is not None:
-        known["Fingerprint"] = tag("code", foreign(data["fingerprint"], 24), data_tip=str(data["fingerprint"]))
-    density = "" if data["density"] is None else f" ({100.0 * data['density']:.3g}% of all)"
-    known["Rows"], known["Features"] = f"{data['n_rows']:,}", f"{data['n_features']:,}"
-    known["Non-zero values"] = f"{data['n_nonzero']:,}{density}"
-    if data["classes"]:
-        known["Classes"] = class_counts(data["classes"])
+    fingerprint, density = data["fingerprint"], data["density"]
+    known: dict[str, Child] = {
+        "Where": None if data["path"] is None else foreign(data["path"], LONGEST_VALUE),
+        "Files": None if data["n_files"] is None else f"{data['n_files']:,}",
+        "Size": None if data["n_bytes"] is None else size(data["n_bytes"]),
+        "Fingerprint": None if fingerprint is None else tag("code", foreign(fingerprint, 24), data_tip=fingerprint),
+        "Rows": f"{data['n_rows']:,}",
+        "Features": f"{data['n_features']:,}",
+        "Non-zero values": f"{data['n_nonzero']:,}" + ("" if density is None else f" ({100.0 * density:.3g}% of all)"),
+        "Classes": class_counts(data["classes"]) if data["classes"] else None,
+    }
     return facts(known)
 
 
 def class_counts(classes: list[dict[str, Any]]) -> Html:
     total = sum(one["rows"] for one in classes) or 1
     largest = sorted(classes, key=lambda one: -one["rows"])[:MOST_CLASSES]
-    chips = []
-    for one in largest:
-        rows = f": {one['rows']:,} rows ({percent(one['rows'] / total)})"
-        chips.append(tag("span", foreign(one["label"], LONGEST_LABEL), rows, class_="chip"))
+    chips = (
+        tag(
+            "span",
+            foreign(one["label"], LONGEST_LABEL),
+            f": {one['rows']:,} rows ({percent(one['rows'] / total)})",
+            class_="chip",
+        )
+        for one in largest
+    )
     return joined(chips, f"and {len(classes) - len(largest):,} more" if len(classes) > len(largest) else None)
 
 
 def diagnosis(remarks: list[dict[str, str]]) -> Html:
     if not remarks:
         return note("Nothing to remark: the run found no sign of trouble in the data or the result.")
-    lines = []
-    for remark in remarks:
-        title, kind = ("Warning: ", "warning") if remark["level"] == "warning" else ("Note: ", "note")
-        advice = tag("span", remark["advice"], class_="advice")
-        lines.append(tag("li", tag("strong", title), remark["message"], advice, class_=f"remark {kind}"))
+    lines = (
+        tag(
+            "li",
+            tag("strong", "Warning: " if remark["level"] == "warning" else "Note: "),
+            remark["message"],
+            tag("span", remark["advice"], class_="advice"),
+            class_=f"remark {'warning' if remark['level'] == 'warning' else 'note'}",
+        )
+        for remark in remarks
+    )
     return tag("ul", lines, class_="remarks")
 
 
@@ -164,21 +180,10 @@ def features(run: dict[str, Any], prefix: str) -> Html:
     columns, n = run["selected"], run["n_selected"]
     if not n:
         return note("No feature was selected; the diagnosis says what to try.")
-    shown: list[Column] = [integer_column("Rank", range(1, n + 1))]
-    shown.append(text_column("Feature", columns["feature"]))
+    shown = [integer_column("Rank", range(1, n + 1)), text_column("Feature", columns["feature"])]
     if columns["feature"] != [str(index) for index in columns["index"]]:
         shown.append(integer_column("Index", columns["index"], plain=True, tip="The 0-based number of the feature"))
-    if "weight" in columns:
-        shown.append(number_column("Weight", columns["weight"], "weight"))
-    if "class" in columns:
-        shown.append(text_column("Speaks for", columns["class"], tip="The class that a large value makes likelier"))
-    tip = "The key by which features are selected: larger is better"
-    shown.append(number_column("Score", columns["score"], tip=tip))
-    if "frequency" in columns:
-        tip = "The fraction of resamples in which it was chosen"
-        shown.append(number_column("Chosen", columns["frequency"], "fraction", tip=tip))
-    if "group" in columns:
-        shown.append(text_column("Group", columns["group"]))
+    shown += [column(columns[key]) for key, column in COLUMNS.items() if key in columns]
     return joined(
         beside(prefix, *figures.figures_of_selection(columns)),
         table(f"{prefix}-features", "Selected features, best first", shown, "features"),
@@ -205,16 +210,15 @@ def redundancy(found: dict[str, Any], prefix: str) -> Html:
 
 def costs(run: dict[str, Any]) -> Html:
     spent, engine = run["cost"]["seconds"], run["cost"]["engine"]
+    per_second = round(run["n_rows"] / spent["learn"]) if spent["learn"] > 0 else None
+    compiling = spent.get("compile", 0.0)
     known: dict[str, Child] = {
         "In all": seconds(spent["total"]),
         "Reading": seconds(spent["read"]),
         "Learning": seconds(spent["learn"]),
+        "Compiling": f"{seconds(compiling)}, once for this machine" if compiling > 0.0005 else None,
+        "Rows per second": None if per_second is None else f"{per_second:,} while learning",
+        "Peak memory": f"{size(run['cost']['peak_memory_bytes'])} of the whole process",
+        "Workers": f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})" if engine else None,
     }
-    if spent.get("compile", 0.0) > 0.0005:
-        known["Compiling"] = f"{seconds(spent['compile'])}, once for this machine"
-    if spent["learn"] > 0:
-        known["Rows per second"] = f"{round(run['n_rows'] / spent['learn']):,} while learning"
-    known["Peak memory"] = f"{size(run['cost']['peak_memory_bytes'])} of the whole process"
-    if engine:
-        known["Workers"] = f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})"
     return facts(known)

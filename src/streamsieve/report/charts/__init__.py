@@ -7,8 +7,7 @@ is of class ``mark`` and has the text to show in ``data-tip``.
 
 from .bars import bar_chart, sparkline, timeline
 from .heat import heat_map
-from .lines import line_chart
-from .points import scatter
+from .plots import line_chart, scatter
 from .ranks import critical_difference
 from .svg import CSS, standalone
 

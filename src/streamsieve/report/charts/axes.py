@@ -9,7 +9,8 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ...colours import N_COLOURS
-from .svg import SMALL, drawn, fitted, label, line, shown, width_of
+from ...showing import printable
+from .svg import SMALL, fitted, label, line, width_of
 
 LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
 SMALLEST = 1e-290  # what is nearer to zero is zero
@@ -25,8 +26,8 @@ MOST_PARTS = 5  # of a y axis
 MOST_DECADES = 6  # with lines between them
 
 
-def drawable(value: Any) -> float | None:
-    """A value that has a place on a page; None for what is missing or not finite."""
+def drawable(value: Any, log: bool = False) -> float | None:
+    """Return a value that has a place on a page, or on a logarithmic axis; None for what is missing or not finite."""
     if value is None:
         return None
     try:
@@ -35,7 +36,8 @@ def drawable(value: Any) -> float | None:
         return None
     if not abs(number) <= LARGEST:
         return None
-    return number if abs(number) >= SMALLEST else 0.0
+    number = number if abs(number) >= SMALLEST else 0.0
+    return None if log and number <= 0 else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,9 @@ class Scale:
         return self.start + (at - low) / (high - low) * (self.stop - self.start)
 
 
-def extent(values: Iterable[float], log: bool = False) -> tuple[float, float]:
-    """The smallest and the largest value, wider where they are one; from 0 to 1 (1 to 10) where there are none."""
-    known = list(values)
-    if not known:
-        return (1.0, 10.0) if log else (0.0, 1.0)
-    low, high = min(known), max(known)
+def extent(values: Sequence[float], log: bool = False) -> tuple[float, float]:
+    """Return the smallest and the largest value, wider where they are one."""
+    low, high = min(values), max(values)
     if log:
         return (low, high) if high / low > 1 + 1e-9 else (low / 2, high * 2)
     if high - low > 1e-9 * max(abs(low), abs(high)):
@@ -200,7 +199,7 @@ def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         parts.append(line("grid", room.left, y, room.right, y))
         parts.append(label("tick end", room.left - 6, y + 4, text))
     if title:
-        parts.append(label("muted", 0, room.top - 12, f"↑ {shown(title)}", room.right))
+        parts.append(label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right))
     return parts
 
 
@@ -228,7 +227,7 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
         parts += [line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside]
     if title:
-        parts.append(label("muted end", room.right, room.bottom + 35, f"{shown(title)} →", room.right))
+        parts.append(label("muted end", room.right, room.bottom + 35, f"{printable(title)} →", room.right))
     return parts
 
 
@@ -249,8 +248,3 @@ def legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[str],
         parts.append(label("", x + 19, y + ROW / 2 + 4.5, name, LONGEST_LEGEND))
         x += needed + 14
     return parts, y + ROW if parts else 0.0
-
-
-def swatch(position: int, x: float, y: float) -> str:
-    """The sample of bars: a small square."""
-    return drawn("rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...showing import printable
 from .axes import WIDTH, Room, Scale, colour_of, drawable, extent, legend, number_text, widened, x_axis, x_ticks
-from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, shown, tip_lines, width_of
+from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, width_of
 
 BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
 SPAN, SPAN_PITCH = 10.0, 17.0
@@ -26,15 +27,13 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
     bars = [(value, item) for item in items if (value := drawable(item["value"])) is not None]
     if not bars:
         return empty(WIDTH, about, "nothing to show yet: no values")
-    about += "; " + ", ".join(f"{shown(item['name'], 60)} {number_text(value)}" for value, item in bars[:10])
-    groups: dict[str, int] = {}
-    for _, item in bars:
-        if item.get("group") is not None:
-            groups.setdefault(shown(item["group"]), len(groups))
+    about += "; " + ", ".join(f"{printable(item['name'], 60)} {number_text(value)}" for value, item in bars[:10])
+    names = dict.fromkeys(printable(item["group"]) for _, item in bars if item.get("group") is not None)
+    groups = {name: position for position, name in enumerate(names)}
     parts, top = legend(groups.items() if len(groups) > 1 else (), _swatch)
     top += 10 if parts else 2
-    names = max(width_of(fitted(item["name"], LONGEST_NAME)) for _, item in bars)
-    room = Room(names + 10, WIDTH - 14, top, top + PITCH * len(bars) + 2)
+    left = max(width_of(fitted(item["name"], LONGEST_NAME)) for _, item in bars) + 10
+    room = Room(left, WIDTH - 14, top, top + PITCH * len(bars) + 2)
     low, high = widened(*extent([0.0, *(value for value, _ in bars)]), 5)
     x = Scale(min(low, 0.0), max(high, 0.0), room.left, room.right)
     ticks = x_ticks(x)
@@ -43,10 +42,10 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
         middle, (start, stop) = room.top + PITCH * (i + 0.5), sorted((x(0.0), x(value)))
         kind = 2 if signed and value < 0 else 1
         if item.get("group") is not None:
-            kind = colour_of(groups[shown(item["group"])])
+            kind = colour_of(groups[printable(item["group"])])
         size = {"width": max(stop - start, 1), "height": BAR}
         opening = element("rect", f"mark f{kind}", x=start, y=middle - BAR / 2, **size, rx=1.5)
-        parts.append(hovered(opening, [item["name"], number_text(value), *tip_lines(item)]))
+        parts.append(hovered(opening, [item["name"], number_text(value), item.get("tip")]))
         parts.append(label("end", x.start - 8, middle + 4.5, item["name"], LONGEST_NAME))
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
     parts += x_axis(x, room, ticks, x_title)
@@ -65,7 +64,7 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
     known = [(row["name"], spans) for row in rows if (spans := _spans(row["spans"], last))]
     if not known or last <= 0:
         return empty(WIDTH, about, "nothing to show yet: no feature entered")
-    about += "; " + ", ".join(shown(name, 60) for name, _ in known[:10])
+    about += "; " + ", ".join(printable(name, 60) for name, _ in known[:10])
     kinds = [SPAN_KINDS[spans[-1][1] < last] for _, spans in known]
     both = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
     parts, top = legend(both, _sample)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...showing import printable
 from .axes import WIDTH, drawable, number_text, tick_texts
-from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, place, shown, width_of
+from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, place, width_of
 
 LONGEST_NAME = 130.0
 LONGEST_IN_TIP = 60  # letters: a name is in the tips of a whole row and column
@@ -27,7 +28,7 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
     n = len(names)
     if n < 2:
         return empty(WIDTH, about, "nothing to show: pairs need two features or more")
-    about += f"; {n:,} names: {', '.join(shown(name, 60) for name in names[:10])}"
+    about += f"; {n:,} names: {', '.join(printable(name, 60) for name in names[:10])}"
     numbers = width_of(str(n), SMALL) + 12
     left = max(width_of(fitted(name, LONGEST_NAME, SMALL), SMALL) for name in names) + numbers + 4
     cell = min(LARGEST_CELL, max(SMALLEST_CELL, (WIDTH - left) / n))
@@ -53,7 +54,7 @@ def _diagonal(i: int, x: float, y: float, size: float) -> list[str]:
 
 def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, written: bool) -> list[str]:
     places = {"x": x + 0.5, "y": y + 0.5, "width": size - 1, "height": size - 1}
-    names, known = [shown(name, LONGEST_IN_TIP) for name in pair], drawable(value)
+    names, known = [printable(name, LONGEST_IN_TIP) for name in pair], drawable(value)
     if known is None:
         return [hovered(element("rect", "mark empty", **places), [*names, "no value"])]
     strength = min(1.0, abs(known))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from ...showing import printable
 from .axes import Scale, drawable
-from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
+from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, width_of
 
 WIDTH = 540.0
 LONGEST_NAME = 104.0
@@ -31,7 +32,7 @@ def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence
     known = sorted((rank, name) for rank, name in found if rank is not None and 1 <= rank <= len(ranks))
     if len(known) < 2:
         return empty(WIDTH, about, "ranks need two methods or more")
-    about += "; best first: " + ", ".join(f"{shown(name, 60)} {rank:.2f}" for rank, name in known)
+    about += "; best first: " + ", ".join(f"{printable(name, 60)} {rank:.2f}" for rank, name in known)
     n_right = (len(known) + 1) // 2
     left, right = _room(known[n_right:]), max(_room(known[:n_right]), width_of(BETTER, SMALL) + 2)
     x = Scale(len(ranks), 1, left + 6, WIDTH - right - 6)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -17,18 +17,12 @@ from ...showing import printable
 SIZE = 13  # of letters, in units of the view
 SMALL = 12
 LONGEST_TIP = 1000  # letters of a line
-NOT_XML = re.compile("[\ufffe\uffff]")  # beside what ``printable`` replaces
 MARGIN = 12  # around charts in a file of their own
 TITLE_ROOM = 22  # above each of them
 NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ -")
 WIDE = frozenset("mwMW@%…→↑")
 FONTS = '-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans","Noto Sans",system-ui,sans-serif'
 OPENING = re.compile(r'<svg class="chart"(?=[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]+)")')
-
-
-def shown(text: Any, longest: int | None = None) -> str:
-    """A text that XML can hold, on one line, not escaped yet."""
-    return printable(NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)), longest)
 
 
 def width_of(text: str, size: float = SIZE) -> float:
@@ -50,20 +44,19 @@ def _letter_width(letter: str) -> float:
 
 def fitted(text: Any, room: float, size: float = SIZE) -> str:
     """A text that takes no more than some room, the middle cut where it would."""
-    whole = shown(text, 400)  # no label is longer
+    whole = printable(text, 400)  # no label is longer
     if width_of(whole, size) <= room:
         return whole
     few, many = 4, len(whole)
     while many - few > 1:
         half = (few + many) // 2
-        few, many = (half, many) if width_of(shown(whole, half), size) <= room else (few, half)
-    return shown(whole, few)
+        few, many = (half, many) if width_of(printable(whole, half), size) <= room else (few, half)
+    return printable(whole, few)
 
 
 def place(value: float) -> str:
     """A coordinate, to a tenth of a unit."""
-    text = f"{value:.1f}"
-    text = text[:-2] if text.endswith(".0") else text
+    text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
@@ -82,20 +75,15 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 def label(kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE) -> str:
     """A text at a place; the whole of it is in its title where it was cut."""
-    whole = shown(text, LONGEST_TIP)
+    whole = printable(text, LONGEST_TIP)
     short = whole if room is None else fitted(text, room, size)
     title = "" if short == whole else f"<title>{escape(whole)}</title>"
     return f"{element('text', kind, x=x, y=y)}>{escape(short)}{title}</text>"
 
 
-def tip_lines(point: Mapping[str, Any]) -> list[str]:
-    """The lines of the ``tip`` that a point or an item may have."""
-    return str(point["tip"]).split("\n") if point.get("tip") else []
-
-
 def hovered(opening: str, lines: Iterable[Any]) -> str:
     """A mark that shows a tip: the opening of an element whose class has ``mark``, as ``element`` gives it."""
-    text = "&#10;".join(escape(shown(line, LONGEST_TIP)) for line in lines)
+    text = "&#10;".join(escape(printable(line, LONGEST_TIP)) for line in lines if line is not None)
     return f'{opening} data-tip="{text}"><title>{text}</title></{opening[1:].split(" ", 1)[0]}>'
 
 
@@ -104,7 +92,7 @@ def picture(width: float, height: float, about: str, parts: Iterable[str], size:
     wide = f' data-size="{size}"' if size else ""
     return (
         f'<svg class="chart"{wide} viewBox="0 0 {place(width)} {place(height)}" role="img" '
-        f'aria-label="{escape(shown(about, LONGEST_TIP))}" xmlns="http://www.w3.org/2000/svg">\n'
+        f'aria-label="{escape(printable(about, LONGEST_TIP))}" xmlns="http://www.w3.org/2000/svg">\n'
         + "\n".join(parts)
         + "\n</svg>"
     )
@@ -194,7 +182,7 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
     for name, colour in LIGHT.items():
         style = style.replace(f"var(--{name})", colour)
     size = f'width="{place(widest + 2 * MARGIN)}" height="{place(top)}"'
-    about = escape(shown("; ".join(title for title, _ in pictures), LONGEST_TIP))
+    about = escape(printable("; ".join(title for title, _ in pictures), LONGEST_TIP))
     return (
         f'<svg {size} viewBox="0 0 {place(widest + 2 * MARGIN)} {place(top)}" role="img" aria-label="{about}" '
         f'xmlns="http://www.w3.org/2000/svg">\n<style>{style}</style>\n'

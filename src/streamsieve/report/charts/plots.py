@@ -1,10 +1,11 @@
-"""Curves: accuracy against the number of features, mistakes over the stream."""
+"""Curves and points of two measures: accuracy against the number of features, or against time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...showing import printable
 from .axes import (
     PLOT_HEIGHT,
     ROW,
@@ -21,11 +22,20 @@ from .axes import (
     y_axis,
     y_ticks,
 )
-from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, shown, width_of
+from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, width_of
 
 FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
 MOST_MARKS = 80  # places of a curve that show a tip
 LONGEST_NAME = 104.0  # at the end of a curve
+MOST_NAMED = 30  # points with their names beside them
+LONGEST_BESIDE = 110.0
+BESIDE = (  # where a name may be: how it is anchored, and where from its point
+    *(("", 9.0, 4.0), (" end", -9.0, 4.0), (" middle", 0.0, -9.0), (" middle", 0.0, 18.0)),
+    *(("", -4.0, -9.0), (" end", 4.0, -9.0), ("", -4.0, 18.0), (" end", 4.0, 18.0)),
+)
+LARGE, SMALL_POINT = 4.5, 3.5  # a point of few, and of more than so many
+MANY = 60
+NAME_SIZE = {"": 0.0, " end": 1.0, " middle": 0.5}  # how much of a name is at the left of its anchor
 
 
 class Point(NamedTuple):
@@ -61,8 +71,8 @@ def line_chart(
     curves = [curve for i, one in enumerate(series) if (curve := _curve(i, one, log_x)).points]
     if not curves:
         return empty(WIDTH, about, "nothing to show yet: no values")
-    about += "; " + ", ".join(shown(curve.name, 60) for curve in curves[:10])
-    chosen = None if marked is None else _usable_x(marked["x"], log_x)
+    about += "; " + ", ".join(printable(curve.name, 60) for curve in curves[:10])
+    chosen = None if marked is None else drawable(marked["x"], log_x)
     xs = [point.x for curve in curves for point in curve.points] + ([] if chosen is None else [chosen])
     ys = [y for curve in curves for point in curve.points for y in point[1:] if y is not None]
     ticks = y_ticks(ys, percent)
@@ -70,9 +80,10 @@ def line_chart(
     at_end = _ends_labelled(curves, x_low, x_high)
     top = (ROW + 6) if y_title else 8.0
     kinds = [] if at_end or len(curves) == 1 else [(curve.name, curve.position) for curve in curves]
-    parts, legend_height = legend(kinds, _sample)
+    parts, legend_height = legend(kinds, _curve_sample)
     top += legend_height + (6 if kinds else 0) + (ROW if chosen is not None else 0)
-    right = WIDTH - (max(_name_width(curve) for curve in curves) + 26 if at_end else 14)
+    names = max(width_of(fitted(curve.name, LONGEST_NAME, SMALL), SMALL) for curve in curves)
+    right = WIDTH - (names + 26 if at_end else 14)
     room = Room(ticks.width + 8, right, top, top + PLOT_HEIGHT)
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
     y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
@@ -91,55 +102,33 @@ def line_chart(
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
 
-def _usable_x(value: Any, log: bool) -> float | None:
-    x = drawable(value)
-    return None if x is None or (log and x <= 0) else x
-
-
 def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
     """The points of a series that have a place, by rising x."""
     n = len(series["x"])
     lows, highs = (series.get(key) or [None] * n for key in ("low", "high"))
     points = []
     for x, y, low, high in zip(series["x"], series["y"], lows, highs, strict=True):
-        at = _usable_x(x, log_x)
-        value = drawable(y)
+        at, value = drawable(x, log_x), drawable(y)
         if at is not None and value is not None:
             points.append(Point(at, value, drawable(low), drawable(high)))
-    return Curve(shown(series["name"]), position, sorted(points, key=lambda point: point.x))
+    return Curve(printable(series["name"]), position, sorted(points, key=lambda point: point.x))
 
 
-def _sample(position: int, x: float, y: float) -> str:
-    return line(f"curve s{colour_of(position)}{_dashes(position)}", x + 1, y, x + 14, y)
+def _kind(position: int) -> str:
+    """The class of a curve; after eight colours they begin again, dashed."""
+    return f"curve s{colour_of(position)}" + (f" d{position // 8 % 4}" if position >= 8 else "")
 
 
-def _dashes(position: int) -> str:
-    return f" d{position // 8 % 4}" if position >= 8 else ""
-
-
-def _thinned(points: list[Point], x: Scale) -> list[Point]:
-    """The points that can be seen: of those within a pixel the first, lowest, highest and last."""
-    if len(points) <= 400:
-        return points
-    kept: list[Point] = []
-    start = 0
-    while start < len(points):
-        stop, pixel = start, int(x(points[start].x))
-        while stop < len(points) and int(x(points[stop].x)) == pixel:
-            stop += 1
-        here = range(start, stop)
-        ends = {start, stop - 1, min(here, key=lambda i: points[i].y), max(here, key=lambda i: points[i].y)}
-        kept += [points[i] for i in sorted(ends)]
-        start = stop
-    return kept
+def _curve_sample(position: int, x: float, y: float) -> str:
+    return line(_kind(position), x + 1, y, x + 14, y)
 
 
 def _path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
-    places = [(place(x(point.x)), place(y(point.y))) for point in _thinned(curve.points, x)]
+    places = [(place(x(point.x)), place(y(point.y))) for point in curve.points]
     text = "M" + " ".join(places[0])
     for at, height in places[1:]:
         text += f"H{at}V{height}" if step else f"L{at} {height}"
-    return f'<path class="curve s{colour_of(curve.position)}{_dashes(curve.position)}" d="{text}"/>'
+    return f'<path class="{_kind(curve.position)}" d="{text}"/>'
 
 
 def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
@@ -147,9 +136,8 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
     if len(ranged) > FEW_POINTS or (ranged and len(curve.points) > FEW_POINTS):
-        seen = _thinned(ranged, x)
-        above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in seen]
-        below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(seen)]
+        above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in ranged]
+        below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(ranged)]
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
     parts = []
     for point in ranged:
@@ -187,10 +175,6 @@ def _choice(at: float, room: Room, text: str) -> list[str]:
     ]
 
 
-def _name_width(curve: Curve) -> float:
-    return width_of(fitted(curve.name, LONGEST_NAME, SMALL), SMALL)
-
-
 def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
     """Whether names stand at the ends of their curves: where these end together and no name must be cut."""
     ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
@@ -226,3 +210,113 @@ def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> li
     return [
         max(height - over, low + apart * i) if flat[0] - over < low else height - over for i, height in enumerate(flat)
     ]
+
+
+class Known(NamedTuple):
+    """A point with its values, which have a place, and the position of its group."""
+
+    x: float
+    y: float
+    kind: int
+    point: Mapping[str, Any]
+
+
+Place = tuple[float, float, Known]  # on the page
+
+
+def scatter(
+    points: Sequence[Mapping[str, Any]],
+    *,
+    x_title: str,
+    y_title: str,
+    log_x: bool = False,
+    percent: bool = False,
+) -> str:
+    """Points with a name and, if they are of several kinds, a ``group``; ``tip`` is said beside their values.
+
+    Groups have a colour and, after eight of them, another shape. Where points have no groups, or each its own, their
+    names are beside them; otherwise a legend names the groups.
+    """
+    kinds: dict[str, int] = {}
+    known = [one for point in points if (one := _known(point, kinds, log_x)) is not None]
+    about = f"Scatter plot: {y_title} against {x_title}"
+    if not known:
+        return empty(WIDTH, about, "nothing to show yet: no values")
+    several = kinds if len(kinds) > 1 else {}
+    of = f" of {', '.join(printable(kind, 60) for kind in list(several)[:10])}" if several else ""
+    about += f"; {len(known):,} points{of}"
+
+    def drawn_with(kinds: Mapping[str, int], named: bool) -> tuple[str, bool]:
+        """The chart, and whether every point has its name beside it."""
+        ticks = y_ticks([one.y for one in known], percent)
+        parts, height = legend(kinds.items(), _point_sample)
+        top = height + (6 if kinds else 0) + (ROW + 6 if y_title else 8)
+        room = Room(ticks.width + 8, WIDTH - 14, top, top + PLOT_HEIGHT)
+        x = Scale(*extent([one.x for one in known], log_x), room.left + 10, room.right - 10, log_x)
+        y = Scale(ticks.values[0], ticks.values[-1], room.bottom - 4, room.top)
+        parts += [*y_axis(y, room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
+        places = [(x(one.x), y(one.y), one) for one in known]
+        radius = LARGE if len(known) <= MANY else SMALL_POINT
+        for left, middle, one in places:
+            values = [f"{x_title}: {number_text(one.x)}", f"{y_title}: {number_text(one.y, percent)}"]
+            shape = _shape(one.kind, left, middle, radius, "mark dot")
+            parts.append(hovered(shape, [one.point["name"], *values, one.point.get("tip")]))
+        names = _names(places, room) if named else []
+        svg = picture(WIDTH, room.bottom + (44 if x_title else 26), about, [*parts, *names])
+        return svg, len(names) == len(known)
+
+    if len(known) <= MOST_NAMED and len(kinds) in (1, len(known)):
+        svg, all_named = drawn_with({}, named=True)
+        if all_named or not several:
+            return svg
+    return drawn_with(several, named=False)[0]
+
+
+def _known(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> Known | None:
+    """A point that has a place; its group is added to the kinds."""
+    x, y = drawable(point["x"], log), drawable(point["y"])
+    if x is None or y is None:
+        return None
+    group = point.get("group")
+    return Known(x, y, kinds.setdefault("" if group is None else printable(group), len(kinds)), point)
+
+
+def _point_sample(position: int, x: float, y: float) -> str:
+    return _shape(position, x + 8, y, 4.5, "dot") + "/>"
+
+
+def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
+    """A circle, after eight kinds a square, then a diamond, then a triangle: opened, not closed."""
+    classes = f"{kind} f{colour_of(position)}"
+    shape = position // 8 % 4
+    if shape == 0:
+        return element("circle", classes, cx=x, cy=y, r=r)
+    if shape == 1:
+        return element("rect", classes, x=x - 0.9 * r, y=y - 0.9 * r, width=1.8 * r, height=1.8 * r)
+    if shape == 2:
+        top, side = place(y - 1.25 * r), place(1.25 * r)
+        return f'<path class="{classes}" d="M{place(x)} {top}l{side} {side}l-{side} {side}l-{side} -{side}Z"'
+    top, right, down = place(y - 1.1 * r), place(1.1 * r), place(2 * r)
+    return f'<path class="{classes}" d="M{place(x)} {top}l{right} {down}h-{place(2.2 * r)}Z"'
+
+
+def _names(places: list[Place], room: Room) -> list[str]:
+    """Names beside points, where they cover neither a point nor another name nor the axis."""
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in places]
+    parts = []
+    for x, y, one in places:
+        name = one.point["name"]
+        width = width_of(fitted(name, LONGEST_BESIDE, SMALL), SMALL)
+        for kind, at, up in BESIDE:
+            left = x + at - width * NAME_SIZE[kind]
+            box = (left, y + up - 11, left + width, y + up + 3)
+            inside = room.left <= left and left + width <= WIDTH and box[3] < room.bottom
+            if inside and not any(_touch(box, other) for other in taken):
+                taken.append(box)
+                parts.append(label(f"name{kind}", x + at, y + up, name, LONGEST_BESIDE, SMALL))
+                break
+    return parts
+
+
+def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
