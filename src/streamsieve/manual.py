@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
 
 
 def describe_method(method: str) -> dict[str, Any]:
-    """All that is to be said of a method, as JSON can hold it."""
+    """Return all that is to be said of a method, as JSON can hold it."""
     found = find_method(method)
     parameters = describe_parameters(found)
     return {
@@ -62,7 +62,7 @@ class _Nothing:
 
 
 def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
-    """What a parameter may be, in words, and each value if those can be counted."""
+    """Return what a parameter may be, in words, and each value if those can be counted."""
     refusal = _refusal(method, name, _Nothing())
     if refusal is None:
         return "", None
@@ -73,7 +73,7 @@ def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
 
 
 def _refusal(method: Method, name: str, value: Any) -> ParameterError | None:
-    """Why a method refuses a value of a parameter, beside the defaults of all others."""
+    """Return why a method refuses a value of a parameter, beside the defaults of all others."""
     try:
         method.make(**{name: value})
     except ParameterError as error:
@@ -82,7 +82,7 @@ def _refusal(method: Method, name: str, value: Any) -> ParameterError | None:
 
 
 def meaning_of(method: Method, name: str) -> str:
-    """What a parameter is for, from the docstring; ``As in SOFS`` is looked up there."""
+    """Return what a parameter is for, from the docstring; ``As in SOFS`` is looked up there."""
     names, text = _documented(method).get(name, ((name,), ""))
     same = AS_IN.match(text)
     if same is None:
@@ -95,7 +95,7 @@ def meaning_of(method: Method, name: str) -> str:
 
 
 def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
-    """By parameter: those that are described together with it, and the description."""
+    """Return by parameter those that are described together with it, and the description."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.cleandoc(method.doc), re.S | re.M)
     found = {}
     for entry in re.split(r"\n(?=\S)", section[1]) if section else ():
@@ -106,18 +106,18 @@ def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 def _paragraphs(method: Method) -> list[str]:
-    """The docstring up to the parameters, a paragraph per line."""
+    """Return the docstring up to the parameters, a paragraph per line."""
     text = (inspect.cleandoc(method.doc)).partition("\nParameters\n")[0]
     return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
 
 
 def plain(text: str) -> str:
-    """A text without the marks of code."""
+    """Return a text without the marks of code."""
     return text.replace("``", "")
 
 
 def _example(method: Method) -> str:
-    """A command that uses the method."""
+    """Return a command that uses the method."""
     file = "train.svm" if method.reads == "rows" else "train.csv --target y"
     budget = " -k 20" if "n_features_to_select" in method.parameter_names else ""
     groups = " --groups groups.txt" if method.knows_groups else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def shown(feature: int, name: object | None, first_id: int) -> str:
-    """What a table calls a feature; ``first_id`` is what its file calls feature 0."""
+    """Return what a table calls a feature; ``first_id`` is what its file calls feature 0."""
     return str(feature + first_id if name is None else name)
 
 
 def title(feature: int, name: object | None, first_id: int) -> str:
-    """What a message calls a feature."""
+    """Return what a message calls a feature."""
     return f"feature {feature + first_id}" if name is None else f"column {str(name)!r}"

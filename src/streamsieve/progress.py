@@ -62,7 +62,7 @@ def amounts(now: Snapshot) -> tuple[int | None, int | None]:
 
 
 def quality_text(now: Snapshot) -> str:
-    """How good predictions have been so far."""
+    """Return how good predictions have been so far."""
     mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
     return mistakes if now.r2 is None else f"R2 {now.r2:.3f}"
 
@@ -86,7 +86,7 @@ class Times(ProgressColumn):
 
 
 def clock(seconds: float) -> str:
-    """A duration as 0:12, or 1:02:03."""
+    """Return a duration as 0:12, or 1:02:03."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -96,7 +96,7 @@ def clock(seconds: float) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, which has imported IPython."""
+    """Return True if this process is the kernel of a notebook, which has imported IPython."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     return hasattr(shell, "kernel")
@@ -135,7 +135,7 @@ class NotebookBar:
 
 
 def bar_of(now: Snapshot | None, seconds: float) -> str:
-    """How far a run is after so many seconds, as HTML in the colours of the page around it."""
+    """Return how far a run is after so many seconds, as HTML in the colours of the page around it."""
     if now is None:
         return "<progress></progress>"
     done, total = amounts(now)

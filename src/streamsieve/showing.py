@@ -26,7 +26,7 @@ FORMATS = {"score": "{:.6g}", "weight": "{:+.6g}"}
 
 
 def printable(text: object, longest: int | None = None) -> str:
-    """A text as one line that can be shown: what is not plain text as an escape, the middle cut if it is too long."""
+    """Return a text as one line that can be shown, with escapes for what is not plain, its middle cut if it is long."""
     shown = UNSAFE.sub(_escaped, str(text))
     if longest is not None and len(shown) > longest:
         end = longest // 4
@@ -43,13 +43,13 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:
-    """The first of some features by name, or id, with their scores; there may be more of them than lines."""
+    """Return the first of some features by name, or id, with their scores; there may be more of them than lines."""
     shown = [f"{printable(line.get('name', line['feature']), LONGEST_IN_LIST)} ({line['score']:.4g})" for line in lines]
     return ", ".join([*shown[:MOST_IN_LIST], *(["..."] if n_features > MOST_IN_LIST else [])])
 
 
 def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> str:
-    """Features as a small table, in the colours of the page around it."""
+    """Return features as a small table, in the colours of the page around it."""
     titles = list(lines[0]) if lines else []
     head = "".join(f"<th>{'index' if name == 'feature' else name}</th>" for name in titles)
     rows = "".join(

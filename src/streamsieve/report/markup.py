@@ -41,7 +41,7 @@ def tag(name: str, *children: Child, **attributes: str) -> Html:
 
 
 def joined(*children: Child) -> Html:
-    """Some children one after the other: markup as it is, everything else as text."""
+    """Return children one after the other: markup as it is, everything else as text."""
     return Html("".join(_child(child) for child in children))
 
 
@@ -56,12 +56,12 @@ def _child(child: Child) -> str:
 
 
 def foreign(text: object, longest: int | None = None) -> Html:
-    """Text from data: on its line, cut in its middle if it is too long, with a direction of writing of its own."""
+    """Return text from data on one line, its middle cut if it is long, with a direction of writing of its own."""
     return tag("bdi", printable(text, longest))
 
 
 def data_block(identity: str, value: Any) -> Html:
-    """Data for the page's scripts, which no text in it can end; all numbers in it are finite."""
+    """Return data for the page's scripts, which no text in it can end; all numbers in it are finite."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Html(f'<script type="application/json" id="{escape(identity)}">{text.translate(IN_SCRIPT)}</script>')
 
@@ -106,7 +106,7 @@ def note(*text: Child) -> Html:
 
 
 def text_column(title: str, values: Sequence[object | None], **more: Any) -> Column:
-    """Texts from data; few different ones are written once each."""
+    """Return texts from data; few different ones are written once each."""
     texts = [None if value is None else str(value) for value in values]
     different = set(texts) - {None}
     if len(different) <= MOST_LEVELS and len(different) * 2 < len(texts):
@@ -127,7 +127,7 @@ def text_column(title: str, values: Sequence[object | None], **more: Any) -> Col
 
 
 def natural(text: str) -> tuple[bool, float, str]:
-    """The order of texts: numbers by their size, before all others."""
+    """Return the order of texts: numbers by their size, before all others."""
     try:
         number = float(text)
     except ValueError:
@@ -140,7 +140,7 @@ def integer_column(title: str, values: Sequence[int | None], **more: Any) -> Col
 
 
 def number_column(title: str, values: Sequence[float | None], kind: str = "number", **more: Any) -> Column:
-    """Numbers, rounded to what is shown of them: to a number of decimals where that leaves all of them apart from 0.
+    """Return numbers rounded to what is shown of them: to decimals where that leaves all of them apart from 0.
 
     The ``kind`` may be "weight" for signed numbers with a bar, "fraction" for those between 0 and 1 with a bar, and
     "percent".
@@ -152,7 +152,7 @@ def number_column(title: str, values: Sequence[float | None], kind: str = "numbe
 
 
 def decimals_of(sizes: Sequence[float]) -> int | None:
-    """With how many decimals some sizes can be shown; None where they differ too much for that."""
+    """Return with how many decimals some sizes can be shown; None where they differ too much for that."""
     if not sizes:
         return 0
     largest = math.floor(math.log10(max(sizes)))
@@ -166,7 +166,7 @@ def _rounded(value: float, decimals: int | None) -> float | int:
 
 
 def table(identity: str, caption: str, columns: list[Column], unit: str, about: str = "") -> Html:
-    """The place of a table in the page, and its data."""
+    """Return the place of a table in the page, and its data."""
     n = len(columns[0]["values"]) if columns else 0
     place = tag("div", class_="table", id=f"table-{identity}", data_table=f"data-{identity}")
     data = {"n": n, "caption": caption, "unit": unit, "columns": columns}

@@ -66,7 +66,7 @@ def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float6
 
 
 def correlations(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pearson's correlation of all pairs of columns, over the rows in which both have a value; NaN of constant ones."""
+    """Return Pearson's correlations of all columns, over rows in which both have a value; NaN of constant ones."""
     there = ~np.isnan(values)
     centred = np.where(there, values - np.nanmean(np.where(there, values, np.nan), axis=0, keepdims=True), 0.0)
     present = there.astype(np.float64)

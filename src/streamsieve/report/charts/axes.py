@@ -68,20 +68,20 @@ def extent(values: Sequence[float], log: bool = False) -> tuple[float, float]:
 
 
 def step_for(low: float, high: float, most: int) -> float:
-    """The smallest step of 1, 2 or 5 times a power of ten that divides a range into at most ``most`` parts."""
+    """Return the smallest step of 1, 2 or 5 times a power of ten that divides a range into at most ``most`` parts."""
     least = (high - low) / most
     power = 10.0 ** math.floor(math.log10(least))
     return power * next(step for step in STEPS if step * power >= least * (1 - 1e-9))
 
 
 def widened(low: float, high: float, most: int) -> tuple[float, float]:
-    """The range between the ticks around a range."""
+    """Return the range between the ticks around a range."""
     step = step_for(low, high, most)
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
 
 
 def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """The multiples of a step of 1, 2 or 5 times a power of ten within a range, some ``most`` of them."""
+    """Return the multiples of a step of 1, 2 or 5 times a power of ten within a range, some ``most`` of them."""
     step = step_for(low, high, most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     digits = max(0, -math.floor(math.log10(step)))
@@ -89,7 +89,7 @@ def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> Iterator[list[float]]:
-    """Ticks of a logarithmic scale, the many first: 1-2-5 of every decade, decades, every second one, ..."""
+    """Return ticks of a logarithmic scale, the many first: 1-2-5 of every decade, decades, every second one, ..."""
     first, last = math.floor(math.log10(low) - 1e-9), math.ceil(math.log10(high) + 1e-9)
     inside = (low * (1 - 1e-9), high * (1 + 1e-9))
     for per_decade, every in [((1, 2, 5), 1), *(((1,), every) for every in range(1, last - first + 2))]:
@@ -99,7 +99,7 @@ def log_ticks(low: float, high: float) -> Iterator[list[float]]:
 
 
 def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False) -> list[str]:
-    """What is written at ticks: all of them with as many decimals as tell them apart; large ones with a suffix."""
+    """Return what is written at ticks, with as many decimals as tell them apart; large ones have a suffix."""
     return [text.replace("-", "\u2212") for text in _tick_texts(ticks, percent, log)]  # a minus, not a hyphen
 
 
@@ -117,7 +117,7 @@ def _tick_texts(ticks: Sequence[float], percent: bool, log: bool) -> list[str]:
 
 
 def _digits(values: Sequence[float]) -> int:
-    """How many decimals write all values exactly; one more than there may be where none do."""
+    """Return how many decimals write all values exactly; one more than there may be where none do."""
     digits = range(MOST_DIGITS + 1)
     exact = (n for n in digits if all(abs(value - round(value, n)) <= 1e-9 * abs(value) for value in values))
     return next(exact, len(digits))
@@ -133,13 +133,13 @@ def _tick_text(value: float, digits: int) -> str:
 
 
 def _power(text: str) -> str:
-    """1e-05 as 1e-5."""
+    """Return 1e-05 as 1e-5."""
     head, _, exponent = text.partition("e")
     return f"{head}e{int(exponent)}" if exponent else head
 
 
 def number_text(value: float, percent: bool = False) -> str:
-    """One value as a tip has it: counts in full, others with four or more digits."""
+    """Return a value as a tip has it: counts in full, others with four or more digits."""
     if percent:
         return f"{100 * value:.2f}%" if abs(value) < 1e3 else f"{_power(f'{100 * value:.4g}')}%"
     if value == int(value) and abs(value) < 1e15:
@@ -164,7 +164,7 @@ class Room(NamedTuple):
 
 
 def colour_of(position: int) -> int:
-    """The colour of the kind at a position, from 1 on; after eight kinds they begin again."""
+    """Return the colour of the kind at a position, from 1 on; after eight kinds they begin again."""
     return position % N_COLOURS + 1
 
 
@@ -176,12 +176,12 @@ class Ticks(NamedTuple):
 
     @property
     def width(self) -> float:
-        """That of the longest text."""
+        """Return the width of the longest text."""
         return max(width_of(text, SMALL) for text in self.texts)
 
 
 def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
-    """The ticks of a y axis around some values; fractions do not pass 0 and 1."""
+    """Return the ticks of a y axis around some values; fractions do not pass 0 and 1."""
     low, high = extent(values)
     if percent and min(values) >= 0 and max(values) <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
@@ -192,7 +192,7 @@ def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
 
 
 def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
-    """Lines across the plot with their values, and the title above them."""
+    """Draw lines across the plot with their values, and the title above them."""
     parts = []
     for tick, text in zip(*ticks, strict=True):
         y = scale(tick)
@@ -204,7 +204,7 @@ def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
 
 
 def x_ticks(scale: Scale) -> Ticks:
-    """As many ticks of an x axis as have room for their texts, two or more if there is room."""
+    """Return as many ticks of an x axis as have room for their texts, two or more if there is room."""
     linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
     by_decade = (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1) if scale.log else iter(())
     for values in chain(by_decade, linear):
@@ -216,7 +216,7 @@ def x_ticks(scale: Scale) -> Ticks:
 
 
 def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
-    """The line below the plot with its values, and the title at its end."""
+    """Draw the line below the plot with its values, and the title at its end."""
     parts = [line("axis", room.left, room.bottom, room.right, room.bottom)]
     for tick, text in zip(*ticks, strict=True):
         x, half = scale(tick), width_of(text, SMALL) / 2
@@ -232,7 +232,7 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
 
 
 def _powers(scale: Scale) -> range:
-    """The decades of a logarithmic scale."""
+    """Return the decades of a logarithmic scale."""
     return range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
 
 

@@ -18,7 +18,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = "") -> str:
-    """One horizontal bar per item with a value, in the order given.
+    """Draw one horizontal bar per item with a value, in the order given.
 
     ``group`` gives the colour, with a legend if there are several; without groups and with ``signed``, bars below zero
     have another colour than those above. ``tip`` is said beside the value.
@@ -53,12 +53,12 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
 
 
 def _swatch(position: int, x: float, y: float) -> str:
-    """The sample of bars: a small square."""
+    """Draw the sample of bars: a small square."""
     return drawn("rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2)
 
 
 def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> str:
-    """One line per feature with the spans, from a start to a stop, in which it was selected, from 0 to ``end``."""
+    """Draw a line per feature with the spans, from a start to a stop, in which it was selected, from 0 to ``end``."""
     about = f"Timeline of {len(rows):,} features over {x_title}"
     last = drawable(end) or 0.0
     known = [(row["name"], spans) for row in rows if (spans := _spans(row["spans"], last))]
@@ -91,14 +91,14 @@ def _sample(position: int, x: float, y: float) -> str:
 
 
 def _spans(spans: Sequence[Sequence[Any]], last: float) -> list[tuple[float, float]]:
-    """Spans with both ends, within the time, in order."""
+    """Return spans with both ends, within the time, in order."""
     known = [(drawable(start), drawable(stop)) for start, stop in spans]
     inside = [(max(0.0, a), min(last, b)) for a, b in known if a is not None and b is not None and a <= b]
     return sorted((a, b) for a, b in inside if a <= b)
 
 
 def _joined(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, float, int]]:
-    """Spans with nothing to see between them as one, and of how many it is made."""
+    """Return spans with nothing to see between them as one, and of how many it is made."""
     joined: list[tuple[float, float, int]] = []
     for start, stop in spans:
         if joined and x(start) - x(joined[-1][1]) < 1:
@@ -110,7 +110,7 @@ def _joined(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, flo
 
 
 def sparkline(values: Sequence[Any], width: int = 40) -> str:
-    """Values as blocks of eight heights, a blank where there is none; more than ``width`` are averaged in groups.
+    """Return values as blocks of eight heights, a blank where there is none; more than ``width`` are averaged.
 
     Values that are all the same are of middle height.
     """

@@ -19,7 +19,7 @@ LEGEND_ROOM = 52.0
 
 
 def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: str = "") -> str:
-    """What each name has in common with those before it, from a symmetric matrix of values between -1 and 1.
+    """Draw what each name has in common with those before it, from a symmetric matrix of values from -1 to 1.
 
     Colours go from zero to either side. Names are numbered, and the number of a column is on the diagonal, in the row
     of its name.
@@ -67,7 +67,7 @@ def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, wr
 
 
 def _legend(title: str, width: float) -> list[str]:
-    """The colours with their values, at the upper right, where half a matrix has nothing."""
+    """Draw the colours with their values, at the upper right, where half a matrix has nothing."""
     total, height, steps = LEGEND
     left, top = width - total - 8, 20.0
     parts = []

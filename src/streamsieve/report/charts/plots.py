@@ -61,7 +61,7 @@ def line_chart(
     marked: Mapping[str, Any] | None = None,
     step: bool = False,
 ) -> str:
-    """Curves of one or more series, with whiskers (few points) or bands (many) from ``low`` to ``high``.
+    """Draw one or more series as curves, with whiskers (few points) or bands (many) from ``low`` to ``high``.
 
     A series has ``name``, ``x``, ``y`` and, if wanted, ``low`` and ``high``, all of one length. ``percent``: y are
     fractions, written as percentages. ``marked`` (``x``, ``label``) is a place to point out. ``step``: a value holds
@@ -103,7 +103,7 @@ def line_chart(
 
 
 def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
-    """The points of a series that have a place, by rising x."""
+    """Return the points of a series that have a place, by rising x."""
     n = len(series["x"])
     lows, highs = (series.get(key) or [None] * n for key in ("low", "high"))
     points = []
@@ -115,7 +115,7 @@ def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
 
 
 def _kind(position: int) -> str:
-    """The class of a curve; after eight colours they begin again, dashed."""
+    """Return the class of a curve; after eight colours they begin again, dashed."""
     return f"curve s{colour_of(position)}" + (f" d{position // 8 % 4}" if position >= 8 else "")
 
 
@@ -132,7 +132,7 @@ def _path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
 
 
 def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
-    """Whiskers of few points, a band of many."""
+    """Draw whiskers of few points, a band of many."""
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
     if len(ranged) > FEW_POINTS or (ranged and len(curve.points) > FEW_POINTS):
@@ -166,7 +166,7 @@ def _marks(curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: b
 
 
 def _choice(at: float, room: Room, text: str) -> list[str]:
-    """The place that is pointed out: a line through the plot and its text above it, inside the page."""
+    """Draw the place that is pointed out: a line through the plot and its text above it, inside the page."""
     width = width_of(fitted(text, 220, SMALL), SMALL)
     middle = min(max(at, width / 2 + 2), WIDTH - width / 2 - 2)
     return [
@@ -176,13 +176,13 @@ def _choice(at: float, room: Room, text: str) -> list[str]:
 
 
 def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
-    """Whether names stand at the ends of their curves: where these end together and no name must be cut."""
+    """Return True if names stand at the ends of curves: where these end together and no name must be cut."""
     ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
     return ends and 1 < len(curves) <= 8 and all(width_of(curve.name, SMALL) <= LONGEST_NAME for curve in curves)
 
 
 def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
-    """Names at the right of the plot, as near to their curves as they can be without touching one another."""
+    """Draw names at the right of the plot, as near to their curves as they can be without touching."""
     wanted = sorted((y(curve.points[-1].y), curve.position, curve) for curve in curves)
     heights = spread([height for height, _, _ in wanted], SMALL + 3, room.top, room.bottom)
     parts = []
@@ -195,7 +195,7 @@ def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[s
 
 
 def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Rising heights as near to the wanted ones as they can be, each at least ``apart`` from the next.
+    """Return rising heights as near to the wanted ones as they can be, each at least ``apart`` from the next.
 
     Neighbours that are too near are put side by side around the mean of what they want; so again until none are.
     """
@@ -232,7 +232,7 @@ def scatter(
     log_x: bool = False,
     percent: bool = False,
 ) -> str:
-    """Points with a name and, if they are of several kinds, a ``group``; ``tip`` is said beside their values.
+    """Draw points with a name and, if they are of several kinds, a ``group``; ``tip`` is said beside their values.
 
     Groups have a colour and, after eight of them, another shape. Where points have no groups, or each its own, their
     names are beside them; otherwise a legend names the groups.
@@ -247,7 +247,7 @@ def scatter(
     about += f"; {len(known):,} points{of}"
 
     def drawn_with(kinds: Mapping[str, int], named: bool) -> tuple[str, bool]:
-        """The chart, and whether every point has its name beside it."""
+        """Return the chart, and whether every point has its name beside it."""
         ticks = y_ticks([one.y for one in known], percent)
         parts, height = legend(kinds.items(), _point_sample)
         top = height + (6 if kinds else 0) + (ROW + 6 if y_title else 8)
@@ -273,7 +273,7 @@ def scatter(
 
 
 def _known(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> Known | None:
-    """A point that has a place; its group is added to the kinds."""
+    """Return a point that has a place; its group is added to the kinds."""
     x, y = drawable(point["x"], log), drawable(point["y"])
     if x is None or y is None:
         return None
@@ -286,7 +286,7 @@ def _point_sample(position: int, x: float, y: float) -> str:
 
 
 def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
-    """A circle, after eight kinds a square, then a diamond, then a triangle: opened, not closed."""
+    """Draw a circle, after eight kinds a square, then a diamond, then a triangle: opened, not closed."""
     classes = f"{kind} f{colour_of(position)}"
     shape = position // 8 % 4
     if shape == 0:
@@ -301,7 +301,7 @@ def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
 
 
 def _names(places: list[Place], room: Room) -> list[str]:
-    """Names beside points, where they cover neither a point nor another name nor the axis."""
+    """Draw names beside points, where they cover neither a point nor another name nor the axis."""
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in places]
     parts = []
     for x, y, one in places:

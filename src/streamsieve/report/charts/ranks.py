@@ -23,7 +23,7 @@ Ranked = list[tuple[float, str]]
 
 
 def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence[Sequence[str]]) -> str:
-    """Average ranks on an axis, the best (lowest) to the right; a bar joins each group that does not differ.
+    """Draw average ranks on an axis, the best (lowest) to the right; a bar joins each group that does not differ.
 
     ``cd`` is the difference from which on two methods differ; it is drawn above the axis.
     """
@@ -48,7 +48,7 @@ def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence
 
 
 def _room(side: Ranked) -> float:
-    """How much room the names and ranks of one side take."""
+    """Return how much room the names and ranks of one side take."""
     return max((width_of(fitted(name, LONGEST_NAME)) for _, name in side), default=0.0) + RANK + MARGIN
 
 
@@ -64,7 +64,7 @@ def _axis(x: Scale) -> list[str]:
 
 
 def _bracket(cd: float, x: Scale) -> list[str]:
-    """The critical difference to scale, from the right end of the axis; open at the left where the axis is shorter."""
+    """Draw the critical difference to scale from the right end of the axis, open where the axis is shorter."""
     known = drawable(cd)
     if known is None or known <= 0:
         return []
@@ -76,7 +76,7 @@ def _bracket(cd: float, x: Scale) -> list[str]:
 
 
 def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) -> list[str]:
-    """A line from the axis to the rank and the name at the right (side 1) or left (-1)."""
+    """Draw a line from the axis to the rank and the name at the right (side 1) or left (-1)."""
     text = f"M{place(x(rank))} {place(AXIS)}V{place(y)}H{place(edge)}"
     end = "" if side > 0 else " end"
     return [
@@ -87,7 +87,7 @@ def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) 
 
 
 def _bars(known: Ranked, cliques: Sequence[Sequence[str]], x: Scale) -> tuple[list[str], int]:
-    """A bar below the axis per group of two or more, each on the first free level, and how many levels there are."""
+    """Draw a bar below the axis per group, each on the first free level; return how many levels there are too."""
     rank_of = {name: rank for rank, name in known}
     groups = []
     for clique in cliques:

@@ -26,7 +26,7 @@ OPENING = re.compile(r'<svg class="chart"(?=[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """About how wide a text is in a font without serifs; rather too wide than too narrow."""
+    """Return about how wide a text is in a font without serifs; rather too wide than too narrow."""
     return size * sum(map(_letter_width, text))
 
 
@@ -43,7 +43,7 @@ def _letter_width(letter: str) -> float:
 
 
 def fitted(text: Any, room: float, size: float = SIZE) -> str:
-    """A text that takes no more than some room, the middle cut where it would."""
+    """Return a text that takes no more than some room, the middle cut where it would."""
     whole = printable(text, 400)  # no label is longer
     if width_of(whole, size) <= room:
         return whole
@@ -55,13 +55,13 @@ def fitted(text: Any, room: float, size: float = SIZE) -> str:
 
 
 def place(value: float) -> str:
-    """A coordinate, to a tenth of a unit."""
+    """Return a coordinate, to a tenth of a unit."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
 def element(tag: str, kind: str, **places: float) -> str:
-    """The opening of an element of a class with its coordinates, without the closing bracket."""
+    """Return the opening of an element of a class with its coordinates, without the closing bracket."""
     return f'<{tag} class="{kind}"' + "".join(f' {key}="{place(value)}"' for key, value in places.items())
 
 
@@ -74,7 +74,7 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def label(kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE) -> str:
-    """A text at a place; the whole of it is in its title where it was cut."""
+    """Draw a text at a place; the whole of it is in its title where it was cut."""
     whole = printable(text, LONGEST_TIP)
     short = whole if room is None else fitted(text, room, size)
     title = "" if short == whole else f"<title>{escape(whole)}</title>"
@@ -82,13 +82,13 @@ def label(kind: str, x: float, y: float, text: Any, room: float | None = None, s
 
 
 def hovered(opening: str, lines: Iterable[Any]) -> str:
-    """A mark that shows a tip: the opening of an element whose class has ``mark``, as ``element`` gives it."""
+    """Return a mark that shows a tip, from its opening as ``element`` gives it, whose class has ``mark``."""
     text = "&#10;".join(escape(printable(line, LONGEST_TIP)) for line in lines if line is not None)
     return f'{opening} data-tip="{text}"><title>{text}</title></{opening[1:].split(" ", 1)[0]}>'
 
 
 def picture(width: float, height: float, about: str, parts: Iterable[str], size: str = "") -> str:
-    """A whole chart; ``about`` is what it shows, for those who do not see it."""
+    """Return a whole chart; ``about`` is what it shows, for those who do not see it."""
     wide = f' data-size="{size}"' if size else ""
     return (
         f'<svg class="chart"{wide} viewBox="0 0 {place(width)} {place(height)}" role="img" '
@@ -99,7 +99,7 @@ def picture(width: float, height: float, about: str, parts: Iterable[str], size:
 
 
 def empty(width: float, about: str, message: str) -> str:
-    """The chart of nothing: it says why."""
+    """Draw the chart of nothing: it says why."""
     height = 96
     parts = [
         drawn("rect", "empty", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=6),
