@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from .colours import LIGHT, N_COLOURS
 from .showing import printable
 
-LONGEST_NAME = 28
+MAX_NAME_LENGTH = 28
 MARKERS = "o", "s", "D", "^"
 FEW_POINTS = 16  # each is marked
 
@@ -30,7 +30,7 @@ def draw_bars(axes: Axes, items: Sequence[Mapping[str, Any]], *, signed: bool = 
         position = 1 if signed and item["value"] < 0 else 0
         colours.append(colour_of(position if item.get("group") is None else groups.index(item["group"])))
     axes.barh(range(len(bars)), [item["value"] for item in bars], color=colours, height=0.72)
-    axes.set_yticks(range(len(bars)), [printable(item["name"], LONGEST_NAME) for item in bars], parse_math=False)
+    axes.set_yticks(range(len(bars)), [printable(item["name"], MAX_NAME_LENGTH) for item in bars], parse_math=False)
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.set_xlabel(x_title)
     axes.axvline(0, color=LIGHT["muted"], linewidth=0.8)
@@ -122,7 +122,7 @@ def quieten(axes: Axes, across: str) -> None:
 
 def add_legend(axes: Axes, names: Sequence[str], marks: Sequence[Any]) -> None:
     """Write a legend above the plot, where it covers nothing."""
-    texts = [printable(name, LONGEST_NAME) for name in names]
+    texts = [printable(name, MAX_NAME_LENGTH) for name in names]
     legend = axes.legend(marks, texts, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(5, len(texts)), frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)

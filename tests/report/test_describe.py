@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 import streamsieve as ss
 from streamsieve.report import describe_comparison, describe_run, render, summarize, write_report
-from streamsieve.report.markup import MOST_TEXT_BYTES, data_block, decimals_of, number_column, tag, text_column
+from streamsieve.report.markup import MAX_TEXT_BYTES, data_block, decimals_of, number_column, tag, text_column
 from streamsieve.report.redundancy import correlations
 from streamsieve.report.run import mistakes_of, stays_of, wilson
 from streamsieve.report.wording import seconds, size
@@ -226,7 +226,7 @@ def test_columns_are_rounded_to_what_is_shown() -> None:
     column = text_column("x", ["10", "9", "auto", None] * 2)
     assert [column["levels"][code] for code in sorted(set(column["values"]) - {-1})] == ["9", "10", "auto"]
     long = text_column("x", [f"{number} {'long ' * 40}" for number in range(20_000)])
-    assert sum(len(text) for text in long["values"]) <= MOST_TEXT_BYTES
+    assert sum(len(text) for text in long["values"]) <= MAX_TEXT_BYTES
 
 
 def test_times_and_sizes_have_units() -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 REQUEST = "request.json"  # a folder of a comparison has it, that of a run has not
 TRAINING = "data", "method", "k", "seed", "fold"  # what one training is for
 OWN = "own"  # the model of a line that has the method's own predictions
-MOST_NAMED = 4  # methods in a title
-MOST_ERRORS = 200  # cells that failed, in full
+MAX_NAMED = 4  # methods in a title
+MAX_ERRORS = 200  # cells that failed, in full
 
 
 def is_comparison(source: Any) -> bool:
@@ -41,7 +41,7 @@ def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
     table, methods = comparison.table.drop_columns(["selected"]), comparison.request["methods"]
     lines = table.to_pylist()
     failed = [line for line in lines if line["error"] is not None]
-    few = ", ".join([*methods[:MOST_NAMED], *(["..."] if len(methods) > MOST_NAMED else [])])
+    few = ", ".join([*methods[:MAX_NAMED], *(["..."] if len(methods) > MAX_NAMED else [])])
     # The time of one training, judged by several models, is in a line each.
     trained = {tuple(line[name] for name in TRAINING): line["seconds"] or 0.0 for line in lines}
     described = {
@@ -58,7 +58,7 @@ def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
         "ranks": ranks_of(comparison),
         "stability": comparison.stability(),
         "lines": table.to_pydict(),
-        "failed": failed[:MOST_ERRORS],
+        "failed": failed[:MAX_ERRORS],
     }
     described["headline"] = headline_of(described)
     return dict(finite(described))

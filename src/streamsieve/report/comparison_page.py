@@ -10,7 +10,7 @@ from typing import Any
 from ..showing import LONGEST_CELL, printable
 from . import figures
 from .comparison import OWN, contender, value_text
-from .figures import LONGEST_NAME, MEASURES, MOST_SETS, Figure, contenders
+from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, contenders
 from .markup import (
     Child,
     Column,
@@ -29,7 +29,7 @@ from .markup import (
 )
 from .wording import seconds
 
-LONGEST_VALUE = 300
+MAX_VALUE_LENGTH = 300
 
 
 def k_column(ks: Sequence[int | None]) -> Column:
@@ -106,17 +106,17 @@ def sections(found: dict[str, Any], prefix: str) -> list[Section]:
 
 def asked(request: dict[str, Any]) -> Html:
     known: dict[str, Child] = {
-        "Methods": foreign(", ".join(map(str, request["methods"])), LONGEST_VALUE),
+        "Methods": foreign(", ".join(map(str, request["methods"])), MAX_VALUE_LENGTH),
         "Features": ", ".join(map(str, request["ks"])),
         "Folds": None if not request.get("folds") else str(request["folds"]),
         "Seeds": ", ".join(map(str, request["seeds"])),
-        "Judged by": foreign(", ".join(map(str, request["models"])), LONGEST_VALUE),
+        "Judged by": foreign(", ".join(map(str, request["models"])), MAX_VALUE_LENGTH),
     }
     if request.get("params"):
         settings = (
             f"{method}.{name} = {value}" for method, given in request["params"].items() for name, value in given.items()
         )
-        known["Parameters"] = foreign(", ".join(settings), LONGEST_VALUE)
+        known["Parameters"] = foreign(", ".join(settings), MAX_VALUE_LENGTH)
     return facts(known)
 
 
@@ -149,7 +149,7 @@ def results(found: dict[str, Any], prefix: str) -> Html:
         means = [line.get(measure) for line in lines]
         columns.append(
             number_column(
-                printable(name, LONGEST_NAME),
+                printable(name, MAX_NAME_LENGTH),
                 means,
                 "percent" if is_accuracy else "number",
                 digits=1,
@@ -189,11 +189,11 @@ def pictures(made: list[Figure], found: dict[str, Any], prefix: str, about: str)
     if not made:
         return Html()
     n_sets = len(figures.sets_of(found))
-    omitted = f"Pictures of the first {MOST_SETS} of {n_sets:,} data sets; the tables have all."
+    omitted = f"Pictures of the first {MAX_SETS} of {n_sets:,} data sets; the tables have all."
     return joined(
         tag("div", (figure.html(prefix) for figure in made), class_="pictures"),
         note(about) if about else None,
-        note(omitted) if n_sets > MOST_SETS else None,
+        note(omitted) if n_sets > MAX_SETS else None,
     )
 
 
@@ -203,7 +203,7 @@ def ranks(found: dict[str, Any], prefix: str) -> Html:
         return figure.html(prefix)
     order = ", ".join(f"{printable(name, LONGEST_CELL)} {rank:.2f}" for name, rank in found.get("average", {}).items())
     return joined(
-        note("No critical difference: ", foreign(found["missing"], LONGEST_VALUE), "."),
+        note("No critical difference: ", foreign(found["missing"], MAX_VALUE_LENGTH), "."),
         note("Ranks: ", foreign(order)) if order else None,
     )
 
@@ -234,8 +234,8 @@ def failures(lines: list[dict[str, Any]], n_failed: int) -> Html:
     shown = (
         tag(
             "li",
-            tag("strong", foreign(where.format(**line), LONGEST_VALUE)),
-            foreign(line["error"], LONGEST_VALUE),
+            tag("strong", foreign(where.format(**line), MAX_VALUE_LENGTH)),
+            foreign(line["error"], MAX_VALUE_LENGTH),
             class_="remark warning",
         )
         for line in lines

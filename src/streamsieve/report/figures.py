@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from ..evaluation.comparison import Comparison
 
-MOST_BARS = 20  # features in the picture of weights
-MOST_SETS = 8  # data sets with pictures of their own
-MOST_POINTS = 200  # of a line
-LEAST_RANKS = 5
-LONGEST_NAME = 40  # of a data set
-LONGEST_IN_NOTE = 28  # of a feature
+MAX_BARS = 20  # features in the picture of weights
+MAX_SETS = 8  # data sets with pictures of their own
+MAX_POINTS = 200  # of a line
+MIN_RANKS = 5
+MAX_NAME_LENGTH = 40  # of a data set
+MAX_NOTE_NAME_LENGTH = 28  # of a feature
 WIDE = 8  # times the smallest number
 MEASURES = {"accuracy": "accuracy", "r2": "R²"}
 
@@ -149,7 +149,7 @@ def weights(columns: dict[str, list[Any]]) -> Figure:
     n = len(columns[key])
     best = zip(columns["feature"], columns[key], columns.get("class", [None] * n), strict=True)
     items = []
-    for name, value, label in islice(best, MOST_BARS):
+    for name, value, label in islice(best, MAX_BARS):
         group = None if label is None else f"speaks for {label}"
         if value is not None:
             items.append({"name": name, "value": value, "group": group, "tip": group})
@@ -161,11 +161,11 @@ def weights(columns: dict[str, list[Any]]) -> Figure:
 def falling_scores(scores: list[float | None]) -> Figure | None:
     """Return how fast scores fall with the rank, which shows where a selection could end."""
     known = [(rank, score) for rank, score in enumerate(scores, 1) if score is not None]
-    if len(known) < LEAST_RANKS:
+    if len(known) < MIN_RANKS:
         return None
-    some = known[:: -(-len(known) // MOST_POINTS)]
+    some = known[:: -(-len(known) // MAX_POINTS)]
     series = {"name": "score", "x": [rank for rank, _ in some], "y": [score for _, score in some]}
-    log_x = len(known) > MOST_POINTS
+    log_x = len(known) > MAX_POINTS
     return Figure(
         "scores",
         "Scores by rank",
@@ -251,7 +251,11 @@ def redundancy(found: dict[str, Any]) -> Figure:
     strongest = None
     if pairs:
         _, value, a, b = max(pairs)
-        alike = foreign(printable(names[b], LONGEST_IN_NOTE)), " and ", foreign(printable(names[a], LONGEST_IN_NOTE))
+        alike = (
+            foreign(printable(names[b], MAX_NOTE_NAME_LENGTH)),
+            " and ",
+            foreign(printable(names[a], MAX_NOTE_NAME_LENGTH)),
+        )
         strongest = joined("The most alike are ", alike, f", with a correlation of {value:+.2f}. ")
     return Figure(
         "redundancy",
@@ -287,7 +291,7 @@ def contenders(lines: list[dict[str, Any]]) -> list[str]:
 def against_k(found: dict[str, Any]) -> list[Figure]:
     """Return a picture per data set: a curve per method, with standard deviations."""
     measure, made = found["measure"], []
-    for number, (data, lines) in enumerate(sets_of(found)[:MOST_SETS], 1):
+    for number, (data, lines) in enumerate(sets_of(found)[:MAX_SETS], 1):
         curves = (curve_of(name, lines, measure) for name in contenders(lines))
         series = [one for one in curves if one["x"]]
         ks = [k for one in series for k in one["x"]]
@@ -301,7 +305,7 @@ def against_k(found: dict[str, Any]) -> list[Figure]:
             log_x=is_wide(ks),
             percent=measure == "accuracy",
         )
-        made.append(Figure(f"k-{number}", printable(data, LONGEST_NAME), chart))
+        made.append(Figure(f"k-{number}", printable(data, MAX_NAME_LENGTH), chart))
     return made
 
 
@@ -320,7 +324,7 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
 def against_time(found: dict[str, Any]) -> list[Figure]:
     """Return a picture per data set: how good and how quick each method is; upper left is best."""
     measure, made = found["measure"], []
-    for number, (data, lines) in enumerate(sets_of(found)[:MOST_SETS], 1):
+    for number, (data, lines) in enumerate(sets_of(found)[:MAX_SETS], 1):
         points = [
             {
                 "name": f"{contender(line)}, {'auto' if line['k'] is None else line['k']}",
@@ -340,7 +344,7 @@ def against_time(found: dict[str, Any]) -> list[Figure]:
             log_x=True,
             percent=measure == "accuracy",
         )
-        made.append(Figure(f"time-{number}", printable(data, LONGEST_NAME), chart))
+        made.append(Figure(f"time-{number}", printable(data, MAX_NAME_LENGTH), chart))
     return made
 
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ..showing import printable
 
-LONGEST_TEXTS = 200, 80, 40, 20  # letters of a text in a table: the first with which a column is not too large
-MOST_TEXT_BYTES = 2_500_000  # of a column
+TEXT_LENGTHS = 200, 80, 40, 20  # letters of a text in a table: the first with which a column is not too large
+MAX_TEXT_BYTES = 2_500_000  # of a column
 DIGITS = 4  # that are shown of a number
-MOST_LEVELS = 200  # different texts of a column that are written once each
+MAX_LEVELS = 200  # different texts of a column that are written once each
 # What could end a script element, begin a comment, or is a line end to JavaScript, is written as an escape in JSON.
 IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
@@ -109,19 +109,19 @@ def text_column(title: str, values: Sequence[object | None], **more: Any) -> Col
     """Return texts from data; few different ones are written once each."""
     texts = [None if value is None else str(value) for value in values]
     different = set(texts) - {None}
-    if len(different) <= MOST_LEVELS and len(different) * 2 < len(texts):
+    if len(different) <= MAX_LEVELS and len(different) * 2 < len(texts):
         levels = sorted((text for text in different if text is not None), key=natural)
         codes = {text: code for code, text in enumerate(levels)} | {None: -1}
         return {
             "title": title,
             "kind": "level",
-            "levels": [printable(text, LONGEST_TEXTS[0]) for text in levels],
+            "levels": [printable(text, TEXT_LENGTHS[0]) for text in levels],
             "values": [codes[text] for text in texts],
             **more,
         }
-    for longest in LONGEST_TEXTS:
+    for longest in TEXT_LENGTHS:
         shown = [None if text is None else printable(text, longest) for text in texts]
-        if sum(len(text.encode()) for text in shown if text is not None) <= MOST_TEXT_BYTES:
+        if sum(len(text.encode()) for text in shown if text is not None) <= MAX_TEXT_BYTES:
             break
     return {"title": title, "kind": "text", "values": shown, **more}
 

@@ -24,7 +24,7 @@ from .wording import plural
 FORMAT = "streamsieve report 1"
 SCRIPTS = "table.js", "page.js"
 PLACE = re.compile(r"\{\{(\w+)\}\}")
-LONGEST_TITLE = 80
+MAX_TITLE_LENGTH = 80
 PAGES = {"run": run_page, "comparison": comparison_page}
 
 Source = Any  # a run folder, a folder of a comparison, a RunRecord or a Comparison
@@ -134,7 +134,7 @@ def contents_of_all(items: dict[str, dict[str, Any]], contents: list[Html]) -> H
     lines = (
         tag(
             "li",
-            tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}", class_="result"),
+            tag("a", foreign(item["title"], MAX_TITLE_LENGTH), href=f"#{prefix}", class_="result"),
             tag("details", tag("summary", "sections"), sections),
         )
         for (prefix, item), sections in zip(items.items(), contents, strict=True)
@@ -147,7 +147,7 @@ def overview(items: dict[str, dict[str, Any]]) -> Html:
     lines = (
         tag(
             "li",
-            tag("a", foreign(item["title"], LONGEST_TITLE), href=f"#{prefix}"),
+            tag("a", foreign(item["title"], MAX_TITLE_LENGTH), href=f"#{prefix}"),
             tag("span", foreign(item["headline"])),
         )
         for prefix, item in items.items()
@@ -160,7 +160,7 @@ def article(prefix: str, item: dict[str, Any], sections: list[Section], alone: b
     top, below = ("h1", "h2") if alone else ("h2", "h3")
     hero = tag(
         "header",
-        tag("p", f"{item['kind'].capitalize()} ", foreign(item["title"], LONGEST_TITLE), class_="kicker"),
+        tag("p", f"{item['kind'].capitalize()} ", foreign(item["title"], MAX_TITLE_LENGTH), class_="kicker"),
         tag(top, foreign(item["headline"])),
         tag("dl", map(key_figure, PAGES[item["kind"]].key_figures(item)), class_="figures"),
         class_="hero",

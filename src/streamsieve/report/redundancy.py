@@ -15,7 +15,7 @@ from ..runs import RunRequest, refuse_changed
 from ..sources import open_with
 from ..sources.base import Source, by_rows
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 
 
 class DataSample(NamedTuple):
@@ -51,7 +51,7 @@ def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float6
     order = np.argsort(features)
     ascending, parts, seen = features[order], [], 0
     for block in source.row_blocks("keep"):
-        rows = block.rows(0, min(block.n_rows, MOST_ROWS - seen))
+        rows = block.rows(0, min(block.n_rows, MAX_ROWS - seen))
         begin, end = rows.indptr[0], rows.indptr[-1]
         ids, values = rows.indices[begin:end], rows.values[begin:end]
         wanted = np.isin(ids, features)
@@ -60,7 +60,7 @@ def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float6
         part[row_of[wanted], order[np.searchsorted(ascending, ids[wanted])]] = values[wanted]
         parts.append(part)
         seen += rows.n_rows
-        if seen == MOST_ROWS:
+        if seen == MAX_ROWS:
             break
     return np.concatenate(parts)
 

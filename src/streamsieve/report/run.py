@@ -18,14 +18,14 @@ from ..sources.writers import label_text
 from .redundancy import DataSample, sample_data
 from .wording import percent
 
-MOST_SHOWN = 10  # features of a summary; all of them are under ``selected``
-MOST_IN_MAP = 30  # features whose redundancy is shown
+MAX_BEST = 10  # features of a summary; all of them are under ``selected``
+MAX_CORRELATED = 30  # features whose redundancy is shown
 WINDOWS = 16  # of rows; a run looks at itself so often that the last half of them is known as finely
-LEAST_ROWS = 1000  # for windows that say something
-LEAST_WINDOW = 30  # rows
-MOST_WINDOWS = 6  # of one size
-MOST_SELECTED = 25  # features in the picture that were selected in the end, the best ones
-MOST_GONE = 15  # and that were not, those that stayed longest
+MIN_ROWS = 1000  # for windows that say something
+MIN_WINDOW_ROWS = 30
+WINDOWS_OF_ONE_SIZE = 6  # of one size
+MAX_KEPT_DRAWN = 25  # features in the picture that were selected in the end, the best ones
+MAX_GONE_DRAWN = 15  # and that were not, those that stayed longest
 NORMAL_95 = 1.959963984540054  # of a normal distribution 95 % are within so many deviations of its mean
 MEASURES = {  # how good predictions are: where a record has it
     "test_balanced_accuracy": "details",
@@ -48,7 +48,7 @@ def summarize(record: RunRecord) -> dict[str, Any]:
         **record.to_dict(),
         "mistake_rate": None if mistakes is None or not rows else mistakes / rows,
         "majority_mistake_rate": None if majority is None else 1.0 - majority["rate"],
-        "best": record.ranked(MOST_SHOWN),
+        "best": record.ranked(MAX_BEST),
     }
 
 
@@ -59,7 +59,7 @@ def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
     become fewer then, and there are no windows.
     """
     known = [(point["rows"], point["mistakes"]) for point in trace if {"rows", "mistakes"} <= point.keys()]
-    if len(known) <= WINDOWS or known[-1][0] < LEAST_ROWS:
+    if len(known) <= WINDOWS or known[-1][0] < MIN_ROWS:
         return []
     rows, mistakes = zip((0, 0), *known, strict=True)
     if (np.diff(mistakes) < 0).any():
@@ -85,7 +85,7 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
             raise UsageError(f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}")
         record, request = found, folder.request()
     lines, details = record.table(), record.details
-    best = lines[:MOST_IN_MAP]
+    best = lines[:MAX_CORRELATED]
     sample = sample_data(request, [line["index"] for line in best], read_data)
     summary = summarize(record)
     quality = {name: (summary if place == "summary" else details).get(name) for name, place in MEASURES.items()}
@@ -244,7 +244,7 @@ def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     before, mistakes = 0, 0
     for point in points:
         size, made = point["rows"] - before, point["mistakes"] - mistakes
-        if size < max(LEAST_WINDOW, point["rows"] // MOST_WINDOWS) and point is not points[-1]:
+        if size < max(MIN_WINDOW_ROWS, point["rows"] // WINDOWS_OF_ONE_SIZE) and point is not points[-1]:
             continue
         if size > 0 and 0 <= made <= size:
             low, high = wilson(made / size, size)
@@ -271,7 +271,7 @@ def changes_of(
     lasted = {feature: sum(stop - start for start, stop in spans) for feature, spans in stays.items()}
     gone = sorted(stays.keys() - known.keys(), key=lambda feature: (-lasted[feature], feature))
     features = []
-    for feature in [*list(known)[:MOST_SELECTED], *gone[:MOST_GONE]]:
+    for feature in [*list(known)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
         name = shown(feature, names[feature] if 0 <= feature < len(names) else None, record.first_id)
         about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
         features.append(about | {"stays": stays[feature]})

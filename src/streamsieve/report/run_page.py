@@ -27,10 +27,10 @@ from .markup import (
 )
 from .wording import percent, plural, seconds, size
 
-LONGEST_LABEL = 28  # letters of a class
-LONGEST_VALUE = 200  # letters of a parameter
-LONGEST_TIP = 800  # of the files of an option
-MOST_CLASSES = 12
+MAX_LABEL_LENGTH = 28  # letters of a class
+MAX_VALUE_LENGTH = 200  # letters of a parameter
+MAX_TIP_LENGTH = 800  # of the files of an option
+MAX_CLASSES = 12
 FILES = "data", "test", "names"
 COLUMNS: dict[str, partial[Column]] = {  # of the table of features, as far as a run has them
     "weight": partial(number_column, "Weight", kind="weight"),
@@ -99,7 +99,7 @@ def beside(prefix: str, *some: Figure | None) -> Html:
 
 def asked(request: dict[str, Any]) -> Html:
     method = joined(
-        tag("code", foreign(request["method"], LONGEST_VALUE)),
+        tag("code", foreign(request["method"], MAX_VALUE_LENGTH)),
         f"; {request['summary']}" if request["summary"] else None,
     )
     known: dict[str, Child] = {"Method": method, "Paper": request["paper"]}
@@ -111,7 +111,7 @@ def asked(request: dict[str, Any]) -> Html:
         if isinstance(value, float):
             known[title[name]] = f"{value} of the rows, held out"
         else:
-            known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), LONGEST_VALUE)
+            known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), MAX_VALUE_LENGTH)
     if not request["defaults"]:
         return facts(known)
     summary = tag("summary", "Parameters left at their defaults")
@@ -121,18 +121,18 @@ def asked(request: dict[str, Any]) -> Html:
 def file_name(paths: list[str]) -> Html:
     """Return files by their names, the folders in the tip."""
     names = ", ".join(path.rsplit("/", 1)[-1] for path in paths)
-    return tag("span", foreign(names, LONGEST_VALUE), data_tip=printable("\n".join(paths), LONGEST_TIP))
+    return tag("span", foreign(names, MAX_VALUE_LENGTH), data_tip=printable("\n".join(paths), MAX_TIP_LENGTH))
 
 
 def settings(params: dict[str, Any]) -> Html:
-    values = ((tag("code", foreign(f"{name} = {value}", LONGEST_VALUE)), " ") for name, value in params.items())
+    values = ((tag("code", foreign(f"{name} = {value}", MAX_VALUE_LENGTH)), " ") for name, value in params.items())
     return tag("span", values, class_="settings")
 
 
 def the_data(data: dict[str, Any]) -> Html:
     fingerprint, density = data["fingerprint"], data["density"]
     known: dict[str, Child] = {
-        "Where": None if data["path"] is None else foreign(data["path"], LONGEST_VALUE),
+        "Where": None if data["path"] is None else foreign(data["path"], MAX_VALUE_LENGTH),
         "Files": None if data["n_files"] is None else f"{data['n_files']:,}",
         "Size": None if data["n_bytes"] is None else size(data["n_bytes"]),
         "Fingerprint": None if fingerprint is None else tag("code", foreign(fingerprint, 24), data_tip=fingerprint),
@@ -146,11 +146,11 @@ def the_data(data: dict[str, Any]) -> Html:
 
 def class_counts(classes: list[dict[str, Any]]) -> Html:
     total = sum(one["rows"] for one in classes) or 1
-    largest = sorted(classes, key=lambda one: -one["rows"])[:MOST_CLASSES]
+    largest = sorted(classes, key=lambda one: -one["rows"])[:MAX_CLASSES]
     chips = (
         tag(
             "span",
-            foreign(one["label"], LONGEST_LABEL),
+            foreign(one["label"], MAX_LABEL_LENGTH),
             f": {one['rows']:,} rows ({percent(one['rows'] / total)})",
             class_="chip",
         )
@@ -204,7 +204,7 @@ def curve_part(found: dict[str, Any] | None, prefix: str) -> Html:
 
 def redundancy(found: dict[str, Any], prefix: str) -> Html:
     if "missing" in found:
-        return note("Not shown: ", foreign(found["missing"], LONGEST_VALUE), ".")
+        return note("Not shown: ", foreign(found["missing"], MAX_VALUE_LENGTH), ".")
     return figures.redundancy(found).html(prefix)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DASH = "\N{EN DASH}"  # for what is not known
-MOST_SECONDS = 120.0  # from then on minutes are easier to read
+MINUTES_FROM_SECONDS = 120.0  # from then on minutes are easier to read
 UNITS = "B", "kB", "MB", "GB", "TB"
 
 
@@ -16,7 +16,7 @@ def seconds(time: float | None) -> str:
     """Return a time with the digits that matter."""
     if time is None:
         return DASH
-    if time >= MOST_SECONDS:
+    if time >= MINUTES_FROM_SECONDS:
         return f"{time / 60.0:.1f} min"
     return f"{time:.1f} s" if time >= 10.0 else f"{time:.2f} s" if time >= 0.1 else f"{1000.0 * time:.0f} ms"
 

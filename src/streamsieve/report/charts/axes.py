@@ -15,15 +15,15 @@ from .svg import SMALL, fitted, label, line, width_of
 LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
 SMALLEST = 1e-290  # what is nearer to zero is zero
 STEPS = 1.0, 2.0, 5.0, 10.0
-MOST_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
+MAX_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
 SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
 WIDTH = 480.0
 PLOT_HEIGHT = 220.0
 ROW = 18.0  # the height of a line of text
 BETWEEN = 10.0  # two texts in a row
-LONGEST_LEGEND = 150.0
-MOST_PARTS = 5  # of a y axis
-MOST_DECADES = 6  # with lines between them
+MAX_LEGEND_WIDTH = 150.0
+MAX_PARTS = 5  # of a y axis
+MAX_DECADES = 6  # with lines between them
 
 
 def drawable(value: Any, log: bool = False) -> float | None:
@@ -118,7 +118,7 @@ def _tick_texts(ticks: Sequence[float], percent: bool, log: bool) -> list[str]:
 
 def _digits(values: Sequence[float]) -> int:
     """Return how many decimals write all values exactly; one more than there may be where none do."""
-    digits = range(MOST_DIGITS + 1)
+    digits = range(MAX_DIGITS + 1)
     exact = (n for n in digits if all(abs(value - round(value, n)) <= 1e-9 * abs(value) for value in values))
     return next(exact, len(digits))
 
@@ -126,7 +126,7 @@ def _digits(values: Sequence[float]) -> int:
 def _tick_text(value: float, digits: int) -> str:
     if value == 0:
         return "0"
-    if digits <= MOST_DIGITS and abs(value) < 1e5:
+    if digits <= MAX_DIGITS and abs(value) < 1e5:
         return f"{value:,.{digits}f}"
     unit, suffix = next((one for one in SUFFIXES if one[0] <= abs(value) < 1e15), (1.0, ""))
     return _power(f"{value / unit:.4g}") + suffix
@@ -185,8 +185,8 @@ def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
     low, high = extent(values)
     if percent and min(values) >= 0 and max(values) <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
-    step = step_for(low, high, MOST_PARTS)
-    low, high = widened(low, high, MOST_PARTS)
+    step = step_for(low, high, MAX_PARTS)
+    low, high = widened(low, high, MAX_PARTS)
     ticks = linear_ticks(low, high, max(1, round((high - low) / step)))
     return Ticks(ticks, tick_texts(ticks, percent))
 
@@ -222,7 +222,7 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         x, half = scale(tick), width_of(text, SMALL) / 2
         parts.append(line("axis", x, room.bottom, x, room.bottom + 4))
         parts.append(label("tick middle", min(x, WIDTH - half), room.bottom + 17, text))
-    if scale.log and len(_powers(scale)) <= MOST_DECADES + 1:
+    if scale.log and len(_powers(scale)) <= MAX_DECADES + 1:
         between = [digit * 10.0**power for power in _powers(scale) for digit in range(2, 10)]
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
         parts += [line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside]
@@ -241,10 +241,10 @@ def legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[str],
     parts: list[str] = []
     x = y = 0.0
     for name, position in kinds:
-        needed = 20 + width_of(fitted(name, LONGEST_LEGEND))
+        needed = 20 + width_of(fitted(name, MAX_LEGEND_WIDTH))
         if x and x + needed > WIDTH:
             x, y = 0.0, y + ROW
         parts.append(sample(position, x, y + ROW / 2))
-        parts.append(label("", x + 19, y + ROW / 2 + 4.5, name, LONGEST_LEGEND))
+        parts.append(label("", x + 19, y + ROW / 2 + 4.5, name, MAX_LEGEND_WIDTH))
         x += needed + 14
     return parts, y + ROW if parts else 0.0

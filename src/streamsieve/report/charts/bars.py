@@ -11,7 +11,7 @@ from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, pic
 
 BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
 SPAN, SPAN_PITCH = 10.0, 17.0
-LONGEST_NAME, LONGEST_OF_SPANS = 150.0, 140.0
+MAX_NAME_WIDTH, MAX_SPAN_NAME_WIDTH = 150.0, 140.0
 SPAN_KINDS = "f1", "gone"  # of features that are there at the end, and of those that are not
 SMALLEST_SPAN = 2.0
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -32,7 +32,7 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
     groups = {name: position for position, name in enumerate(names)}
     parts, top = legend(groups.items() if len(groups) > 1 else (), _swatch)
     top += 10 if parts else 2
-    left = max(width_of(fitted(item["name"], LONGEST_NAME)) for _, item in bars) + 10
+    left = max(width_of(fitted(item["name"], MAX_NAME_WIDTH)) for _, item in bars) + 10
     room = Room(left, WIDTH - 14, top, top + PITCH * len(bars) + 2)
     low, high = widened(*extent([0.0, *(value for value, _ in bars)]), 5)
     x = Scale(min(low, 0.0), max(high, 0.0), room.left, room.right)
@@ -46,7 +46,7 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
         size = {"width": max(stop - start, 1), "height": BAR}
         opening = element("rect", f"mark f{kind}", x=start, y=middle - BAR / 2, **size, rx=1.5)
         parts.append(hovered(opening, [item["name"], number_text(value), item.get("tip")]))
-        parts.append(label("end", x.start - 8, middle + 4.5, item["name"], LONGEST_NAME))
+        parts.append(label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH))
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
     parts += x_axis(x, room, ticks, x_title)
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
@@ -69,13 +69,13 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
     both = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
     parts, top = legend(both, _sample)
     top += 8 if parts else 2
-    left = max(width_of(fitted(name, LONGEST_OF_SPANS, SMALL), SMALL) for name, _ in known) + 10
+    left = max(width_of(fitted(name, MAX_SPAN_NAME_WIDTH, SMALL), SMALL) for name, _ in known) + 10
     room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(known) + 2)
     x = Scale(0.0, last, room.left, room.right)
     for i, ((name, spans), kind) in enumerate(zip(known, kinds, strict=True)):
         middle = room.top + SPAN_PITCH * (i + 0.5)
         parts.append(line("grid", room.left, middle, room.right, middle))
-        parts.append(label("name end", room.left - 8, middle + 4, name, LONGEST_OF_SPANS, SMALL))
+        parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
         for start, stop, n in _joined(spans, x):
             width = max(SMALLEST_SPAN, x(stop) - x(start))
             places = {"x": min(x(start), x.stop - width), "y": middle - SPAN / 2, "width": width, "height": SPAN}

@@ -9,8 +9,8 @@ from ...showing import printable
 from .axes import WIDTH, drawable, number_text, tick_texts
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, place, width_of
 
-LONGEST_NAME = 130.0
-LONGEST_IN_TIP = 60  # letters: a name is in the tips of a whole row and column
+MAX_NAME_WIDTH = 130.0
+MAX_TIP_NAME_LENGTH = 60  # letters: a name is in the tips of a whole row and column
 LARGEST_CELL, SMALLEST_CELL = 42.0, 16.0
 FEW = 9  # rows, with the value written in each cell
 STRONG = 0.8  # what is written on a stronger colour has the colour of the paper
@@ -30,7 +30,7 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
         return empty(WIDTH, about, "nothing to show: pairs need two features or more")
     about += f"; {n:,} names: {', '.join(printable(name, 60) for name in names[:10])}"
     numbers = width_of(str(n), SMALL) + 12
-    left = max(width_of(fitted(name, LONGEST_NAME, SMALL), SMALL) for name in names) + numbers + 4
+    left = max(width_of(fitted(name, MAX_NAME_WIDTH, SMALL), SMALL) for name in names) + numbers + 4
     cell = min(LARGEST_CELL, max(SMALLEST_CELL, (WIDTH - left) / n))
     width = max(WIDTH, left + cell * n)
     free = left + cell * (LEGEND_ROOM / cell + 2) < width - max(LEGEND[0], width_of(title)) - 16
@@ -38,7 +38,7 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
     parts = _legend(title, width)
     for i, name in enumerate(names):
         y = top + cell * i
-        parts.append(label("name end", left - numbers, y + cell / 2 + 4, name, LONGEST_NAME, SMALL))
+        parts.append(label("name end", left - numbers, y + cell / 2 + 4, name, MAX_NAME_WIDTH, SMALL))
         parts.append(label("tick end", left - 6, y + cell / 2 + 4, i + 1))
         for j in range(i):
             parts += _cell((name, names[j]), matrix[i][j], left + cell * j, y, cell, written=n <= FEW)
@@ -54,7 +54,7 @@ def _diagonal(i: int, x: float, y: float, size: float) -> list[str]:
 
 def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, written: bool) -> list[str]:
     places = {"x": x + 0.5, "y": y + 0.5, "width": size - 1, "height": size - 1}
-    names, known = [printable(name, LONGEST_IN_TIP) for name in pair], drawable(value)
+    names, known = [printable(name, MAX_TIP_NAME_LENGTH) for name in pair], drawable(value)
     if known is None:
         return [hovered(element("rect", "mark empty", **places), [*names, "no value"])]
     strength = min(1.0, abs(known))

@@ -25,10 +25,10 @@ from .axes import (
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, width_of
 
 FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
-MOST_MARKS = 80  # places of a curve that show a tip
-LONGEST_NAME = 104.0  # at the end of a curve
-MOST_NAMED = 30  # points with their names beside them
-LONGEST_BESIDE = 110.0
+MAX_MARKS = 80  # places of a curve that show a tip
+MAX_NAME_WIDTH = 104.0  # at the end of a curve
+MAX_NAMED = 30  # points with their names beside them
+MAX_BESIDE_WIDTH = 110.0
 BESIDE = (  # where a name may be: how it is anchored, and where from its point
     *(("", 9.0, 4.0), (" end", -9.0, 4.0), (" middle", 0.0, -9.0), (" middle", 0.0, 18.0)),
     *(("", -4.0, -9.0), (" end", 4.0, -9.0), ("", -4.0, 18.0), (" end", 4.0, 18.0)),
@@ -82,7 +82,7 @@ def line_chart(
     kinds = [] if at_end or len(curves) == 1 else [(curve.name, curve.position) for curve in curves]
     parts, legend_height = legend(kinds, _curve_sample)
     top += legend_height + (6 if kinds else 0) + (ROW if chosen is not None else 0)
-    names = max(width_of(fitted(curve.name, LONGEST_NAME, SMALL), SMALL) for curve in curves)
+    names = max(width_of(fitted(curve.name, MAX_NAME_WIDTH, SMALL), SMALL) for curve in curves)
     right = WIDTH - (names + 26 if at_end else 14)
     room = Room(ticks.width + 8, right, top, top + PLOT_HEIGHT)
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
@@ -150,7 +150,7 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
 def _marks(curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None) -> list[str]:
     points = curve.points
     visible = len(points) <= 2 * FEW_POINTS
-    n = min(len(points), MOST_MARKS)
+    n = min(len(points), MAX_MARKS)
     picked = [points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)]
     parts = []
     for point in picked:
@@ -178,7 +178,7 @@ def _choice(at: float, room: Room, text: str) -> list[str]:
 def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
     """Return True if names stand at the ends of curves: where these end together and no name must be cut."""
     ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
-    return ends and 1 < len(curves) <= 8 and all(width_of(curve.name, SMALL) <= LONGEST_NAME for curve in curves)
+    return ends and 1 < len(curves) <= 8 and all(width_of(curve.name, SMALL) <= MAX_NAME_WIDTH for curve in curves)
 
 
 def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
@@ -190,7 +190,7 @@ def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[s
         kind = f"lead s{colour_of(curve.position)}"
         parts.append(line(kind, x(curve.points[-1].x) + 5, end, room.right + 14, height))
         parts.append(drawn("circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3))
-        parts.append(label("tick", room.right + 21, height + 4, curve.name, LONGEST_NAME + 2, SMALL))
+        parts.append(label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL))
     return parts
 
 
@@ -265,7 +265,7 @@ def scatter(
         svg = picture(WIDTH, room.bottom + (44 if x_title else 26), about, [*parts, *names])
         return svg, len(names) == len(known)
 
-    if len(known) <= MOST_NAMED and len(kinds) in (1, len(known)):
+    if len(known) <= MAX_NAMED and len(kinds) in (1, len(known)):
         svg, all_named = drawn_with({}, named=True)
         if all_named or not several:
             return svg
@@ -306,14 +306,14 @@ def _names(places: list[Place], room: Room) -> list[str]:
     parts = []
     for x, y, one in places:
         name = one.point["name"]
-        width = width_of(fitted(name, LONGEST_BESIDE, SMALL), SMALL)
+        width = width_of(fitted(name, MAX_BESIDE_WIDTH, SMALL), SMALL)
         for kind, at, up in BESIDE:
             left = x + at - width * NAME_SIZE[kind]
             box = (left, y + up - 11, left + width, y + up + 3)
             inside = room.left <= left and left + width <= WIDTH and box[3] < room.bottom
             if inside and not any(_touch(box, other) for other in taken):
                 taken.append(box)
-                parts.append(label(f"name{kind}", x + at, y + up, name, LONGEST_BESIDE, SMALL))
+                parts.append(label(f"name{kind}", x + at, y + up, name, MAX_BESIDE_WIDTH, SMALL))
                 break
     return parts
 

@@ -10,7 +10,7 @@ from .axes import Scale, drawable
 from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, width_of
 
 WIDTH = 540.0
-LONGEST_NAME = 104.0
+MAX_NAME_WIDTH = 104.0
 PITCH = 20.0  # between two names
 LEVEL = 9.0  # between two bars over groups
 AXIS = 62.0
@@ -49,7 +49,7 @@ def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence
 
 def _room(side: Ranked) -> float:
     """Return how much room the names and ranks of one side take."""
-    return max((width_of(fitted(name, LONGEST_NAME)) for _, name in side), default=0.0) + RANK + MARGIN
+    return max((width_of(fitted(name, MAX_NAME_WIDTH)) for _, name in side), default=0.0) + RANK + MARGIN
 
 
 def _axis(x: Scale) -> list[str]:
@@ -82,7 +82,7 @@ def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) 
     return [
         hovered(f'<path class="mark lead-line" d="{text}"', [name, f"average rank {rank:.3f}"]),
         label(f"small{end}", edge + 4 * side, y + 4, f"{rank:.2f}"),
-        label(end.strip(), edge + (MARGIN + RANK - 6) * side, y + 4.5, name, LONGEST_NAME),
+        label(end.strip(), edge + (MARGIN + RANK - 6) * side, y + 4.5, name, MAX_NAME_WIDTH),
     ]
 
 

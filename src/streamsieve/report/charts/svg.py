@@ -16,7 +16,7 @@ from ...showing import printable
 
 SIZE = 13  # of letters, in units of the view
 SMALL = 12
-LONGEST_TIP = 1000  # letters of a line
+MAX_TIP_LENGTH = 1000  # letters of a line
 MARGIN = 12  # around charts in a file of their own
 TITLE_ROOM = 22  # above each of them
 NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ -")
@@ -75,7 +75,7 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 def label(kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE) -> str:
     """Draw a text at a place; the whole of it is in its title where it was cut."""
-    whole = printable(text, LONGEST_TIP)
+    whole = printable(text, MAX_TIP_LENGTH)
     short = whole if room is None else fitted(text, room, size)
     title = "" if short == whole else f"<title>{escape(whole)}</title>"
     return f"{element('text', kind, x=x, y=y)}>{escape(short)}{title}</text>"
@@ -83,7 +83,7 @@ def label(kind: str, x: float, y: float, text: Any, room: float | None = None, s
 
 def hovered(opening: str, lines: Iterable[Any]) -> str:
     """Return a mark that shows a tip, from its opening as ``element`` gives it, whose class has ``mark``."""
-    text = "&#10;".join(escape(printable(line, LONGEST_TIP)) for line in lines if line is not None)
+    text = "&#10;".join(escape(printable(line, MAX_TIP_LENGTH)) for line in lines if line is not None)
     return f'{opening} data-tip="{text}"><title>{text}</title></{opening[1:].split(" ", 1)[0]}>'
 
 
@@ -92,7 +92,7 @@ def picture(width: float, height: float, about: str, parts: Iterable[str], size:
     wide = f' data-size="{size}"' if size else ""
     return (
         f'<svg class="chart"{wide} viewBox="0 0 {place(width)} {place(height)}" role="img" '
-        f'aria-label="{escape(printable(about, LONGEST_TIP))}" xmlns="http://www.w3.org/2000/svg">\n'
+        f'aria-label="{escape(printable(about, MAX_TIP_LENGTH))}" xmlns="http://www.w3.org/2000/svg">\n'
         + "\n".join(parts)
         + "\n</svg>"
     )
@@ -182,7 +182,7 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
     for name, colour in LIGHT.items():
         style = style.replace(f"var(--{name})", colour)
     size = f'width="{place(widest + 2 * MARGIN)}" height="{place(top)}"'
-    about = escape(printable("; ".join(title for title, _ in pictures), LONGEST_TIP))
+    about = escape(printable("; ".join(title for title, _ in pictures), MAX_TIP_LENGTH))
     return (
         f'<svg {size} viewBox="0 0 {place(widest + 2 * MARGIN)} {place(top)}" role="img" aria-label="{about}" '
         f'xmlns="http://www.w3.org/2000/svg">\n<style>{style}</style>\n'
