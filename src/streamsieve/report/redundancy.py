@@ -1,11 +1,11 @@
 """What a record does not hold, from the data of its run: correlations, and the names of features that left.
 
-The folder of a run may come from a stranger, and the data may have changed: then there is no sample, but a reason.
+The folder of a run may come from a stranger, and the data may have changed: then they are missing, with the reason.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +18,36 @@ from ..sources.base import Source, by_rows
 MAX_ROWS = 10_000
 
 
-class DataSample(NamedTuple):
-    """Correlations of some features over the first ``n_rows`` of the data, or why there are none."""
-
-    matrix: NDArray[np.float64] | None = None
-    n_rows: int = 0
-    names: NDArray[Any] | None = None  # of all features
-    missing: str = ""
-
-
-def sample_data(request: RunRequest | None, features: list[int], read_data: bool) -> DataSample:
-    """Return correlations of some features in the data that a run has read, if it is there and unchanged."""
-    if not read_data:
-        return DataSample(missing="the report was asked not to read the data again")
-    if request is None:
-        return DataSample(missing="the record is not that of a run folder, which knows how to read the data again")
-    if request.data is None:
-        return DataSample(missing="the data was in memory or came through a pipe")
+def redundancy_of(
+    best: list[dict[str, Any]], request: RunRequest | None, read_data: bool
+) -> tuple[dict[str, Any], NDArray[Any] | None]:
+    """Return how much the best features say the same, or why that is not known; and the names of all features."""
+    names, missing = None, "there are no two rows to compare features by"
+    values = np.empty((0, len(best)))
     try:
-        refuse_changed(request)
-        source = open_with(request.data, request.read)
-        values = first_rows(by_rows(source), np.array(features, np.int64))
+        source = source_of(request, read_data)
+        values = first_rows(source, np.array([line["index"] for line in best], np.int64))
+        names = source.feature_names
     except (DataError, UsageError, OSError) as error:
-        return DataSample(missing=str(error))
+        missing = str(error)
+    if len(best) < 2:
+        return {"missing": "there are no two selected features to compare"}, names
     if len(values) < 2:
-        return DataSample(names=source.feature_names, missing="there are no two rows to compare features by")
-    return DataSample(correlations(values), len(values), source.feature_names)
+        return {"missing": missing}, names
+    found = {"names": [line["feature"] for line in best], "correlation": correlations(values).round(4).tolist()}
+    return found | {"n_rows": len(values)}, names
+
+
+def source_of(request: RunRequest | None, read_data: bool) -> Source:
+    """Return the data that a run has read, if it is there and unchanged."""
+    if not read_data:
+        raise UsageError("the report was asked not to read the data again")
+    if request is None:
+        raise UsageError("the record is not that of a run folder, which knows how to read the data again")
+    if request.data is None:
+        raise UsageError("the data was in memory or came through a pipe")
+    refuse_changed(request)
+    return by_rows(open_with(request.data, request.read))
 
 
 def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..manual import describe_method
 from ..naming import shown
 from ..runs import RunDirectory, RunRecord, RunRequest
 from ..sources.writers import label_text
-from .redundancy import DataSample, sample_data
+from .redundancy import redundancy_of
 from .wording import percent
 
 MAX_BEST = 10  # features of a summary; all of them are under ``selected``
@@ -85,8 +85,7 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
             raise UsageError(f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}")
         record, request = found, folder.request()
     lines, details = record.table(), record.details
-    best = lines[:MAX_CORRELATED]
-    sample = sample_data(request, [line["index"] for line in best], read_data)
+    redundancy, names = redundancy_of(lines[:MAX_CORRELATED], request, read_data)
     summary = summarize(record)
     quality = {name: (summary if place == "summary" else details).get(name) for name, place in MEASURES.items()}
     if quality["majority"] is not None:
@@ -106,8 +105,8 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
         "selected": selected_of(lines),
         "curve": curve_of(record),
         "mistakes": mistakes_of(record.trace),
-        "changes": changes_of(record, lines, () if sample.names is None else sample.names),
-        "redundancy": redundancy_of(best, sample),
+        "changes": changes_of(record, lines, names),
+        "redundancy": redundancy,
         "cost": {
             "seconds": record.seconds,
             "peak_memory_bytes": record.peak_memory_bytes,
@@ -254,12 +253,10 @@ def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return windows
 
 
-def changes_of(
-    record: RunRecord, selected: list[dict[str, Any]], names: Sequence[str] | NDArray[Any]
-) -> dict[str, Any] | None:
+def changes_of(record: RunRecord, selected: list[dict[str, Any]], names: NDArray[Any] | None) -> dict[str, Any] | None:
     """Return which features entered and left, and when: how many at each look, and the stays of some.
 
-    ``selected`` are those of the end, best first; ``names`` has those of all features, or none.
+    ``selected`` are those of the end, best first; ``names`` are those of all features, if they are known.
     """
     history = record.details.get("history")
     if not history or not history["at"]:
@@ -272,7 +269,9 @@ def changes_of(
     gone = sorted(stays.keys() - known.keys(), key=lambda feature: (-lasted[feature], feature))
     features = []
     for feature in [*list(known)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
-        name = shown(feature, names[feature] if 0 <= feature < len(names) else None, record.first_id)
+        name = shown(
+            feature, names[feature] if names is not None and 0 <= feature < len(names) else None, record.first_id
+        )
         about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
         features.append(about | {"stays": stays[feature]})
     return {
@@ -297,16 +296,3 @@ def stays_of(history: Mapping[str, Any], end: int) -> dict[int, list[list[int]]]
         for feature in entered:
             stays.setdefault(feature, []).append([at, end])
     return stays
-
-
-def redundancy_of(best: list[dict[str, Any]], sample: DataSample) -> dict[str, Any]:
-    """Return how much the best features say the same: their correlations, or why these are not known."""
-    if len(best) < 2:
-        return {"missing": "there are no two selected features to compare"}
-    if sample.matrix is None:
-        return {"missing": sample.missing}
-    return {
-        "names": [line["feature"] for line in best],
-        "correlation": np.round(sample.matrix, 4).tolist(),
-        "n_rows": sample.n_rows,
-    }

@@ -100,10 +100,6 @@ def log_ticks(low: float, high: float) -> Iterator[list[float]]:
 
 def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False) -> list[str]:
     """Return what is written at ticks, with as many decimals as tell them apart; large ones have a suffix."""
-    return [text.replace("-", "\u2212") for text in _tick_texts(ticks, percent, log)]  # a minus, not a hyphen
-
-
-def _tick_texts(ticks: Sequence[float], percent: bool, log: bool) -> list[str]:
     if log:
         return [_tick_text(tick, _digits([tick])) for tick in ticks]
     if percent:
@@ -126,10 +122,11 @@ def _digits(values: Sequence[float]) -> int:
 def _tick_text(value: float, digits: int) -> str:
     if value == 0:
         return "0"
-    if digits <= MAX_DIGITS and abs(value) < 1e5:
-        return f"{value:,.{digits}f}"
     unit, suffix = next((one for one in SUFFIXES if one[0] <= abs(value) < 1e15), (1.0, ""))
-    return _power(f"{value / unit:.4g}") + suffix
+    text = _power(f"{value / unit:.4g}") + suffix
+    if digits <= MAX_DIGITS and abs(value) < 1e5:
+        text = f"{value:,.{digits}f}"
+    return text.replace("-", "\u2212")  # a minus, not a hyphen
 
 
 def _power(text: str) -> str:
