@@ -6,7 +6,6 @@ memory can be measured and what kills it kills nothing else.
 
 from __future__ import annotations
 
-import hashlib
 import time
 import warnings
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from ..json_text import to_json
 from ..kernels.jit import compile_seconds
 from ..machine import peak_memory, reset_peak_memory
 from ..registry import METHODS, find_method, make_learner, methods_for
+from ..runs.data import arrays_of, digest
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import parameters_of
 from ..showing import printable
@@ -86,13 +86,11 @@ class DataSet(NamedTuple):
 
     def fingerprint(self) -> str:
         """What shows whether it is the same data, wherever it comes from."""
-        found = hashlib.sha256(f"{self.kind} {self.groups}".encode())
+        parts: list[Any] = [f"{self.kind} {self.groups}"]
         for rows in (self.train, *([] if self.test is None else [self.test])):
-            parts = [rows.X.indptr, rows.X.indices, rows.X.data] if is_sparse(rows.X) else [rows.X]
-            for part in (*parts, rows.y):
-                found.update(f"{part.shape} {part.dtype.kind} {rows.X.shape}".encode())
-                found.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
-        return found.hexdigest()[:32]
+            for array in (*arrays_of(rows.X), rows.y):
+                parts += f"{array.shape} {array.dtype.kind} {rows.X.shape}", array
+        return digest(*parts)
 
 
 class Trial(NamedTuple):
@@ -112,7 +110,7 @@ class Trial(NamedTuple):
         asked = self._replace(models=(), known=None)._asdict()
         programs = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")} | {"streamsieve": __version__}
         content = {"data": fingerprint, "model": model, **asked, "programs": programs}
-        return hashlib.sha256(to_json(content, sort_keys=True).encode()).hexdigest()[:32]
+        return digest(to_json(content, sort_keys=True))
 
 
 class Selected(NamedTuple):

@@ -46,7 +46,7 @@ def source_of(request: RunRequest | None, read_data: bool) -> Source:
         raise UsageError("the record is not that of a run folder, which knows how to read the data again")
     if request.data is None:
         raise UsageError("the data was in memory or came through a pipe")
-    refuse_changed(request)
+    refuse_changed(request.data, request.fingerprint)
     return by_rows(open_with(request.data, request.read))
 
 

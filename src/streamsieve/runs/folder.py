@@ -45,7 +45,7 @@ class RunDirectory:
         if not self.path.is_dir() or any(self.path.iterdir()):
             self.release()
             raise UsageError(
-                f"{self.path}: is not an empty folder; name another, or go on with the run in it with --resume"
+                f"{self.path}: is not an empty folder; name another, or go on with the run in it: select --resume"
             )
         self.begun = True
         try:

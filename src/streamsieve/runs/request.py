@@ -1,45 +1,22 @@
-"""What a run was asked for, and whether its data is still the same."""
+"""What a run was asked for."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any
 
 from ..engine_choice import EngineChoice
 from ..errors import DataError
 from ..json_check import Count, Group, Label, Positive, at_least, wrong_fields
-from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
 from ..sources.options import OPTIONS, ReadOptions
-
-HEAD_BYTES = 1 << 20
+from .data import DataFacts, Location, fingerprint
 
 
 def is_part(fraction: Any) -> bool:
     """Return True for a fraction of something that leaves something."""
     return bool(0 < fraction < 1)
-
-
-Location = str | Annotated[list[str], bool]  # of one file, folder or pattern, or of several
-
-
-class FileFacts(TypedDict):
-    """A file as it was when a run began."""
-
-    path: str
-    bytes: Count
-
-
-class DataFacts(TypedDict):
-    """What shows whether data is still the same."""
-
-    name: NotRequired[str | None]
-    path: NotRequired[str]
-    bytes: NotRequired[Count]
-    files: NotRequired[list[FileFacts]]
 
 
 def titled(title: str, default: Any = dataclasses.MISSING) -> Any:
@@ -118,69 +95,3 @@ def titles() -> dict[str, str]:
     """Return what a report calls the things that can be asked."""
     asked = [*dataclasses.fields(RunRequest), *OPTIONS.values()]
     return {known.name: known.metadata["title"] for known in asked if known.metadata}
-
-
-def location(data: Any) -> Location | None:
-    """Where data can be found again: absolute paths or a synthetic name; None for what is in memory or a pipe."""
-    if not is_names(data):
-        return None
-    names = alone(data)
-    if not isinstance(names, str | Path):
-        return [str(Path(name).absolute()) for name in names]
-    if str(names) == STANDARD_INPUT:
-        return None
-    return str(names) if is_no_file(names) else str(Path(names).absolute())
-
-
-def fingerprint(found_at: Location | None) -> Any:
-    """What shows whether data is still the same.
-
-    Of a file that is its size and a hash of how it begins; of several, which may be very many, their sizes and times.
-    """
-    if found_at is None or (isinstance(found_at, str) and is_no_file(found_at)):
-        return {"name": found_at}
-    if isinstance(found_at, list) or not Path(found_at).is_file():
-        return {"files": [_file_as_it_is(path) for path in files_of(found_at)]}
-    path = Path(found_at)
-    with path.open("rb") as file:
-        head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
-    return {"path": found_at, "bytes": path.stat().st_size, "sha256_of_first_mib": head}
-
-
-def _file_as_it_is(path: Path) -> Any:
-    found = path.stat()
-    return {"path": str(path), "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
-
-
-def refuse_changed(request: RunRequest) -> None:
-    """Refuse to go on with files that are not those the run began with."""
-    before = request.fingerprint or {}
-    if "files" in before:
-        refuse_changed_files(request, {file["path"]: file for file in before["files"]})
-    if "path" not in before:
-        return
-    path = Path(before["path"])
-    refuse_gone(path)
-    if fingerprint(str(path)) != before:
-        raise _changed(path)
-
-
-def refuse_changed_files(request: RunRequest, before: dict[str, FileFacts]) -> None:
-    """Refuse to go on if one of several files is gone, another or new."""
-    for path, file in before.items():
-        refuse_gone(Path(path))
-        if _file_as_it_is(Path(path)) != file:
-            raise _changed(Path(path))
-    now = fingerprint(request.data)
-    for file in now.get("files", ()):
-        if file["path"] not in before:
-            raise DataError(f"{file['path']}: the file is new since the run began; remove it, or start a new run")
-
-
-def refuse_gone(path: Path) -> None:
-    if not path.exists():
-        raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
-
-
-def _changed(path: Path) -> DataError:
-    return DataError(f"{path}: the file has changed since the run began; start a new run")

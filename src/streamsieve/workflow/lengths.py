@@ -9,7 +9,6 @@ neither a changed file nor another model is taken for the one that is meant.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..files import replacing
 from ..json_text import from_json, to_json
-from ..runs import fingerprint
+from ..runs.data import digest, fingerprint
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import parameters_of
 
@@ -31,11 +30,8 @@ LONGEST_NAME = 240  # bytes: file systems allow 255, and more is added
 
 
 def mark_of(*parts: NDArray[Any] | str) -> str:
-    """A few digits that are the same for the same arrays and texts, and for no others."""
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
-    return found.hexdigest()[:MARK_DIGITS]
+    """Return a few digits that are the same for the same arrays and texts, and for no others."""
+    return digest(*parts)[:MARK_DIGITS]
 
 
 def model_mark(learner: AnyLearner) -> str:

@@ -20,8 +20,7 @@ from ..machine import available_memory, is_limited, limited, peak_memory, scratc
 from ..recording import Recording
 from ..registry import find_method, load_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
-from ..runs.facts import data_facts
-from ..runs.request import Location
+from ..runs.data import Location, data_facts
 from ..runs.schema import NoteFields
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
@@ -177,7 +176,7 @@ def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None 
         return announced(record)
     if request.data is None:
         raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
-    refuse_changed(request)
+    refuse_changed(request.data, request.fingerprint)
     folder.lock()
     try:
         record = folder.result()
@@ -248,7 +247,7 @@ def run(
         else:
             training = train_on(request.engine, learner, source, note=note, trace=note.get("trace", []), **known)
         record = record_of(request, learner, training)
-        record.data |= data_facts(request, source, learner)
+        record.data |= data_facts(request.fingerprint, source, learner)
         record.details |= {"first_id": source.facts.first_id, "renumbered": source.facts.renumbered}
         if test is not None:
             notes.info("predicting %s", test.name)

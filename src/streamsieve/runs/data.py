@@ -1,0 +1,162 @@
+"""The data of a run: where it is, whether it is still the same, and what a record says of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..json_check import Count
+from ..selectors.base import AnyLearner
+from ..selectors.parameters import to_builtin
+from ..sources.base import DataSource
+from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
+from ..values import is_sparse
+
+HEAD_BYTES = 1 << 20
+SAMPLED = 4096  # entries of an array
+MAX_CLASSES = 1000  # that are counted one by one
+
+Location = str | Annotated[list[str], bool]  # of one file, folder or pattern, or of several
+
+
+class FileFacts(TypedDict):
+    """A file as it was when a run began."""
+
+    path: str
+    bytes: Count
+
+
+class DataFacts(TypedDict):
+    """What shows whether data is still the same."""
+
+    name: NotRequired[str | None]
+    path: NotRequired[str]
+    bytes: NotRequired[Count]
+    files: NotRequired[list[FileFacts]]
+
+
+def location(data: Any) -> Location | None:
+    """Return where data can be found again: absolute paths or a synthetic name; None for memory and pipes."""
+    if not is_names(data):
+        return None
+    names = alone(data)
+    if not isinstance(names, str | Path):
+        return [str(Path(name).absolute()) for name in names]
+    if str(names) == STANDARD_INPUT:
+        return None
+    return str(names) if is_no_file(names) else str(Path(names).absolute())
+
+
+def fingerprint(data: Location | None) -> Any:
+    """Return what shows whether data is still the same.
+
+    Of a file that is its size and a hash of how it begins; of several, which may be very many, their sizes and times.
+    """
+    if data is None or (isinstance(data, str) and is_no_file(data)):
+        return {"name": data}
+    if isinstance(data, list) or not Path(data).is_file():
+        states = [(str(path), path.stat()) for path in files_of(data)]
+        return {
+            "files": [{"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns} for path, at in states],
+        }
+    path = Path(data)
+    with path.open("rb") as file:
+        head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
+    return {"path": data, "bytes": path.stat().st_size, "sha256_of_first_mib": head}
+
+
+def refuse_changed(data: Location | None, before: Any) -> None:
+    """Refuse to go on with files that are not those of the fingerprint ``before``."""
+    if before is None or "name" in before:
+        return
+    files = {file["path"]: file for file in before.get("files", [before])}
+    for path in files:
+        if not Path(path).exists():
+            raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
+    now = fingerprint(data)
+    for file in now.get("files", [now]):
+        path = file["path"]
+        if path not in files:
+            raise DataError(f"{path}: the file is new since the run began; remove it, or start a new run")
+        if file != files[path]:
+            raise DataError(f"{path}: the file has changed since the run began; start a new run")
+
+
+def digest(*parts: str | bytes | NDArray[Any]) -> str:
+    """Return 32 digits that are the same for the same parts, and for no others."""
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+        else:
+            found.update(part.encode() if isinstance(part, str) else part)
+    return found.hexdigest()[:32]
+
+
+def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str, Any]:
+    """Return what a record says of data that was learned, as far as it is known.
+
+    That is its size, how dense it is, its classes and a fingerprint that says whether data is the same wherever it
+    lies. A fingerprint is made of sizes, names and samples: it takes no time, and misses a change of a few values.
+    """
+    results, width = learner.results, learner.features.width
+    rows, classes = results.n_rows_, results.class_rows() or {}
+    matrix_bytes = None if source.matrix is None else sum(array.nbytes for array in arrays_of(source.matrix))
+    facts = {
+        "n_bytes": matrix_bytes if source.facts.n_bytes is None else source.facts.n_bytes,
+        "fingerprint": fingerprint_anywhere(before or {}, source),
+        "density": results.n_nonzero_ / (rows * width) if rows and width else None,
+        "classes": [{"label": to_builtin(label), "rows": count} for label, count in classes.items()] or None,
+    }
+    if len(classes) > MAX_CLASSES:
+        facts["classes"] = None
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def fingerprint_anywhere(before: Any, source: DataSource) -> str | None:
+    """Return a short text that is the same for the same data wherever it lies; None for what is gone once it is read.
+
+    ``before`` is the fingerprint that the run began with.
+    """
+    try:
+        if "files" in before:
+            files = [(Path(file["path"]), file["bytes"]) for file in before["files"]]
+            names = str([(path.name, size) for path, size in files])
+            return digest(names, *ends_of(files[0][0]), *ends_of(files[-1][0]))
+        if "path" in before:
+            return digest(*ends_of(Path(before["path"])))
+    except OSError:  # a file that was moved meanwhile: the run has read it all the same
+        return None
+    if before.get("name") is not None:
+        return digest(before["name"])
+    if source.matrix is None:
+        return None
+    arrays = [*arrays_of(source.matrix), *([source.targets()] if source.has_labels else [])]
+    return digest(str(source.matrix.shape), *(part for array in arrays for part in sample_of(array)))
+
+
+def ends_of(path: Path) -> tuple[str, bytes, bytes]:
+    """Return the size of a file, how it begins and how it ends."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(HEAD_BYTES)
+        file.seek(max(0, size - HEAD_BYTES))
+        return str(size), head, file.read(HEAD_BYTES)
+
+
+def sample_of(array: NDArray[Any]) -> tuple[str, str | NDArray[Any]]:
+    """Return the type and the shape of an array, and some of its entries, evenly spread."""
+    at = np.linspace(0, array.size - 1, min(SAMPLED, array.size)).astype(np.int64)
+    entries = array[np.unravel_index(at, array.shape)]
+    return f"{array.dtype} {array.shape}", str(entries.tolist()) if entries.dtype == object else entries
+
+
+def arrays_of(matrix: Any) -> list[NDArray[Any]]:
+    """Return what a matrix is made of, dense or sparse."""
+    return [matrix.indptr, matrix.indices, matrix.data] if is_sparse(matrix) else [matrix]
