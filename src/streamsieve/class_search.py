@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from .errors import spell
 from .kernels.jit import compile_seconds
 from .registry import methods_for
 from .selectors.base import AnyLearner
@@ -68,8 +69,9 @@ def naming_methods(learner: AnyLearner) -> Iterator[None]:
 
 def began_again(rows: int, classes: NDArray[Any]) -> Remark:
     message = f"another label came up after {rows:,} rows, so learning began again with all {classes.size:,} classes"
-    named = ",".join([*map(label_text, classes[:MOST_NAMED].tolist()), *(["..."] if classes.size > MOST_NAMED else [])])
-    return Remark("began again", "note", message, f"name them to read the rows once: --classes {named} (classes=[...])")
+    named = [int(label) if label_text(label).isdecimal() else label for label in classes[:MOST_NAMED].tolist()]
+    named += ["..."] if classes.size > MOST_NAMED else []
+    return Remark("began again", "note", message, f"name them to read the rows once: {spell('classes', named)}")
 
 
 def warn_of_many(classes: NDArray[Any], origin: str, learner: AnyLearner) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
-from .errors import UsageError
+from .errors import UsageError, spell
 from .json_check import Positive, at_most
 from .machine import cores
 
@@ -28,7 +28,8 @@ class EngineChoice:
         if engine is None:
             if workers is not None or address is not None:
                 raise UsageError(
-                    "workers and an address are for an engine; choose one: --engine local, or --engine ray"
+                    f"workers and an address are for an engine; choose one: {spell('engine', 'local')} or "
+                    f"{spell('engine', 'ray')}"
                 )
             return None
         workers = cores() if workers is None else workers

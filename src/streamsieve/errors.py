@@ -1,9 +1,43 @@
-"""The errors a user meets."""
+"""The errors a user meets, and how their messages write the arguments that a user gives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+NO_VALUE: Any = object()
+
+
+class Spelling:
+    """How messages write arguments: as in Python, unless another interface says how it writes them."""
+
+    def argument(self, name: str, value: Any = NO_VALUE) -> str:
+        """Return an argument by itself, or with a value."""
+        return name if value is NO_VALUE else f"{name}={value!r}"
+
+    def allowed(self, text: str) -> str:
+        """Return a description of the values that an argument may have."""
+        return text
+
+
+_spelling = Spelling()
+
+
+@contextmanager
+def spelling_as(spelling: Spelling) -> Iterator[None]:
+    """Write arguments in another way meanwhile, in all threads."""
+    global _spelling
+    before, _spelling = _spelling, spelling
+    try:
+        yield
+    finally:
+        _spelling = before
+
+
+def spell(name: str, value: Any = NO_VALUE) -> str:
+    """Return an argument as a user writes it: ``drop='age'`` in Python, ``--drop age`` on the command line."""
+    return _spelling.argument(name, value)
 
 
 class DataError(ValueError):
@@ -11,16 +45,26 @@ class DataError(ValueError):
 
 
 class UsageError(ValueError):
-    """A name, an option or a combination of them that does not exist: the message says which do."""
+    """A name, an option or a combination of them cannot be: the message says why, and what can.
+
+    ``UsageError("test", "must be ...")`` is about one argument, which begins the message.
+    """
+
+    def __init__(self, *parts: str) -> None:
+        *arguments, text = parts
+        super().__init__(": ".join([*map(spell, arguments), text]))
 
 
-class ParameterError(ValueError):
+class ParameterError(UsageError):
     """A parameter of a method has a value that it cannot have; ``choices`` are all it can have, if those are few."""
 
     def __init__(self, name: str, value: Any, expected: str, choices: Sequence[Any] | None = None) -> None:
-        super().__init__(f"{name}={value!r}: must be {expected}")
+        super().__init__(f"{spell(name, value)}: must be {_spelling.allowed(expected)}")
         self.expected = expected
         self.choices = None if choices is None else list(choices)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UsageError, self.args
 
 
 class RunError(RuntimeError):

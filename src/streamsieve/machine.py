@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakSet
 
-from .errors import DataError, RunError, UsageError
+from .errors import DataError, RunError, UsageError, spell
 
 THREADS_VARIABLE = "STREAMSIEVE_THREADS"
 CGROUP = Path("/sys/fs/cgroup")
@@ -104,7 +104,7 @@ def more_memory(needed: int) -> str:
     limit = min(_limits, key=lambda known: known.total)
     others = max(resident_memory(), limit.program) + needed  # beside blocks on their way
     total = PROGRAM + max(0, others - PROGRAM) * PARTS_FOR_READING / (PARTS_FOR_READING - 1)
-    return f"allow {size_text(total)} (--memory)"
+    return f"allow {spell('memory', size_text(total))}"
 
 
 def refuse_beyond_memory(needed: int, what: str, advice: str) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import UsageError, prefix
+from .errors import ParameterError, UsageError, prefix
 from .model import Model, refusing_damage
 from .selectors.base import AnyLearner, Method, Reads
 from .targets import Kind
@@ -181,7 +181,7 @@ def make_learner(method: str, params: Mapping[str, Any], seed: int | None = None
     drawn = {"random_state": seed} if seed is not None and "random_state" in found.parameter_names else {}
     try:
         return found.make(**{**drawn, **params})
-    except ValueError as error:
+    except ParameterError as error:
         raise UsageError(f"{prefix(origin)}{error}") from None
 
 

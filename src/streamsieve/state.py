@@ -49,7 +49,9 @@ def nested_types(state_type: Any) -> dict[str, Any]:
 
 def dtype_of(hint: Any) -> Any:
     """Return the dtype in an annotation ``NDArray[...]``; None if it may be any."""
-    scalar = get_args(get_args(hint)[1])[0]
+    scalar = hint
+    while arguments := get_args(scalar):  # ndarray[..., dtype[scalar]], or from NumPy 2.5 on NDArray[scalar]
+        scalar = arguments[-1]
     return None if scalar is Any else np.dtype(scalar)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, prefix, row_prefix
+from .errors import DataError, prefix, row_prefix, spell
 from .values import refuse_unusable, simple_labels
 
 Kind = Literal["classes", "numbers"]
@@ -129,7 +129,9 @@ def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[K
     if task != "auto":
         kind = KIND_OF_TASK[task]
         if kind == "numbers" and y.dtype.kind not in "biuf":
-            raise DataError(f"{prefix(origin)}task='regression' needs a target of numbers, not {show(y[0])}")
+            raise DataError(
+                f"{prefix(origin)}{spell('task', 'regression')} needs a target of numbers, not {show(y[0])}"
+            )
         return kind
     if kinds == ONLY_CLASSES:
         if continuous and values.size > 2:
@@ -141,7 +143,7 @@ def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[K
     if not continuous and y.dtype.kind in "iuf" and values.size > MANY_CLASSES:
         warnings.warn(
             f"{prefix(origin)}the target has {values.size:,} different integers, taken as classes; if they are numbers "
-            "to predict, set task='regression', otherwise task='classification'",
+            f"to predict, set {spell('task', 'regression')}, otherwise {spell('task', 'classification')}",
             UserWarning,
             stacklevel=2,
         )
@@ -277,14 +279,14 @@ class Labels:
     def _unknown(self, label: Any, classes: NDArray[Any], where: str) -> DataError:
         known = " and ".join(show(known) for known in classes)
         if self.given:
-            cure = "is not one of the classes given; correct the label or the classes (--classes)"
+            cure = "is not one of the classes given; correct the label or the classes"
         elif has_fractions(np.array([label, *classes.tolist()])):
             return NotClassesError(
                 f"{where}label {show(label)} is a third one beside {known}, and numbers with fractions are hardly "
                 "classes"
             )
         else:
-            cure = f"is a third class beside {known}; name all classes with classes=[...] (--classes A,B,C)"
+            cure = f"is a third class beside {known}; name all classes: {spell('classes', ['A', 'B', 'C'])}"
         return NewLabelError(f"{where}label {show(label)} {cure}", label)
 
     def refuse_one_class(self, origin: str) -> None:

@@ -312,7 +312,7 @@ def test_a_bad_value_is_the_same_error(engine, value):
 def test_weights_that_diverge_are_an_error(engine):
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (100, 1)) + 0.1 * random.normal(0, 1, (100, 300))
-    with pytest.raises(ss.DataError, match=r"the weights diverge.* step=0.5 and m=1;.* solver='pool'"):
+    with pytest.raises(ss.DataError, match=r"the weights diverge.* step=0.5 and m=1.0;.* solver='pool'"):
         on_engine(engine, X, X[:, 0], 20, n_scans=10)
 
 

@@ -151,7 +151,7 @@ def test_a_cluster_that_another_user_names_is_ignored(current_cluster, monkeypat
     assert _running_here() == "127.0.0.1:6379"
     monkeypatch.setattr("os.getuid", lambda: current_cluster.stat().st_uid + 1)
     with (
-        pytest.warns(UserWarning, match="ray_current_cluster belongs to another user and is ignored.*--address"),
+        pytest.warns(UserWarning, match="ray_current_cluster belongs to another user and is ignored.*address="),
         pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
     ):
         open_engine(EngineChoice("ray", 2, "auto"))

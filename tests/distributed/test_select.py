@@ -77,7 +77,7 @@ def test_a_folder_cannot_choose_a_cluster(tmp_path):
     request = json.loads((folder / "run.json").read_text())
     strange = {"name": "ray", "workers": 2, "address": "stranger.example:6379"}
     (folder / "run.json").write_text(json.dumps(request | {"engine": strange}))
-    with pytest.raises(ss.UsageError, match="if you trust it, say so: --address stranger"):
+    with pytest.raises(ss.UsageError, match="if you trust it, say so: address='stranger"):
         resume(folder)
 
 

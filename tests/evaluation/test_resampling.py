@@ -137,10 +137,10 @@ def test_real_words_are_found_again_and_again() -> None:
 def test_what_does_not_fit_or_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = X, LABELS
     for options, message in (
-        ({"n_resamples": 1}, "n_resamples=1: must be an integer of 2 or more"),
-        ({"fraction": 0.0}, "fraction=0.0: must be above 0, and 1 at most"),
-        ({"jobs": 0}, "jobs=0: must be an integer of 1 or more"),
-        ({"seed": -1}, "seed=-1: must be an integer of 0 or more"),
+        ({"n_resamples": 1}, "n_resamples: must be an integer of 2 or more, got 1"),
+        ({"fraction": 0.0}, "fraction: must be above 0, and 1 at most"),
+        ({"jobs": 0}, "jobs: must be an integer of 1 or more"),
+        ({"seed": -1}, "seed: must be an integer of 0 or more"),
         ({"gama": 1.0}, "sofs has no parameter 'gama'"),
         ({"gamma": -1.0}, "gamma=-1.0: must be"),
     ):

@@ -357,7 +357,7 @@ def test_what_is_no_data_is_refused(data: Any) -> None:
 
 def test_a_table_needs_a_target() -> None:
     table = pd.DataFrame({"a": [1.0, -1.0] * 20, "y": [1, 0] * 20})
-    with pytest.raises(ss.DataError, match=r"which column is the target\? Say target=...; the columns are a, y"):
+    with pytest.raises(ss.DataError, match=r"which column is the target\? Say target='NAME'; the columns are a, y"):
         ss.select(table)
     assert ss.select(table, target="y", n_features_to_select=1).selection.names.tolist() == ["a"]
 

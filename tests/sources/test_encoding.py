@@ -93,7 +93,9 @@ def test_all_forms_of_a_table_have_the_same_features(tmp_path, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
     data = form_of(GAPS, form, tmp_path)
-    with pytest.raises(ss.DataError, match=r"row 4: column '(age|town|member)' has no value; .*--missing zero or mean"):
+    with pytest.raises(
+        ss.DataError, match=r"row 4: column '(age|town|member)' has no value; .* missing='zero' or missing='mean'"
+    ):
         by_rows(ss.open_source(data, target="y"))
     zero, mean, skip = (
         by_rows(ss.open_source(data, target="y", missing=how), "keep" if how == "skip" else "error")
@@ -126,7 +128,7 @@ def test_columns_can_be_hashed_or_omitted(tmp_path, form):
     assert [note.kind for note in dropped.facts.notes] == ["text omitted"]
     with pytest.raises(ss.UsageError, match="no column 'twn' to omit or to keep; did you mean town"):
         ss.open_source(data, target="y", drop="twn")
-    with pytest.raises(ss.DataError, match=r"column 'town' is 'Ulm', not .*--drop town,plan"):
+    with pytest.raises(ss.DataError, match=r"column 'town' is 'Ulm', not .*drop=\['town', 'plan'\]"):
         ss.open_source(data, target="y", strings="error")
 
 
@@ -135,7 +137,7 @@ def test_text_in_a_column_of_numbers_is_refused_with_its_line(tmp_path, monkeypa
     monkeypatch.setattr(delimited, "HEAD_BYTES", 64)
     rows = [f"{row % 3},{'ab'[row % 2]},{row % 2}" for row in range(100)]
     (tmp_path / "late.csv").write_text("\n".join(["code,t,y", *rows, "x1,a,1", ""]))
-    with pytest.raises(ss.DataError, match=r"late.csv:102: column 'code' is 'x1', not a number; .*--drop code"):
+    with pytest.raises(ss.DataError, match=r"late.csv:102: column 'code' is 'x1', not a number; .*drop=\['code'\]"):
         by_rows(ss.open_source(tmp_path / "late.csv", "y"))
 
 
@@ -160,7 +162,9 @@ def test_files_that_are_read_as_one_have_one_encoding(tmp_path):
 def test_text_that_names_rows_does_not_become_features(tmp_path, form):
     frame = FRAME.assign(name=[f"n{row}" for row in range(30)], code=[f"c{row}" for row in range(30)])
     data = form_of(frame, form, tmp_path)
-    with pytest.raises(ss.DataError, match=r"column 'name' is text that is another in every row.*--drop name,code"):
+    with pytest.raises(
+        ss.DataError, match=r"column 'name' is text that is another in every row.*drop=\['name', 'code'\]"
+    ):
         ss.open_source(data, target="y")
     many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MOST_LEVELS + 2)], "y": 1}).astype({"t": "category"})
     many["t"] = "t" + many["t"].astype(str)
@@ -173,7 +177,7 @@ def test_column_that_numbers_the_rows_is_named(tmp_path, form):
     frame = pd.DataFrame({"id": np.arange(30) * 3, "a": np.arange(30) % 4, "y": np.arange(30) % 2})
     source = ss.open_source(form_of(frame, form, tmp_path), target="y")
     assert source.encoding.is_plain
-    assert [str(note.advice) for note in source.facts.notes] == ["omit it: --drop id"]
+    assert [str(note.advice) for note in source.facts.notes] == ["omit it: drop=['id']"]
 
 
 class CountedName(str):

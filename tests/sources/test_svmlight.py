@@ -376,7 +376,7 @@ def test_error_that_is_kept_keeps_no_thread(folder, compression):
         ("nan 2:6", "label is nan; .*not finite"),
         ("-inf 2:6", "label is -inf; .*not finite"),
         ("1e400 2:6", "label inf is too large"),
-        ("1 0:5", "feature index 0 .*--zero-based"),
+        ("1 0:5", "feature index 0 .*zero_based=True"),
         ("1 -3:5", "feature index -3 is negative"),
         ("1 99999999999999999999:5", "feature index 99999999999999999999 is too large"),
         ("1 18446744073709551617:5", "feature index 18446744073709551617 is too large"),

@@ -175,7 +175,7 @@ def table(request, tmp_path) -> Path:
 
 
 def test_target_must_be_named_and_there(table):
-    assert re.match(": which column is the target.*--target.*the columns are a, b, y", refusal(table, None))
+    assert re.match(": which column is the target.*target='NAME'.*the columns are a, b, y", refusal(table, None))
     assert refusal(table, "z").startswith(": there is no column 'z' for the target; the columns are a, b, y")
 
 

@@ -172,7 +172,7 @@ def test_what_has_no_columns_is_refused():
         (lambda path: ss.SAOLA().fit_source(open_source(path, "label", weight="times")), "saola does not learn row"),
         (
             lambda path: ss.select(path, "sofs", 2, target="label", weight="times", resamples=3),
-            "subsamples have no weights; omit --resamples or --weight",
+            "subsamples have no weights; omit resamples or weight",
         ),
         (
             lambda path: stability_selection(open_source(path, "label", weight="times")),

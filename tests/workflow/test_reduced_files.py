@@ -75,7 +75,7 @@ def test_reduced_rows_are_predicted_as_complete_ones(
     run, data, reduced = folder / f"run-{kind}", folder / SOURCES[kind], tmp_path / f"reduced.{output}"
     is_table = output in ("csv", "tsv.gz") or (kind in TABLES and output in ("parquet", "arrow"))
     if is_table and renumber:
-        with pytest.raises(ss.UsageError, match="a table has its columns by name; omit --renumber"):
+        with pytest.raises(ss.UsageError, match="a table has its columns by name; omit renumber"):
             workflow.apply(run, data, reduced, renumber=renumber)
         return
     assert workflow.apply(run, data, reduced, renumber=renumber) == ROWS
@@ -428,7 +428,7 @@ def test_names_are_checked(folder: Path, tmp_path: Path) -> None:
         (tmp_path / "names").write_bytes(content)
         with pytest.raises(ss.DataError, match=message):
             ss.select(data, names=tmp_path / "names")
-    with pytest.raises(ss.UsageError, match="its features have names already; omit --names"):
+    with pytest.raises(ss.UsageError, match="its features have names already; omit names"):
         ss.open_source(folder / TABLES["csv"], target=TARGET, names=["a"])
     assert ss.open_source((csr_array(np.eye(2)), [0, 1]), names=list("abc")).n_features == 3
     with pytest.raises(ss.DataError, match="names has 3 names for 2 columns"):

@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from ..errors import DataError, RunError, UsageError, prefix
+from ..errors import DataError, RunError, UsageError, prefix, spelling_as
 from .about import completion, methods
 from .commands import apply, convert, generate, info, predict, select
 from .comparing import compare
-from .parameters import as_typed
+from .parameters import OptionSpelling
 from .reporting import report
 from .reproducing import reproduce
 from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
@@ -64,7 +64,8 @@ class Group(click.Group):
         begin_notes()
         code = FAILED
         try:
-            return super().invoke(ctx)
+            with spelling_as(OptionSpelling(self.commands.values())):
+                return super().invoke(ctx)
         except click.UsageError as error:
             raise click.UsageError(printable(error.format_message(), LONGEST_LINE), error.ctx) from None
         except UsageError as error:
@@ -158,7 +159,7 @@ def _reason(error: OSError) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    remark(f"streamsieve: warning: {as_typed(str(message))}")
+    remark(f"streamsieve: warning: {message}")
 
 
 @click.group(

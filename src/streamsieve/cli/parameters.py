@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import shlex
@@ -13,7 +12,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from ..errors import UsageError
+from ..errors import NO_VALUE, Spelling, UsageError
 from .config import Config
 from .terminal import printable
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 BUDGET = "n_features_to_select"
 SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters that are options of the command, too
+SAME_AS = {BUDGET: "budget", "ks": "budgets"}  # arguments in Python, and what click calls their options
 WORDS = {"True": True, "False": False, "None": None}  # Python's, where JSON has others
-VALUE = r"'[^']*'|\[[^\]]*\]|[^\s,;:)]+"  # in a message, after NAME=
 CHOSEN = "streamsieve.chosen"  # where the context has what was chosen
 
 
@@ -71,8 +70,8 @@ def in_words(allowed: str) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value as it is typed on the command line."""
-    return value if isinstance(value, str) else json.dumps(value)
+    """Return a value as it is typed on the command line; one that cannot be typed, in its own words."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def completed(words: Iterable[str], start: str) -> list[CompletionItem]:
@@ -184,27 +183,42 @@ def names_of(chosen: Chosen) -> list[str]:
     return [*chosen.without, *(option.parameter for option in chosen.options)]
 
 
-def as_typed(message: str) -> str:
-    """A message with parameters as the user types them: ``-k 0``, not ``n_features_to_select=0``."""
-    ctx = click.get_current_context(silent=True)
-    chosen: Chosen | None = None if ctx is None else ctx.meta.get(CHOSEN)
-    if chosen is None:
-        return message
-    pattern = rf"(?<!--param )(?<![\w'\"/.=-])({'|'.join(names_of(chosen))})=({VALUE})"
-    text, must_be, allowed = re.sub(pattern, lambda found: spelled(chosen, found[1], found[2]), message).partition(
-        ": must be "
-    )
-    return text + must_be + in_words(allowed)
+class OptionSpelling(Spelling):
+    """Arguments in messages as options of the command line; what is no option of a command stays as it is."""
+
+    def __init__(self, commands: Iterable[click.Command]) -> None:
+        options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
+        self.options = {option.name: option for option in options}
+
+    def argument(self, name: str, value: Any = NO_VALUE) -> str:
+        option = self.options.get(SAME_AS.get(name, name))
+        if option is None:
+            return super().argument(name, value)
+        if option.is_flag and value is True:
+            return option.opts[0]
+        return with_value(option.opts[0], ",".join(map(str, value)) if isinstance(value, list | tuple) else value)
+
+    def allowed(self, text: str) -> str:
+        return in_words(text)
 
 
-def spelled(chosen: Chosen, name: str, value: str) -> str:
-    """A parameter and its value, as Python writes it, as they are typed."""
-    usual = f"--param {name}" if name in chosen.without else option_name(name)
-    option = chosen.typed.get(name, SHARED.get(name, usual))
-    try:
-        value = text_of(ast.literal_eval(value))
-    except (ValueError, SyntaxError, TypeError):
-        pass  # a word, or what is not one value
-    value = shlex.quote(value) if value else "''"
-    between = "=" if option.startswith("--param ") or not option.startswith("-") else " "  # or in a file
-    return f"{option}{between}{printable(value)}"
+class ParameterSpelling(OptionSpelling):
+    """Parameters of the chosen method in messages as they were typed or, if they were not, can be."""
+
+    def __init__(self, commands: Iterable[click.Command], chosen: Chosen) -> None:
+        super().__init__(commands)
+        self.chosen = chosen
+
+    def argument(self, name: str, value: Any = NO_VALUE) -> str:
+        typed = self.chosen.typed.get(name)
+        if typed is None and name not in (option.parameter for option in self.chosen.options):
+            return super().argument(name, value)
+        return with_value(typed or SHARED.get(name, option_name(name)), value)
+
+
+def with_value(option: str, value: Any) -> str:
+    """Return an option, or a key of a file, with its value as it is typed."""
+    if value is NO_VALUE:
+        return option
+    between = "=" if option.startswith("--param ") or not option.startswith("-") else " "
+    return f"{option}{between}{printable(shlex.quote(text_of(value)))}"

@@ -14,9 +14,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spelling_as
 from .config import Config, read_config
-from .parameters import CHOSEN, SHARED, Chosen, MethodOption, as_typed, option_name
+from .parameters import CHOSEN, SHARED, Chosen, MethodOption, ParameterSpelling, option_name
 
 
 class Select(click.Command):
@@ -109,10 +109,8 @@ class Select(click.Command):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with spelling_as(ParameterSpelling([self], ctx.meta[CHOSEN])):
             return super().invoke(ctx)
-        except UsageError as error:
-            raise UsageError(as_typed(str(error))) from None
 
 
 def method_of_run(folder: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .parameters import as_typed
 from .terminal import LONGEST_CELL, can_show, printable, say
 
 # what the columns of a table of features are called
@@ -27,7 +26,7 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
 
     for remark in summary["details"].get("diagnosis", []):
         if remark["level"] == "note":
-            say(f"streamsieve: note: {as_typed(remark['message'])}; {as_typed(remark['advice'])}", err=True)
+            say(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
     say(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
     say(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
     if summary["mistake_rate"] is not None:

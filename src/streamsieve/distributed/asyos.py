@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..selectors.columns.asyos import MOST_WORKERS
 from ..selectors.columns.learner import ColumnLearner
 from ..selectors.diagnosis import Look
@@ -43,8 +43,8 @@ def train_asyos(
     learner.note_source(source)
     if learner.params.staleness is not None:
         raise UsageError(
-            f"staleness={learner.params.staleness} is of a simulation, and workers that run at the same time know what "
-            "they know; omit staleness, or the engine"
+            f"{spell('staleness', learner.params.staleness)} is of a simulation, and workers that run at the same time "
+            f"know what they know; omit {spell('staleness')}, or the engine"
         )
 
     def report(unit: str, count: int, total: int | None) -> None:

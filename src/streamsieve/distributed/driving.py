@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ..class_search import with_all_classes
 from ..engine_choice import EngineChoice
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..recording import Trace
 from ..selectors.base import AnyLearner
 from ..selectors.columns.learner import ColumnLearner
@@ -22,7 +22,9 @@ from .rows import NOTHING, refuse_not_merged, train_row_shards
 def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
     """Refuse what cannot be trained on workers, before anything is read."""
     if learner.reads == "matrix":
-        raise UsageError(f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit --engine")
+        raise UsageError(
+            f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit {spell('engine')}"
+        )
     if learner.reads == "rows":
         refuse_not_merged(learner, choice.workers)
         return
@@ -31,7 +33,7 @@ def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: boo
     if checkpoints:
         raise UsageError(
             f"checkpoints on an engine are for methods that take rows, and {learner.method.name} takes columns; omit "
-            "--checkpoint-every or --engine"
+            f"{spell('checkpoint_every')} or {spell('engine')}"
         )
 
 

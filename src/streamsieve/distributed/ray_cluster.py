@@ -19,7 +19,7 @@ from typing import Any
 
 import ray
 
-from ..errors import RunError, UsageError
+from ..errors import RunError, UsageError, spell
 from ..machine import available_memory
 from .local import ONE_THREAD
 
@@ -73,7 +73,9 @@ class Cluster:
         except RunError as error:
             if not optional:
                 raise
-            warnings.warn(f"{error}; now one is started for this run (--address local says so)", stacklevel=2)
+            warnings.warn(
+                f"{error}; now one is started for this run ({spell('address', 'local')} says so)", stacklevel=2
+            )
             self.connected = False
             self._start(n_workers)
 
@@ -207,7 +209,8 @@ def _running_here() -> str | None:
     address = content.decode(errors="replace").strip()
     if not ours:
         warnings.warn(
-            f"{path} belongs to another user and is ignored; name the cluster to use it (--address HOST:PORT)",
+            f"{path} belongs to another user and is ignored; name the cluster to use it: "
+            f"{spell('address', 'HOST:PORT')}",
             stacklevel=2,
         )
     elif not _is_address(address):

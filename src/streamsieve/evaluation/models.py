@@ -19,7 +19,7 @@ def downstream(name: str = DEFAULT_MODEL, task: Task = "classification", seed: i
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(f"there is no model {name!r}{hint}; the models are {', '.join(MODELS)}")
     if task not in ("classification", "regression"):
-        raise UsageError(f"task={task!r}: must be 'classification' or 'regression'")
+        raise UsageError("task", f"must be 'classification' or 'regression', got {task!r}")
     return MODELS[name](task == "classification", seed)
 
 

@@ -114,7 +114,7 @@ def cross_validated(model: Any, X: Any, y: Any, folds: int = 5, seed: int = 0) -
     labels = as_labels(y, "")
     refuse_other_rows(X, labels, "training")
     if folds < 2:
-        raise UsageError(f"folds={folds}: must be 2 or more")
+        raise UsageError("folds", f"must be 2 or more, got {folds}")
     if folds > labels.size:
         raise DataError(f"{folds} folds need as many rows at least, and there are {labels.size}; take fewer folds")
     matrix = X.tocsr() if is_sparse(X) else np.asarray(X)

@@ -146,13 +146,13 @@ def stability_selection(
 def refuse_counts(n_resamples: int, fraction: float, seed: int, jobs: int) -> None:
     """Refuse numbers that make no sense."""
     if not is_integer(n_resamples) or n_resamples < 2:
-        raise UsageError(f"n_resamples={n_resamples!r}: must be an integer of 2 or more")
+        raise UsageError("n_resamples", f"must be an integer of 2 or more, got {n_resamples!r}")
     if not is_number(fraction) or not 0 < fraction <= 1:
-        raise UsageError(f"fraction={fraction!r}: must be above 0, and 1 at most")
+        raise UsageError("fraction", f"must be above 0, and 1 at most, got {fraction!r}")
     if not is_integer(seed) or seed < 0:
-        raise UsageError(f"seed={seed!r}: must be an integer of 0 or more")
+        raise UsageError("seed", f"must be an integer of 0 or more, got {seed!r}")
     if not is_integer(jobs) or jobs < 1:
-        raise UsageError(f"jobs={jobs!r}: must be an integer of 1 or more")
+        raise UsageError("jobs", f"must be an integer of 1 or more, got {jobs!r}")
 
 
 def classes_in(held: InMemory, learner: AnyLearner) -> tuple[NDArray[np.int64], NDArray[Any] | None]:

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import spell
+
 MOST_NAMED = 3  # features in a message
 
 
@@ -58,13 +60,13 @@ def nothing_selected(advice: str) -> Remark:
 
 
 def no_limit(wanted: int, width: int, advice: str) -> Remark:
-    message = f"n_features_to_select={wanted} limits nothing: there are {width:,} features"
+    message = f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
     return Remark("no limit", "note", message, advice)
 
 
 def no_groups() -> Remark:
     message = "every feature is a group of its own"
-    return Remark("no groups", "note", message, "name the groups (--groups FILE, groups=...), or take saola")
+    return Remark("no groups", "note", message, f"name the groups ({spell('groups', 'FILE')}), or take saola")
 
 
 def duplicates(groups: list[list[str]]) -> Remark:

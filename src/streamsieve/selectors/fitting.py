@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import DataError, prefix
+from ..errors import DataError, prefix, spell
 from ..kernels.losses import CURVATURE, LOGISTIC, SQUARED, SQUARED_HINGE, slopes
 from ..kernels.types import F64, I64
 from ..targets import BOTH, Kind, Target, read_target, show
@@ -175,14 +175,14 @@ def read_linear_target(y: Any, loss: str, method: str, origin: str = "") -> Targ
     y = np.asarray(y)
     if loss == "squared" and y.size and y.dtype.kind not in "biuf":
         raise DataError(
-            f"{prefix(origin)}loss='squared' is for numbers, and the target holds {show(y.ravel()[0])}; take "
-            "loss='logistic' or 'squared_hinge' for classes"
+            f"{prefix(origin)}{spell('loss', 'squared')} is for numbers, and the target holds {show(y.ravel()[0])}; "
+            f"take {spell('loss', 'logistic')} or {spell('loss', 'squared_hinge')} for classes"
         )
     target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
     if target.kind == "classes" and target.n_classes > 2:
         raise DataError(
             f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method} tells two apart; for "
-            "numbers set loss='squared', for many classes take another method, such as sofs or saola"
+            f"numbers set {spell('loss', 'squared')}, for many classes take another method, such as sofs or saola"
         )
     return target
 

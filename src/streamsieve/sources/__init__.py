@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ..errors import UsageError, prefix
+from ..errors import UsageError, prefix, spell
 from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
 from .formats import format_of, function, table_files
 from .options import ReadKeywords, ReadOptions, shows_options
@@ -83,8 +83,8 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
         refuse_target(source)
     if options.weight is not None and source.facts.weight is None:
         raise UsageError(
-            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit --weight {options.weight} "
-            "(weight=...), or give the weights to fit (sample_weight=...)"
+            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit {spell('weight')}, or "
+            "give the weights to fit: sample_weight=..."
         )
     if options.names is not None:
         from .names import give_names
@@ -165,9 +165,9 @@ def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
 
 
 def _is_open(source: DataSource, option: str, value: str) -> UsageError:
-    given = f"{option}={value!r}"
     return UsageError(
-        f"{prefix(source.name)}{given}: cannot change how an open source is read; open it so: open_source(..., {given})"
+        f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
+        f"open_source(..., {option}={value!r})"
     )
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, prefix
+from ..errors import DataError, prefix, spell
 from ..values import loss_of, unusable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DAY = 86_400_000_000  # microseconds
-CURE_MISSING = (
-    "fill it in, drop the row, or have the training fill it in: --missing zero or mean (open_source: missing=...)"
-)
 NO_LEVEL = -1
 
 notes = logging.getLogger("streamsieve")
@@ -47,7 +44,10 @@ class Where(NamedTuple):
 
     def missing_at(self, row: int, column: str) -> DataError:
         """Return what to say of a value that is missing."""
-        return DataError(f"{self.at(row)}column {column!r} has no value; {CURE_MISSING}")
+        fill = f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
+        return DataError(
+            f"{self.at(row)}column {column!r} has no value; fill it in, drop the row, or train with {fill}"
+        )
 
     def infinite(self, row: int, column: str) -> DataError:
         """Return what to say of a value that is infinite."""
@@ -132,7 +132,7 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
         cure = "bring it into the form that it had in the training"
         if where.unseen is None:
-            cure = f"encode it as numbers or omit it (--drop {column})"
+            cure = f"encode it as numbers or omit it: {spell('drop', [column])}"
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
     found = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, DenseRows, RowBlock
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..naming import title
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class DataSource(ABC):
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
         """Return the same data with names for its features; ``origin`` is where they are from."""
-        raise UsageError(f"{self.name}: blocks of columns bring their names with them; omit names=...")
+        raise UsageError(f"{self.name}: blocks of columns bring their names with them; omit {spell('names')}")
 
     def with_columns(self, options: ReadOptions) -> Self | None:
         """Return a table with the columns that ``drop`` and ``only`` leave; None of data that is no table."""
@@ -329,7 +329,7 @@ def by_rows(source: DataSource) -> Source:
 def refuse_weight(weight: str | None, reason: str, or_else: str = "") -> None:
     """Refuse a column of weights where rows cannot be weighed; ``or_else`` is what may be omitted instead."""
     if weight is not None:
-        raise UsageError(f"{reason}; omit {or_else}--weight (weight=...)")
+        raise UsageError(f"{reason}; omit {or_else}{spell('weight')}")
 
 
 def refuse_less_than_one(n: int, name: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..kernels.columns.transpose import COLUMN, ROW, count_ranges, scatter_entries, sort_entries
 from ..machine import available_memory
 from .base import ColumnSource, Report, Source, SourceFacts
@@ -128,7 +128,7 @@ def plan_buckets(survey: Survey) -> Plan:
         what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
         raise UsageError(
             f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB to sort; allow "
-            "that much --memory at least"
+            f"that much at least: {spell('memory')}"
         )
     bucket_of = np.zeros(survey.counts.size, np.int32)
     starts, sizes, first = [0], [0], 0

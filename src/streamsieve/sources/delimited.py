@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
@@ -217,7 +217,7 @@ class DelimitedSource(TableSource):
                     if column in wanted and not is_number(value) and value not in MORE_MISSING_WORDS:
                         return DataError(
                             f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
-                            f"the column (--drop {column})"
+                            f"the column: {spell('drop', [column])}"
                         )
                     if column == self.decoder.target and kind is not None and not is_missing(value):
                         wrong = misfit(value, kind, f"{self.name}:{line}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
-from ..errors import DataError, prefix
+from ..errors import DataError, prefix, spell
 from ..json_check import Count, conforms
 from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
 from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
@@ -464,5 +464,6 @@ def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
         what = f"column {names[0]!r} is text that is another in every row, as names and ids are"
     more = f" (and {len(names) - 1:,} more such columns)" if len(names) > 1 else ""
     return DataError(
-        f"{prefix(origin)}{what}{more}; omit what tells nothing (--drop {','.join(names)}), or use --strings hash"
+        f"{prefix(origin)}{what}{more}; omit what tells nothing ({spell('drop', names)}), or use "
+        f"{spell('strings', 'hash')}"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..values import is_object
 from .arrays import ArraySource
 from .arrow_values import Where, numbers_of
@@ -161,7 +161,7 @@ def open_frame(
         elif find:
             raise DataError(f"there is no column {target!r} for the target; {hint(target, names)}")
     elif y is None and find:
-        raise DataError(f"which column is the target? Say target=...; {listing(names)}")
+        raise DataError(f"which column is the target? Say {spell('target', 'NAME')}; {listing(names)}")
     others = [name for name in names if name != target or y is None]
     if columns is None:
         columns = picked(others, options, "the table")

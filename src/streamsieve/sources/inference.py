@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from .arrow_values import Where, days_of, is_text, levels_in, numbers_of, truth_of
 from .base import Note
 from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
@@ -276,7 +276,8 @@ def _are_text(texts: Sequence[ColumnStats], origin: str) -> DataError:
     more = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
     return DataError(
         f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a number{more}; read its "
-        f"levels as features (--strings onehot or hash), or omit it (--drop {','.join(one.name for one in texts)})"
+        f"levels as features ({spell('strings', 'onehot')} or {spell('strings', 'hash')}), or omit it: "
+        f"{spell('drop', [one.name for one in texts])}"
     )
 
 
@@ -284,15 +285,19 @@ def _notes(facts: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]
     """Return what a user should know of how columns are read."""
     dates = [one.name for one in facts if one.content == "date"]
     if dates:
-        yield Note("dates", f"dates are read as days since 1970: {_listed(dates)}", "omit what is of no use: --drop")
+        yield Note(
+            "dates", f"dates are read as days since 1970: {_listed(dates)}", f"omit what is of no use: {spell('drop')}"
+        )
     texts = [one.name for one in facts if one.content == "text"]
     if texts and options.strings == "drop":
-        yield Note("text omitted", f"columns of text are omitted: {_listed(texts)}", "--strings onehot reads them")
+        yield Note(
+            "text omitted", f"columns of text are omitted: {_listed(texts)}", f"{spell('strings', 'onehot')} reads them"
+        )
     ids = [one.name for one in facts if one.counts_up]
     if ids:
         them = "them" if len(ids) > 1 else "it"
         what = "look like numbers of rows" if len(ids) > 1 else "looks like a number of the row"
-        yield Note("row ids", f"{_listed(ids)} {what}", f"omit {them}: --drop {','.join(ids[:MOST_NAMED])}")
+        yield Note("row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MOST_NAMED])}")
 
 
 def _listed(names: list[str]) -> str:

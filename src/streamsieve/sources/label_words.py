@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, spell
 from .base import DataSource, Source
 
 if TYPE_CHECKING:
@@ -122,6 +122,6 @@ def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
         return None
     known = "a plain number" if kind == "numbers" else "true or false"
     return DataError(
-        f"{where}: the label {text!r} is not {known}, as those before it are; name all classes to read labels as text "
-        "(--classes A,B or classes=[...]), or write them alike"
+        f"{where}: the label {text!r} is not {known}, as those before it are; name all classes to read labels as text, "
+        f"{spell('classes', ['A', 'B'])}, or write them alike"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, prefix
+from ..errors import DataError, prefix, spell
 from ..targets import MANY_CLASSES, NotClassesError, has_fractions, is_text
 from .base import Source
 
@@ -67,6 +67,6 @@ def refuse_too_many(n_labels: int, rows: int, origin: str) -> None:
     if n_labels > max(MANY_CLASSES, rows // 2):
         raise DataError(
             f"{prefix(origin)}{n_labels:,} different labels in {rows:,} rows are hardly classes; take another column "
-            "as the target, for numbers a method that learns numbers, such as sofs-regressor, or name all classes "
-            "(--classes A,B,C or classes=[...])"
+            "as the target, for numbers a method that learns numbers, such as sofs-regressor, or name all classes: "
+            f"{spell('classes', ['A', 'B', 'C'])}"
         )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..machine import cores, is_limited, reading_bytes
 from .base import DataSource, Missing, NoRowsError, Source, by_rows
 from .prefetch import Reader, Room
@@ -157,7 +157,7 @@ class LabelsAlike:
             kinds = ("text", "numbers") if text else ("numbers", "text")
             raise DataError(
                 f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {self.first.name}; write them alike, or "
-                "name all classes to read labels of tables as text (--classes A,B or classes=[...])"
+                f"name all classes to read labels of tables as text: {spell('classes', ['A', 'B'])}"
             )
 
 

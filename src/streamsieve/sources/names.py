@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..naming import title
 from .base import DataSource, Source
 from .compression import damage_named, open_compressed
@@ -69,7 +69,7 @@ def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
     """
     names, origin = given_names(given), given if isinstance(given, str) else "names"
     if source.has_names:
-        raise UsageError(f"{source.name}: its features have names already; omit --names (names=...)")
+        raise UsageError(f"{source.name}: its features have names already; omit {spell('names')}")
     if (source.n_features or 0) > names.size:
         raise too_few(source, (source.n_features or 0) - 1, names, origin)
     return source.named(names, origin)

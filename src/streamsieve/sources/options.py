@@ -12,7 +12,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from .formats import table_files
 
 Strings = Literal["onehot", "hash", "drop", "error"]
@@ -56,7 +56,7 @@ class ReadOptions:
                 raise TypeError(f"{name!r} is not an option of reading; there are {', '.join(OPTIONS)}")
         for name, allowed in CHOICES.items():
             if given.get(name, allowed[0]) not in allowed:
-                raise UsageError(f"{name}={given[name]!r} is not known; choose {', '.join(allowed)}")
+                raise UsageError(f"{spell(name, given[name])} is not known; choose {', '.join(allowed)}")
         options = cls(**given)
         names: Any = options.names
         if names is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
+from ..errors import spell
 from ..kernels.reading import svmlight as text_kernel
 from .base import LARGEST_INDEX
 from .canonical import canonical_rows
@@ -176,7 +177,7 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
         _number_fault("the label", token) + "; an svmlight line is 'label index:value ...'"
     ),
     text_kernel.BAD_INDEX: lambda token, index, value: (
-        f"feature index {index} is negative; indices start at 1, or at 0 with --zero-based (zero_based=True)"
+        f"feature index {index} is negative; indices start at 1, or at 0 with {spell('zero_based', True)}"
         if index[1:].isdigit() and index[0] == "-"
         else f"{token!r} does not start with a feature index; expected index:value, such as 7:0.5"
     ),
@@ -188,7 +189,7 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
         f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the column down"
     ),
     text_kernel.ZERO_INDEX: lambda token, index, value: (
-        "feature index 0 in a file whose indices start at 1; say --zero-based (zero_based=True) if they start at 0"
+        "feature index 0 in a file whose indices start at 1; if they start at 0, say so: " + spell("zero_based", True)
     ),
     text_kernel.WIDE_INDEX: lambda token, index, value: (
         f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the features"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
-from ..errors import DataError, RunError
+from ..errors import DataError, RunError, spell
 from ..machine import fitting
 from ..values import loss_of, unusable
 from .arrow_values import Where, numbers_of
@@ -157,7 +157,7 @@ class TableSource(Source):
         present = set(available)
         if not columns:
             if target is None and columns is None:
-                message = f"{name}: which column is the target? Say --target NAME (target=...); {listing(available)}"
+                message = f"{name}: which column is the target? Say {spell('target', 'NAME')}; {listing(available)}"
                 raise AbsentColumnError(message, available)
             if target is not None and target not in present:
                 raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")

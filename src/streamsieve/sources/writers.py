@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock, next_cut
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..files import replacing
 from ..machine import fitting
 from .base import ColumnSource, Report
@@ -93,7 +93,7 @@ def labels_of(block: RowBlock) -> NDArray[Any]:
     if block.y is None:
         raise DataError(
             f"{block.origin}: the rows have no labels, which svmlight text must have; write .parquet, .arrow, .npz or "
-            "a table, or name the --target"
+            f"a table, or name the target: {spell('target', 'NAME')}"
         )
     return block.y
 
@@ -118,7 +118,7 @@ def titles_of(layout: Layout) -> list[str]:
     titles = list(map(str, titles))
     target = layout.target or LABEL
     if target in titles:
-        raise UsageError(f"{layout.name}: a feature and the target are both called {target!r}; choose another --target")
+        raise UsageError(f"{layout.name}: a feature and the target are both called {target!r}; rename one of them")
     return titles
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..kernels.rows.parts import ALL_MARKED, keep_known
 from ..machine import limited
 from ..registry import load_learner
@@ -96,7 +96,7 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     selection, source = run.learner.results.selection(), run.rows.source
     as_table = is_table(path, source.facts.takes_target)
     if as_table and renumber:
-        raise UsageError(f"{path}: a table has its columns by name; omit --renumber, which is for sparse rows")
+        raise UsageError(f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for sparse rows")
     compact = as_table or renumber
     names, width = names_of(run, selection, compact, as_table)
     if names is not None and not holds_names(path):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..distributed.engine import Engine
 from ..distributed.local import ProcessEngine
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..evaluation.cells import (
     AUTO,
     BUDGET,
@@ -165,7 +165,7 @@ def as_asked(
     budgets = once("number of features", [budget(k) for k in as_list(ks)])
     for method in chosen:
         if not budgets_for(method, budgets):
-            raise UsageError(f"{method} cannot choose the number of features by itself; give one: -k 10 (ks=[10])")
+            raise UsageError(f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}")
     numbers = range(positive("seeds", seeds, 1 << 20)) if is_integer(seeds) else [natural(seed) for seed in seeds]
     judges = once("model", as_list(models))
     for model in judges:
@@ -173,9 +173,9 @@ def as_asked(
             raise UsageError("the model 'own' comes by itself, for methods that predict; omit it")
         downstream(model)
     if task not in TASKS:
-        raise UsageError(f"task={task!r}: must be {', '.join(TASKS)}")
+        raise UsageError("task", f"must be {', '.join(TASKS)}, got {task!r}")
     if folds is not None and (not is_integer(folds) or folds < 2):
-        raise UsageError(f"folds={folds!r}: must be an integer of 2 or more")
+        raise UsageError("folds", f"must be an integer of 2 or more, got {folds!r}")
     folds = None if folds is None else int(folds)
     return Asked(chosen, known, budgets, once("seed", numbers), folds, judges, task)
 
@@ -212,7 +212,7 @@ def params_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if method in RIVALS and found:
         raise UsageError(f"{method} is scikit-learn's and has no parameters here; omit {', '.join(found)}")
     if BUDGET in found:
-        raise UsageError(f"{BUDGET} of {method} is what a comparison varies; give it as ks (-k)")
+        raise UsageError(f"{BUDGET} of {method} is what a comparison varies; give it as {spell('ks')}")
     if method not in RIVALS:
         make_learner(method, found, origin=method)
     return found
@@ -224,19 +224,19 @@ def budget(k: Any) -> int | str:
         return AUTO
     number = int(k) if isinstance(k, str) and k.isdecimal() else k
     if not is_integer(number) or number < 1:
-        raise UsageError(f"k={k!r}: must be an integer of 1 or more, or 'auto'")
+        raise UsageError("ks", f"must be integers of 1 or more, or 'auto', got {k!r}")
     return int(number)
 
 
 def natural(seed: Any) -> int:
     if not is_integer(seed) or not 0 <= seed < 1 << 32:
-        raise UsageError(f"seed {seed!r}: must be an integer of 0 or more, below 2^32")
+        raise UsageError("seeds", f"must be integers of 0 or more, below 2^32, got {seed!r}")
     return int(seed)
 
 
 def positive(name: str, value: Any, most: int) -> int:
     if not is_integer(value) or not 1 <= value <= most:
-        raise UsageError(f"{name}={value!r}: must be an integer from 1 to {most:,}")
+        raise UsageError(name, f"must be an integer from 1 to {most:,}, got {value!r}")
     return int(value)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..distributed.driving import refuse_on_engine
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..registry import METHODS, find_method, make_learner
 from ..runs import RunRequest
 from ..runs.request import is_part
@@ -41,12 +41,14 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         )
     learner.refuse_weight(request.read.weight)
     if request.resamples is not None:
-        refuse_weight(request.read.weight, "subsamples have no weights", "--resamples or ")
+        refuse_weight(request.read.weight, "subsamples have no weights", f"{spell('resamples')} or ")
     if isinstance(request.test, float):
         if not is_part(request.test):
-            raise UsageError(f"the fraction of rows to test on must be above 0 and below 1, got {request.test:g}")
+            raise UsageError("test", f"a fraction of the rows must be above 0 and below 1, got {request.test:g}")
         if request.engine is not None:
-            raise UsageError("rows are held out by one process, and --engine starts others; test on a file instead")
+            raise UsageError(
+                f"rows are held out by one process, and {spell('engine')} starts others; test on a file instead"
+            )
     if request.checkpoint_every is not None and learner.reads == "matrix":
         raise UsageError(
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
@@ -54,16 +56,18 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     if request.read.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
         can = ", ".join(known for known in METHODS if "missing" in find_method(known).parameter_names)
         raise UsageError(
-            f"{method} cannot skip missing values; fill them in (--missing zero or mean), or use a method that can: "
-            f"{can}"
+            f"{method} cannot skip missing values; fill them in ({spell('missing', 'zero')} or "
+            f"{spell('missing', 'mean')}), or use a method that can: {can}"
         )
     if request.classes is not None and "classes" not in learner.method.targets:
-        raise UsageError(f"{method} learns numbers, not classes; omit --classes")
+        raise UsageError(f"{method} learns numbers, not classes; omit {spell('classes')}")
     if request.classes is not None and learner.reads != "rows":
-        raise UsageError(f"{method} takes the classes from the target; omit --classes")
+        raise UsageError(f"{method} takes the classes from the target; omit {spell('classes')}")
     if request.engine is not None:
         if request.memory is not None:
-            raise UsageError("a limit of memory is for one process, and --engine starts others; omit one of them")
+            raise UsageError(
+                f"a limit of memory is for one process, and {spell('engine')} starts others; omit one of them"
+            )
         refuse_on_engine(learner, request.engine, request.checkpoint_every is not None)
     if request.groups is not None and not learner.method.knows_groups:
         raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")

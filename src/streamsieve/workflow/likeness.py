@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError
+from ..errors import DataError, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
@@ -193,7 +193,7 @@ def refuse_other_numbers(source: Source, features: Features) -> None:
     if not source.facts.takes_target and source.feature_names is None:
         raise DataError(
             f"{source.name}: the run has learned from rows with renumbered features, and these are not; apply the same "
-            "selection to them first, with --renumber"
+            f"selection to them first, with {spell('renumber', True)}"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ..errors import UsageError
+from ..errors import UsageError, spell
 from ..json_text import finite
 from ..machine import cores
 from ..runs import RunRecord, RunRequest
@@ -19,8 +19,8 @@ def refuse_read_once(source: DataSource, resamples: int | None) -> None:
     """Refuse subsamples of data that is gone once it is read, before it is."""
     if resamples is not None and not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and --resamples learns from its rows again; save it to a file, or "
-            "omit --resamples"
+            f"{source.name}: can be read only once, and {spell('resamples')} learns from its rows again; save it to a "
+            f"file, or omit {spell('resamples')}"
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..distributed.driving import train_on
 from ..engine_choice import EngineChoice
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, spell
 from ..json_check import wrong_fields
 from ..machine import available_memory, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
@@ -131,11 +131,11 @@ def select(
         engine=EngineChoice.of(engine, to_builtin(workers), address),
     )
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
-        raise UsageError("checkpoints need a folder (-o RUN_DIR) and a number of 1 or more")
+        raise UsageError("checkpoint_every", f"must be 1 or more, and needs a folder: {spell('output', 'RUN_DIR')}")
     if checkpoint_every is not None and request.data is None:
-        raise UsageError("checkpoints are for data that can be read again: a file, not memory or a pipe")
+        raise UsageError("checkpoint_every", "the data must be readable again: a file, not memory or a pipe")
     if resamples is not None and (not is_integer(resamples) or resamples < 2):
-        raise UsageError(f"resamples={resamples!r}: must be an integer of 2 or more")
+        raise UsageError("resamples", f"must be an integer of 2 or more, got {resamples!r}")
     with limited(memory), watching(watch, progress) as observer:
         record = begin(request, data, test, output, observer)
     return announced(record)
@@ -194,7 +194,7 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
     if engine is not None and engine.address is not None and address is None:
         raise UsageError(
             f"{run_dir}: the run asks for the Ray cluster at {engine.address}, which can run code on this machine; if "
-            f"you trust it, say so: --address {engine.address}"
+            f"you trust it, say so: {spell('address', engine.address)}"
         )
     if address is None:
         return request

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock, canonical
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..evaluation.cells import DataSet, Rows
 from ..evaluation.quality import refuse_rare
 from ..sources import open_with
@@ -37,7 +37,7 @@ class Opened(NamedTuple):
 def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     """Every set opened, so that a wrong name costs no time."""
     if options.missing == "skip":
-        raise UsageError("a comparison needs every value, for the models; fill in missing ones: --missing zero or mean")
+        raise UsageError(f"a comparison needs every value, for the models; fill in missing ones: {fill_options()}")
     refuse_weight(options.weight, "a comparison gives all rows the same weight")
     sets = named_sets(data)
     tests = tests_of(test, list(sets))
@@ -45,7 +45,9 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     for name, one in sets.items():
         source = open_with(one, options)
         if not source.has_labels:
-            raise DataError(f"{prefix(source.name)}the rows have no labels; name the column to predict: --target NAME")
+            raise DataError(
+                f"{prefix(source.name)}the rows have no labels; name the column to predict: {spell('target', 'NAME')}"
+            )
         rows = None
         if tests is not None:
             rows = open_like_training(tests[name], Features.of_source(source), options).source
@@ -159,9 +161,7 @@ def rows_of(source: DataSource) -> Rows:
     elif is_sparse(X):
         X = csr_of(X.data, X.indices, X.indptr, X.shape)
     if not np.isfinite(X.data if is_sparse(X) else X).all():
-        raise DataError(
-            f"{prefix(source.name)}some values are missing or infinite; fill them in: --missing zero or mean"
-        )
+        raise DataError(f"{prefix(source.name)}some values are missing or infinite; fill them in: {fill_options()}")
     return Rows(X, whole.y)
 
 
@@ -224,12 +224,19 @@ def as_target(y: NDArray[Any], kind: Kind) -> NDArray[Any]:
     return y.astype(np.float64) if kind == "numbers" else y
 
 
+def fill_options() -> str:
+    """Return the ways to fill in missing values, for a message."""
+    return f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
+
+
 def refuse_few(y: NDArray[Any], kind: Kind, folds: int, origin: str) -> None:
     """Refuse data with too few rows for the folds."""
     if y.size < 2 * folds:
-        raise DataError(f"{prefix(origin)}{y.size:,} rows are too few for {folds} folds; take fewer folds, or --test")
+        raise DataError(
+            f"{prefix(origin)}{y.size:,} rows are too few for {folds} folds; take fewer folds, or {spell('test')}"
+        )
     if kind == "classes":
         try:
             refuse_rare(y, folds)
         except DataError as error:
-            raise DataError(f"{prefix(origin)}{error}, or --test") from None
+            raise DataError(f"{prefix(origin)}{error}, or {spell('test')}") from None

@@ -277,7 +277,7 @@ def test_steps_that_are_too_long_are_said():
     random = np.random.default_rng(5)
     X = random.normal(0, 1, (100, 300)) + 3 * random.normal(0, 1, (100, 1))
     y = X[:, 0] + random.normal(0, 1, 100)
-    with pytest.raises(ss.DataError, match=r"diverge: .* step=0.5 and m=1; .* or solver='pool'"):
+    with pytest.raises(ss.DataError, match=r"diverge: .* step=0.5 and m=1.0; .* or solver='pool'"):
         ss.OnlineSubstitution(50, solver="paper").fit(X, y)
     assert len(ss.OnlineSubstitution(50, solver="paper", m=100).fit(X, y).selection()) == 50
     with pytest.warns(UserWarning, match="the steps led away from the target"):

@@ -224,7 +224,7 @@ def test_a_classifier_names_the_regressors() -> None:
 
 
 def test_classes_are_refused() -> None:
-    with pytest.raises(ss.UsageError, match="sofs-regressor learns numbers, not classes; omit --classes"):
+    with pytest.raises(ss.UsageError, match="sofs-regressor learns numbers, not classes; omit classes"):
         ss.select(sparse_stream("numbers"), "sofs-regressor", classes=[0, 1])
 
 

@@ -217,7 +217,7 @@ def test_a_long_start_of_one_class_draws_a_warning_before_the_end() -> None:
 
 def test_a_third_label_of_a_stream_is_an_error_that_names_the_cure(tmp_path: Path) -> None:
     path = write(tmp_path, "1 1:1\n2 1:2\n\n3 1:1\n")
-    with pytest.raises(ss.DataError, match=r"rows.svm: row 3: label 3.0 is a third class .*--classes"):
+    with pytest.raises(ss.DataError, match=r"rows.svm: row 3: label 3.0 is a third class .*classes="):
         ss.SOFS(1).fit_source(ss.open_source(path).row_blocks())
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...blocks import ColumnBlock
+from ...errors import spell
 from ...kernels.arrays import array
 from ...kernels.columns.asynchronous import mark_varying, substitute_apart, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
@@ -32,7 +33,6 @@ from .substitution import Stepping, SteppingState, diverged
 FIRST_PUSHES = 16  # lines of the ring at first: staleness may be large, and the data small
 MOST_WORKERS = 1024
 MOST_TURNS = 1 << 62
-INSTEAD = "online-substitution with solver='pool'"
 
 
 def check_workers(params: Any, name: str, value: Any) -> None:
@@ -42,8 +42,8 @@ def check_workers(params: Any, name: str, value: Any) -> None:
         is_integer(value) and 1 <= value <= min(wanted, MOST_WORKERS),
         name,
         value,
-        f"an integer from 1 to n_features_to_select={wanted}, as every worker keeps at least one feature, and "
-        f"{MOST_WORKERS:,} at most",
+        f"an integer from 1 to {spell('n_features_to_select', wanted)}, as every worker keeps at least one feature, "
+        f"and {MOST_WORKERS:,} at most",
     )
 
 
@@ -175,7 +175,7 @@ class Worker:
             slots, weights, level = self.state
             at = substitute_apart(slots, weights, level, y, steps, workers, scores, change, *columns, at)
             if at < 0:
-                raise diverged(block.origin, steps, INSTEAD)
+                raise diverged(block.origin, steps, "online-substitution with ")
             if at == block.n_columns:
                 return change
             self.state = self.rule.with_space(self.state, block, at)
@@ -196,7 +196,7 @@ class BlockWorker(Worker):
         shorter = steps._replace(m=steps.m * self.workers)
         self.state, diverges = self.rule.take(self.state, block, u - alike * part, alike, shorter)
         if diverges:
-            raise diverged(block.origin, steps, INSTEAD)
+            raise diverged(block.origin, steps, "online-substitution with ")
         return self.part()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...errors import spell
 from ..diagnosis import MOST_NAMED, Remark
 from ..parameters import count_of, ensure
 
@@ -56,7 +57,6 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
         remarks.append(Remark("collapsed values", "note", text, f"if they vary, {IN_64_BITS}"))
     if COPIES in noted:
         text = f"{noted[COPIES].count:,} exact copies of kept features were dropped: {noted[COPIES]}"
-        remarks.append(
-            Remark("copies dropped", "note", text, "duplicates='keep' decides about copies by the rule alone")
-        )
+        advice = f"{spell('duplicates', 'keep')} decides about copies by the rule alone"
+        remarks.append(Remark("copies dropped", "note", text, advice))
     return remarks

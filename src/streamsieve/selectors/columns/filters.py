@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
+from ...errors import spell
 from ...kernels.arrays import array
 from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
@@ -59,7 +60,7 @@ class FilterRule(BatchRule[CodedState]):
         return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
     def advice(self, state: CodedState) -> str | None:
-        return "try bins=5" if self.params.bins == "mdl" else None
+        return f"try {spell('bins', 5)}" if self.params.bins == "mdl" else None
 
     def check(self, state: CodedState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
@@ -108,7 +109,7 @@ class FcbfRule(FilterRule):
         return relevance
 
     def advice(self, state: CodedState) -> str | None:
-        return "try delta=0" if self.params.delta > 0 else super().advice(state)
+        return f"try {spell('delta', 0)}" if self.params.delta > 0 else super().advice(state)
 
     def choose(self, state: CodedState) -> tuple[I64, F64]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))

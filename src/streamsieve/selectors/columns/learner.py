@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError, UsageError, prefix
+from ...errors import DataError, UsageError, prefix, spell
 from ...kernels.arrays import NO_GROUP
 from ...kernels.columns.contents import count_constant
 from ...kernels.types import I64
@@ -69,8 +69,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             return DEFAULT_SCANS if source.rewindable else 1
         if scans > 1 and not source.rewindable:
             raise UsageError(
-                f"{source.name}: can be read only once, so n_scans={scans} is too many; set n_scans=1, or give "
-                "the columns in a form that can be read again: a list of blocks, a matrix, a file"
+                f"{source.name}: can be read only once, so {spell('n_scans', scans)} is too many; set "
+                f"{spell('n_scans', 1)}, or give the columns in a form that can be read again: a list of blocks, a "
+                "matrix, a file"
             )
         return int(scans)
 

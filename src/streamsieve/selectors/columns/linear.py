@@ -24,7 +24,7 @@ STRAYED = Remark(
     "steps too long",
     "warning",
     "the steps led away from the target: the weights they ended with are worse than none, and the selection as bad",
-    "take a shorter step, a larger m, or solver='pool' of online-substitution, which needs neither",
+    "take a shorter step, a larger m, or the solver 'pool' of online-substitution, which needs neither",
 )
 
 # What parameters may be.

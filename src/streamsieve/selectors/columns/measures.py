@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammainccinv, ndtri
 
 from ...blocks import ColumnBlock
-from ...errors import DataError, prefix
+from ...errors import DataError, prefix, spell
 from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
 from ...kernels.columns.independence import Tests
@@ -67,7 +67,7 @@ def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | No
     if levels * classes > MOST_CELLS:
         raise DataError(
             f"{prefix(block.origin)}bins for a column of {levels:,} different values and {classes:,} classes need a "
-            f"table of {levels * classes * 8 / 1e9:.1f} GB; round the values, or take bins=None"
+            f"table of {levels * classes * 8 / 1e9:.1f} GB; round the values, or take {spell('bins', None)}"
         )
 
 
@@ -84,7 +84,7 @@ def are_discrete(block: ColumnBlock) -> Bool:
 def levels_of_target(target: Target, measure: str) -> int:
     """How many classes the tests count; 0 if they count none."""
     if measure in ("g2", "chi2") and not target.codes.size:
-        raise DataError(f"measure={measure!r} needs classes, and this target is a regression's; use 'fisher_z'")
+        raise DataError(f"{spell('measure', measure)} needs classes, and this target is a regression's; use 'fisher_z'")
     return 0 if measure == "fisher_z" else target.class_counts.size
 
 
@@ -138,7 +138,8 @@ def advice_on_strictness(finding: str, name: str, value: float, largest: float) 
     """Return what was found, and a larger value of the parameter that decides, as long as there is one."""
     if value >= largest:
         return finding
-    return f"{finding}; {name}={min(largest, 10.0 * value):g} accepts more features, but also more false ones"
+    larger = spell(name, float(f"{min(largest, 10.0 * value):g}"))
+    return f"{finding}; {larger} accepts more features, but also more false ones"
 
 
 def effective_rows(weights: F64) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError, prefix
+from ...errors import DataError, prefix, spell
 from ...kernels.arrays import LARGEST_VALUE, NO_GROUP, ArraySpec
 from ...kernels.columns.centring import find_coarse
 from ...kernels.types import F64, I64, Bool
@@ -125,7 +125,7 @@ def refuse_not_finite(memory: ColumnMemory[Any], block: ColumnBlock, skips: bool
     column = int(np.searchsorted(block.indptr, at, side="right")) - 1
     title, value = memory.title_in(block, column), float(block.values[at])
     if np.isnan(value):
-        skipping = ", or let missing='skip' omit such rows" if can_skip else ""
+        skipping = f", or let {spell('missing', 'skip')} omit such rows" if can_skip else ""
         what, cure = "is missing", f"fill it in{skipping} or omit the feature"
     elif np.isinf(value):
         what, cure = "is infinite", "replace it"

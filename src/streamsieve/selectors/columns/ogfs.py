@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...blocks import ColumnBlock
+from ...errors import spell
 from ...kernels.columns.group_selection import (
     CLOSED,
     KEPT,
@@ -112,7 +113,8 @@ class OgfsRule(GroupRule[GroupState]):
         return state.ids[slots], np.abs(state.weights[slots]).max(axis=1)
 
     def advice(self, state: GroupState) -> str:
-        return f"try a smaller penalty: regularization={(self.params.regularization or 0.1) / 10:g}"
+        smaller = float(f"{(self.params.regularization or 0.1) / 10:g}")
+        return f"try a smaller penalty: {spell('regularization', smaller)}"
 
     def counted(self, state: GroupState) -> dict[str, dict[str, int]]:
         kept, _, irrelevant, redundant, _ = state.counts.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError, prefix
+from ...errors import DataError, prefix, spell
 from ...kernels.arrays import NO_GROUP, NO_ID, array
 from ...kernels.columns.copies import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
@@ -195,7 +195,7 @@ class GroupRule(ColumnRule[D]):
         name = memory.group_names.get(group, group)
         raise DataError(
             f"{prefix(block.origin)}group {name!r} comes in two parts, and these columns come one after the other; "
-            "bring those of a group together, or give all columns at once with their groups (--groups FILE, groups=...)"
+            f"bring those of a group together, or give all columns at once with their groups: {spell('groups', 'FILE')}"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
-from ...errors import DataError
+from ...errors import DataError, spell
 from ...kernels.columns.contents import find_missing
 from ...kernels.columns.copies import NO_COPY
 from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
@@ -109,14 +109,14 @@ class SAOLAParameters:
     bins: int | str | None = parameter(
         None,
         BINS,
-        together(lambda params, bins: bins is None or params.measure != "fisher_z", "None where measure='fisher_z'"),
+        together(lambda params, bins: bins is None or params.measure != "fisher_z", "None where measure is 'fisher_z'"),
     )
     class_weight: str | None = parameter(None, BALANCE)
     missing: str = parameter(
         "error",
         one_of("error", "skip"),
         together(
-            lambda params, missing: missing == "error" or params.variant != "lofs", "'error' where variant='lofs'"
+            lambda params, missing: missing == "error" or params.variant != "lofs", "'error' where variant is 'lofs'"
         ),
     )
     task: str = parameter("auto", one_of(*TASKS))
@@ -156,7 +156,9 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     def start(self) -> SaolaState:
         if self.params.measure == "su" and not self.target.codes.size:
-            raise DataError("measure='su' needs classes, and this target is a regression's; use 'fisher_z'")
+            raise DataError(
+                f"{spell('measure', 'su')} needs classes, and this target is a regression's; use 'fisher_z'"
+            )
         return empty(SaolaState, **self.sizes(), slots=FIRST_SLOTS, levels=1)
 
     def refuse(self, memory: ColumnMemory[SaolaState], block: ColumnBlock) -> None:
@@ -259,7 +261,7 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     def advice(self, state: SaolaState) -> str:
         by_uncertainty = self.params.measure != "fisher_z" and self.params.delta > 0
-        return "try delta=0" if by_uncertainty else advice_on_level(self.params.alpha)
+        return f"try {spell('delta', 0)}" if by_uncertainty else advice_on_level(self.params.alpha)
 
     def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced, _ = state.counts.tolist()

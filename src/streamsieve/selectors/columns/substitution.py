@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...blocks import ColumnBlock
-from ...errors import DataError, prefix
+from ...errors import DataError, prefix, spell
 from ...kernels.arrays import array
 from ...kernels.columns.slots import USED, Slots
 from ...kernels.columns.substitution import Steps, substitute_columns
@@ -136,9 +136,10 @@ class Stepping(LinearSolver[SteppingState]):
         check_slots_of_columns(state.slots, self.y.size, features)
 
 
-def diverged(origin: str, steps: Steps, instead: str = "solver='pool'") -> DataError:
+def diverged(origin: str, steps: Steps, other: str = "") -> DataError:
     """What to say where every step takes the weights further away."""
     return DataError(
-        f"{prefix(origin)}the weights diverge: these columns correlate too much for step={steps.step:g} and "
-        f"m={steps.m:g}; take a shorter step, a larger m, or {instead}, which needs neither"
+        f"{prefix(origin)}the weights diverge: these columns correlate too much for {spell('step', steps.step)} and "
+        f"{spell('m', steps.m)}; take a shorter step, a larger m, or {other}{spell('solver', 'pool')}, which needs "
+        "neither"
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ... import naming
 from ...blocks import ColumnBlock, columns_of
-from ...errors import DataError, prefix
+from ...errors import DataError, prefix, spell
 from ...kernels.columns.centring import find_coarse
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
@@ -234,7 +234,7 @@ class Pairs:
             return self.matrix.not_usable(column, int(rows[0]), float(line[rows[0]]))
         return DataError(
             f"{prefix(self.matrix.origin)}{self.matrix.title(column)} goes from {line.min():g} to {line.max():g}, too "
-            "far for scale='none'; use 'minmax' or 'standard'"
+            f"far for {spell('scale', 'none')}; use 'minmax' or 'standard'"
         )
 
     def scaled(self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0) -> None:

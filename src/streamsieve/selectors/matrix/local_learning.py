@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import spell
 from ...kernels.matrix.local_learning import (
     add_up_margins,
     descend,
@@ -113,7 +114,7 @@ class LocalLearningRule(WeighingRule):
     start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
     def advice(self) -> str:
-        return f"try a smaller penalty: regularization={self.params.regularization / 10:g}"
+        return f"try a smaller penalty: {spell('regularization', float(f'{self.params.regularization / 10:g}'))}"
 
     def passes(self) -> float:
         return 9.0 * (len(AUTO) if self.params.sigma == "auto" else 1)  # margins cost twice; rounds get shorter
@@ -133,8 +134,8 @@ class LocalLearningRule(WeighingRule):
         best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
         if not best.converged:
             warnings.warn(
-                f"the weights still change after max_iter={self.params.max_iter} rounds; a larger sigma converges "
-                "sooner",
+                f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds; a larger sigma "
+                "converges sooner",
                 stacklevel=2,
             )
         return best.weights, {"rounds": best.rounds, "converged": best.converged}

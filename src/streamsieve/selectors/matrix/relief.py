@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import spell
 from ...kernels.matrix.local_learning import weigh_neighbours
 from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
@@ -136,7 +137,7 @@ class IReliefRule(WeighingRule):
             rounds += 1
             report("rounds", rounds, None)
         if change > params.tol and n_features:
-            warnings.warn(f"the weights still change after max_iter={params.max_iter} rounds", stacklevel=2)
+            warnings.warn(f"the weights still change after {spell('max_iter', params.max_iter)} rounds", stacklevel=2)
         return weights, {"n_iter": rounds}
 
     def margins(self, pairs: Pairs, codes: I32, weights: F64) -> F64:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, spell
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve, count_rows
 from ...kernels.types import F64, I64
@@ -101,5 +101,7 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
     if is_integer(wanted):
         return int(wanted)
     if not width:
-        raise UsageError(f"n_features_to_select={wanted} is a fraction of a width that is not known yet; give a number")
+        raise UsageError(
+            f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known yet; give a number"
+        )
     return max(1, round(wanted * width))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import spell
 from ...targets import show
 from ..diagnosis import Look, Remark, Scales
 from ..parameters import parameters_of
@@ -64,11 +65,12 @@ def no_better_than_mean(learner: RowResults) -> Remark | None:
         return None
     message = f"the target was predicted no better than by its mean before rows were learned (R2 {r2:.3f})"
     if learner.options.normalize != "auto":
-        return Remark("mean", "warning", message, "try normalize='auto'")
+        return Remark("mean", "warning", message, f"try {spell('normalize', 'auto')}")
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
-        return Remark("mean", "warning", message, "try gamma='auto'")
+        return Remark("mean", "warning", message, f"try {spell('gamma', 'auto')}")
     if parameters_of(learner.params).get("loss") == "squared":
-        return Remark("mean", "warning", message, "try loss='huber' if there are outliers, or n_epochs=3 with few rows")
+        huber, epochs = spell("loss", "huber"), spell("n_epochs", 3)
+        return Remark("mean", "warning", message, f"try {huber} if there are outliers, or {epochs} with few rows")
     return Remark("mean", "warning", message, "try another number of features")
 
 
@@ -98,17 +100,18 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
     """The one thing to try: the most frequent cause that the parameters leave open."""
     kept, width = learner.memory.budget, learner.features.width
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
-        return "try class_weight='balanced'"
+        return f"try {spell('class_weight', 'balanced')}"
     shares_cells = learner.memory.kept_table is not None  # where "auto" is "l2"
     if learner.options.normalize != "auto" and not learner.method.asks and not shares_cells:
-        return "try normalize='auto'"
+        return f"try {spell('normalize', 'auto')}"
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
-        return "try gamma='auto'"
+        return f"try {spell('gamma', 'auto')}"
     if learner.method.name != "sofs":
         return "try the method sofs"
     if kept <= FEW_FEATURES and kept < width:
-        return f"try n_features_to_select={min(width, 10 * kept)}"
-    return "try the method local-learning with sigma='auto' on some hundred rows: the classes may not be linear"
+        return f"try {spell('n_features_to_select', min(width, 10 * kept))}"
+    sigma = spell("sigma", "auto")
+    return f"try the method local-learning with {sigma} on some hundred rows: the classes may not be linear"
 
 
 def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
@@ -116,11 +119,15 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
     least, most = int(grid[0]), int(grid[-1])
     if taken == most < width:
         further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
-        message = f"n_features_to_select='auto' took {most:,}, the most it looked at, and more may be better"
-        return Remark("edge of grid", "warning", message, f"try curve={further}")
+        message = (
+            f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and more may be better"
+        )
+        return Remark("edge of grid", "warning", message, f"try {spell('curve', further)}")
     if taken == least > 1:
-        message = f"n_features_to_select='auto' took {least:,}, the fewest it looked at, and fewer may be enough"
-        return Remark("edge of grid", "note", message, "try curve=True")
+        message = (
+            f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and fewer may be enough"
+        )
+        return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
 
@@ -134,10 +141,10 @@ def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
     title = learner.title
     message = (
         f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and those of "
-        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and normalize={learner.options.normalize!r} "
-        "leaves them so"
+        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and "
+        f"{spell('normalize', learner.options.normalize)} leaves them so"
     )
-    return Remark("scales", "note", message, "try normalize='auto'")
+    return Remark("scales", "note", message, f"try {spell('normalize', 'auto')}")
 
 
 def rounded_columns(learner: RowResults) -> Remark | None:
@@ -172,4 +179,4 @@ def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | N
     if not count:
         return None
     message = f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32 holds, and alike"
-    return Remark("precision", "warning", message, f"try {'normalize' if gamma == 'auto' else 'gamma'}='auto'")
+    return Remark("precision", "warning", message, f"try {spell('normalize' if gamma == 'auto' else 'gamma', 'auto')}")

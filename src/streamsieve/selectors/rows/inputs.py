@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock, dense_block
-from ...errors import UsageError
+from ...errors import UsageError, spell
 from ...kernels.arrays import array
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.partial import thin_rows
@@ -161,7 +161,9 @@ def intercept_share(fit_intercept: bool) -> float:
 def refuse_other_kind(block: RowBlock, moments: Moments) -> None:
     """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
     if moments.dense[0] not in (-1, block.dense):
-        raise UsageError("normalize='standard' centres dense rows and only scales sparse ones; keep to one kind")
+        raise UsageError(
+            f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones; keep to one kind"
+        )
 
 
 def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import NamedIds, RowBlock
-from ...errors import UsageError
+from ...errors import UsageError, spell
 from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
 from ...kernels.types import I64
@@ -340,8 +340,9 @@ def refuse_cells_beyond_memory(cells: int, n_vectors: int) -> None:
     bytes_each, available = 8 * n_vectors, available_memory()
     if bytes_each * cells > available:
         raise UsageError(
-            f"max_cells={cells} needs {size_text(bytes_each * cells)} of memory, and {size_text(available)} are "
-            f"available; max_cells={available // bytes_each} would fit, or {more_memory(bytes_each * cells)}"
+            f"{spell('max_cells', cells)} needs {size_text(bytes_each * cells)} of memory, and {size_text(available)} "
+            f"are available; {spell('max_cells', available // bytes_each)} would fit, or "
+            f"{more_memory(bytes_each * cells)}"
         )
 
 

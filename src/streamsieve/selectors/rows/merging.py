@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UsageError
+from ...errors import UsageError, spell
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.errors import WEIGHT
 from ...kernels.rows.members import MISTAKES
@@ -209,9 +209,9 @@ def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
     chosen = parts if base.warm_up is not None else memories
     if early or not all(chose_alike(one, parts[0]) for one in chosen):
         raise UsageError(
-            "the scales of columns (normalize='auto') and the centre of a numeric target are chosen from the first "
-            f"rows, and the parts did not start with the same choice; let the base learn {rows:,} rows before it is "
-            "divided"
+            f"the scales of columns ({spell('normalize', 'auto')}) and the centre of a numeric target are chosen from "
+            f"the first rows, and the parts did not start with the same choice; let the base learn {rows:,} rows "
+            "before it is divided"
         )
 
 

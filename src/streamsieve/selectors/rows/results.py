@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
+from ...errors import spell
 from ...kernels.rows.members import KEPT, MISTAKES, UPDATES
 from ...kernels.rows.scores import measure_squares
 from ...kernels.types import F64, I64
@@ -39,7 +40,7 @@ class RowResults(Results):
         if self.n_nonzero_ and self.method.name != "sofs":
             self.advice_if_empty = "try the method sofs"
         if "curve" in self.method.parameter_names:
-            self.advice_if_all = "try n_features_to_select='auto'"
+            self.advice_if_all = f"try {spell('n_features_to_select', 'auto')}"
 
     # ---- counters and measures
 
