@@ -73,15 +73,14 @@ def fingerprint(data: Location | None) -> Any:
 
 def refuse_changed(data: Location | None, before: Any) -> None:
     """Refuse to go on with files that are not those of the fingerprint ``before``."""
-    if before is None or "name" in before:
-        return
-    files = {file["path"]: file for file in before.get("files", [before])}
+    before = before or {}
+    files = {file["path"]: file for file in before.get("files", [before] if "path" in before else [])}
     for path in files:
         if not Path(path).exists():
             raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
-    now = fingerprint(data)
+    now = fingerprint(data) if files else {"files": []}
     for file in now.get("files", [now]):
-        path = file["path"]
+        path = file.get("path", data)
         if path not in files:
             raise DataError(f"{path}: the file is new since the run began; remove it, or start a new run")
         if file != files[path]:
