@@ -45,7 +45,6 @@ function barOf(column, value) {
     const width = column.largest ? (50 * Math.abs(value)) / column.largest : 0;
     bar.style.width = `${width}%`;
     bar.style.left = value < 0 ? `${50 - width}%` : "50%";
-    bar.className = value < 0 ? "minus" : "plus";
   }
   return element("span", { class: `small-bar ${column.kind}`, "aria-hidden": "true" }, bar);
 }
