@@ -37,7 +37,7 @@ class Work:
 
         import streamsieve as ss
 
-        self.folder, self.select = folder, ss.select
+        self.folder, self.select, self.open_source = folder, ss.select, ss.open_source
         random = np.random.default_rng(0)
         dense = random.standard_normal((500, 20_000))
         genes = random.standard_normal((72, 7_129))
@@ -61,7 +61,34 @@ class Work:
         for name, data in self.columns.items():
             cases[name] = lambda data=data: select(data, "saola")
         cases["spiral"] = lambda: select(spiral, "local-learning", 2)
+        for path in sorted(self.folder.glob("table*")):
+            cases[f"read {path.name}"] = lambda path=path: self.read(path)
         return cases
+
+    def read(self, path: Path) -> None:
+        """Read all rows of a table."""
+        for _ in self.open_source(path, target="y").row_blocks():
+            pass
+
+
+def write_tables(folder: Path) -> None:
+    """Write tables of numbers, of numbers and text, and one of 20,006 columns as joined genes and patients are."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    random = np.random.default_rng(0)
+
+    def table(rows: int, numbers: int, texts: int) -> pa.Table:
+        columns = {f"x{column}": random.standard_normal(rows).astype(np.float32) for column in range(numbers)}
+        columns |= {f"t{column}": np.char.add("v", random.integers(0, 50, rows).astype(str)) for column in range(texts)}
+        return pa.table(columns | {"y": random.integers(0, 2, rows)})
+
+    mixed = table(200_000, 20, 10)
+    csv.write_csv(table(100_000, 100, 0), folder / "table of numbers.csv")
+    csv.write_csv(mixed, folder / "table with text.csv")
+    parquet.write_table(mixed, folder / "table with text.parquet")
+    csv.write_csv(table(300, 20_000, 5), folder / "table of 20,006 columns.csv")
 
 
 def serve(folder: Path) -> None:
@@ -131,6 +158,7 @@ def main() -> None:
 
         for suffix in (".svm", ".arrow"):
             workflow.convert(f"synthetic:x1?rows={X1_ROWS}", folder / f"x1{suffix}")
+        write_tables(folder)
         old, new = Tree(options.old, folder), Tree(ROOT, folder)
         for case in old.cases:
             if options.cases and not case.startswith(tuple(options.cases)):
