@@ -18,7 +18,7 @@ from ..naming import title
 if TYPE_CHECKING:
     from .encoding import Encoding
     from .filtered import KeptFeatures
-    from .label_words import LabelKind
+    from .labels import LabelKind
     from .options import ReadOptions
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
