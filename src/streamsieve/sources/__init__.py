@@ -103,8 +103,8 @@ def _has_columns(data: Data, source: DataSource) -> bool:
     """Return True if ``drop`` and ``only`` are names of columns, which the opening has picked."""
     if is_names(data):
         return source.facts.takes_target
+    from .arrays import is_frame
     from .base import DataSource
-    from .frames import is_frame
 
     return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
 
@@ -133,16 +133,25 @@ def _opened(
         if find:
             refuse_encoding(data, options)
         return data
-    from .frames import is_frame, open_frame, open_pair
+    from .arrays import ArraySource, is_frame
 
-    if isinstance(data, tuple):
-        return open_pair(data, options, encoding, columns, find)
-    if not is_frame(data):
+    pair = data if isinstance(data, tuple) else None
+    frame = data if pair is None else pair[0]
+    if is_frame(frame):
+        from .frames import open_frame
+
+        if pair is None:
+            return open_frame(frame, None, options, encoding, columns, find)
+        y = pair[1] if len(pair) > 1 else None
+        return open_frame(frame, y, replace(options, target=None), encoding, None if find else columns, find)
+    if pair is None:
         raise UsageError(
             f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
             "ColumnBlockSource make sources of blocks"
         )
-    return open_frame(data, None, options, encoding, columns, find)
+    if encoding is not None:
+        raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
+    return ArraySource(*pair)
 
 
 def refuse_target(source: DataSource) -> None:

@@ -25,6 +25,7 @@ LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
 Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
+FEATURES_WRITTEN = "features written"  # what is being counted
 
 
 class Note(NamedTuple):

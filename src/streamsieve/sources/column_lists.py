@@ -8,13 +8,14 @@ target of every row as a JSON list. NaN is a value that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
@@ -22,23 +23,22 @@ from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
 from ..machine import available_memory
 from .arrays import ArraySource
-from .base import ColumnSource, DataSource, Missing, Report, Source, SourceFacts
-from .batch_rows import BATCHES_AHEAD, BatchFile
+from .arrow_values import is_numeric
+from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
+from .batch_rows import BATCHES_AHEAD
 from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in, is_number
+from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in
 from .tables import as_array
 from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from .batch_files import BatchFile
     from .filtered import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
 COLUMN = "column"  # what a record is
-FEATURES_WRITTEN = "features written"  # what is being counted
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
 MOST_COLUMNS = 1 << 20  # of a batch in a file
 
@@ -59,21 +59,6 @@ class Section(NamedTuple):
     entries: int  # of all lists of values
 
 
-class ColumnFile(BatchFile, Protocol):
-    """A file whose records are columns, in sections."""
-
-    cuts_at_sections: bool  # a part of a section costs as much to read as all of it
-
-    def sections(self) -> Iterator[Section]:
-        """Return the sections that have records, in order."""
-
-    def section_batches(self, columns: list[str], sections: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
-        """Return the records of some sections, or of all, in order."""
-
-    def ids_of(self, section: int) -> NDArray[np.int64]:
-        """Return the ids of the records of a section."""
-
-
 class ColumnListSource(Source, RangedColumns):
     """Columns of a file; rows are made by transposing them in memory.
 
@@ -83,7 +68,7 @@ class ColumnListSource(Source, RangedColumns):
     is_transposed = True
     _given_names: NDArray[Any] | None = None  # of all features
 
-    def __init__(self, file: ColumnFile, schema: pa.Schema) -> None:
+    def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
         self.file, self.lists = file, ListReader(str(file.path), COLUMN)
         self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
         metadata = schema.metadata
@@ -207,11 +192,9 @@ class ColumnListSource(Source, RangedColumns):
         )
 
     def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
-        import pyarrow.types as kind
-
         indptr = self.lists.shared_offsets(batch, first)
-        rows = self.lists.entries(batch.column(INDICES), kind.is_integer, "row numbers", first)
-        values = self.lists.entries(batch.column(VALUES), is_number, "numbers", first)
+        rows = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "row numbers", first)
+        values = self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first)
         falls = np.diff(rows) <= 0
         starts = indptr[1:-1]
         falls[starts[(starts > 0) & (starts < rows.size)] - 1] = False
@@ -279,8 +262,6 @@ def batches_of_columns(source: ColumnSource, report: Report | None = None) -> It
 
     Columns without values are omitted, unless they have names or groups.
     """
-    import pyarrow as pa
-
     y = source.targets()
     metadata = {
         ROWS_KEY: str(y.size).encode(),

@@ -21,11 +21,12 @@ from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError, prefix, spell
 from ..json_check import Count, conforms
 from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
-from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
 from .options import MissingValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .arrow_values import Where
 
 Kind = Literal["number", "boolean", "date", "onehot", "hash"]
 TEXT = "onehot", "hash"
@@ -99,7 +100,7 @@ class EncodedRows(NamedTuple):
 
     numbers: NDArray[Any]  # columns that are not text
     codes: NDArray[np.int64]  # columns of text; NO_LEVEL for none, -2 - i for the i-th new level
-    new: list[LateLevel]  # in the order in which they come
+    new: dict[LateLevel, list[int]]  # the number of each, and the first row that has it
     where: Where
 
 
@@ -277,18 +278,21 @@ class Encoding:
         new: dict[LateLevel, list[int]] = {}
         for at, (position, values) in enumerate(zip(self.texts, texts, strict=True)):
             codes[:, at] = self._codes(position, values, where, keep, new)
-        if not new:
-            return EncodedRows(numbers, codes, [], where)
-        order, place = in_order(new), np.empty(len(new), np.int64)
-        place[[new[late][NUMBER] for late in order]] = np.arange(len(order))
-        return EncodedRows(numbers, renumbered(codes, -2 - place), order, where)
+        return EncodedRows(numbers, codes, new, where)
 
     def learn(self, rows: EncodedRows) -> EncodedRows:
-        """Give features to the levels that are new in some rows, which come after all others that were learned."""
+        """Give features to the levels that are new in some rows, by the row and the column in which they come first.
+
+        They come after all others that were learned.
+        """
         if not rows.new:
             return rows
-        ids = np.array([self._id_of(late, rows.where) for late in rows.new])
-        return rows._replace(codes=renumbered(rows.codes, ids), new=[])
+        ids = np.empty(len(rows.new), np.int64)
+        for late in sorted(rows.new, key=lambda late: (rows.new[late][FIRST_ROW], late.column)):
+            ids[rows.new[late][NUMBER]] = self._id_of(late, rows.where)
+        is_new = rows.codes < NO_LEVEL
+        rows.codes[is_new] = ids[-2 - rows.codes[is_new]]
+        return rows._replace(new={})
 
     def _id_of(self, late: LateLevel, where: Where) -> int:
         """Return the feature of a level, a new one if it has none."""
@@ -319,6 +323,8 @@ class Encoding:
 
         Where levels may be new, they are added to ``new``, each with its number and its first row.
         """
+        from .arrow_values import first_rows, levels_in
+
         column, ids, start = self.columns[position], self._ids[position], int(self.starts[position])
         if values.null_count and self.missing == "error" and not keep:
             raise where.missing(values, column.name)
@@ -360,6 +366,8 @@ class Encoding:
 
     def read_numbers(self, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
         """Return a column that is not text as numbers, NaN for what is missing."""
+        from .arrow_values import days_of, numbers_of, truth_of
+
         column = self.columns[position]
         if column.kind == "date":
             return days_of(values, column.name, where, may_be_days=self.reduced)
@@ -425,26 +433,6 @@ class Encoding:
         if self.missing not in ("zero", "mean"):
             return numbers
         return np.where(np.isnan(numbers), self.columns[position].fill, numbers)
-
-    def extend(self, texts: Sequence[pa.Array], where: Where) -> None:
-        """Give features to all levels in some rows of the columns of text."""
-        new: dict[LateLevel, list[int]] = {}
-        for position, values in zip(self.texts, texts, strict=True):
-            self._codes(position, values, where, True, new)
-        for late in in_order(new):
-            self._id_of(late, where)
-
-
-def renumbered(codes: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return codes of rows with ``ids`` for new levels."""
-    is_new = codes < NO_LEVEL
-    codes[is_new] = ids[-2 - codes[is_new]]
-    return codes
-
-
-def in_order(new: dict[LateLevel, list[int]]) -> list[LateLevel]:
-    """Return new levels in the order in which they come: by the first row of each, then by column."""
-    return sorted(new, key=lambda late: (new[late][FIRST_ROW], late.column))
 
 
 def bucket_of(column: str, level: str) -> int:

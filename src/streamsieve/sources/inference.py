@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ..errors import DataError, UsageError, prefix, spell
-from .arrow_values import Where, days_of, is_text, levels_in, numbers_of, truth_of
+from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
 from .base import Note
 from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
 from .options import ReadOptions
 from .text import is_number
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Content = Literal["number", "boolean", "date", "text"]
+Known = dict[str, Content]  # what is clear already, by the name of a column
+Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # what the first rows of a table hold
 
 HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
 LEAST_UNIQUE = 20  # rows: where all texts of so many differ, they name the rows
@@ -100,29 +100,13 @@ class ColumnStats:
         self.total += other.total
 
 
-class Table(Protocol):
-    """A table whose first rows can be looked at."""
-
-    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
-        """Return what the first rows hold; ``known`` is what is clear already."""
-
-
 def content_of(kind: pa.DataType) -> Content:
     """Return what a column of a type holds; what cannot be used counts as numbers, and is refused when it is read."""
-    import pyarrow.types as types
-
     if is_text(kind):
         return "text"
-    if types.is_date(kind) or types.is_timestamp(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return "date"
-    return "boolean" if types.is_boolean(kind) else "number"
-
-
-def kind_of_number(kind: pa.DataType) -> bool:
-    """Return True for the types of numbers that NumPy has."""
-    import pyarrow.types as types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind))
+    return "boolean" if pa.types.is_boolean(kind) else "number"
 
 
 def may_be_id(name: str) -> bool:
@@ -146,13 +130,14 @@ def infer_by_types(
     types: Mapping[str, pa.DataType],
     batches_with: Callable[[list[str]], Iterator[pa.RecordBatch]],
     options: ReadOptions,
-    known: Mapping[str, Content],
+    known: Known,
 ) -> list[ColumnStats]:
     """Return what columns of some types hold: the first rows are read of those alone whose values must be known."""
     stats = {name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()}
     for one in stats.values():
         one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
-    wanted = [one for one in stats.values() if _must_be_known(one, options)]
+    reads_text = options.strings in ("onehot", "error")
+    wanted = [one for one in stats.values() if (reads_text if one.content == "text" else options.missing == "mean")]
     row = 0
     for batch in batches_with([one.name for one in wanted]) if wanted else ():
         head = batch.slice(0, HEAD_ROWS - row)
@@ -163,7 +148,7 @@ def infer_by_types(
             break
     names = list(types)
     suspects = [name for name in names if may_be_id(name) or name == names[0]]
-    suspects = [name for name in suspects if kind_of_number(types[name])][:MOST_SUSPECTS]
+    suspects = [name for name in suspects if is_numeric(types[name])][:MOST_SUSPECTS]
     for batch in islice(batches_with(suspects) if suspects else (), 1):
         for name in suspects:
             column = batch.column(name)
@@ -171,20 +156,13 @@ def infer_by_types(
     return list(stats.values())
 
 
-def _must_be_known(one: ColumnStats, options: ReadOptions) -> bool:
-    """Return True if values of a column must be known before it can be read."""
-    if one.content == "text":
-        return options.strings in ("onehot", "error")
-    return options.missing == "mean"
-
-
-def infer_all(tables: Sequence[Table], options: ReadOptions) -> list[ColumnStats]:
+def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats]:
     """Return what the columns of some tables hold, all of them together."""
-    known: dict[str, Content] = {}
+    known: Known = {}
     while True:
         found, rows = [], 0
-        for table in tables:
-            found.append(table.infer(options, known))
+        for infer in tables:
+            found.append(infer(options, known))
             rows += max((one.rows for one in found[-1]), default=0)
             if rows >= HEAD_ROWS:
                 break
@@ -219,7 +197,7 @@ class Inferred(NamedTuple):
     incomplete: tuple[str, ...] = ()
 
 
-def infer_encoding(tables: Sequence[Table], options: ReadOptions, origin: str) -> Inferred:
+def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -> Inferred:
     """Return how the columns of tables are to be read, by their first rows."""
     stats = infer_all(tables, options)
     if options.weight is not None:
@@ -240,7 +218,8 @@ def read_tables(
         raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}")
     if encoding is None and not find:
         return
-    inferred = infer_encoding(tables, options, origin) if encoding is None else Inferred(encoding)
+    asked = [table.infer for table in tables]
+    inferred = infer_encoding(asked, options, origin) if encoding is None else Inferred(encoding)
     for table in tables:
         table.read_by(inferred.encoding, grows=find)
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)

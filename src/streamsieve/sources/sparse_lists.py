@@ -7,21 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock, next_cut
 from ..errors import DataError
 from ..json_text import from_json, to_json
 from ..kernels.reading.checking import check_rows
+from .arrow_values import is_numeric
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
-from .batch_rows import BatchFile, BatchRows, BatchSource, file_facts
+from .batch_rows import BatchSource, file_facts
 from .canonical import canonical_rows
 from .formats import Layout
 from .tables import as_array, labels, rows_at_once
 from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from .batch_files import BatchFile
 
 INDICES, VALUES = "indices", "values"  # beside ``LABEL``
 WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # of a schema's metadata
@@ -29,14 +31,13 @@ RENUMBERED_KEY = b"renumbered"  # the mark of a selection
 
 
 def is_sparse(schema: pa.Schema) -> bool:
-    """Whether columns are those of sparse rows: one of lists of ids, one of lists of values."""
+    """Return True if columns are those of sparse rows: one of lists of ids, one of lists of values."""
     return all(schema.names.count(name) == 1 and is_list(schema.field(name).type) for name in (INDICES, VALUES))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind))
+    """Return True for the types of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def metadata_of(names: NDArray[Any] | None, n_features: int | None) -> dict[bytes, bytes]:
@@ -102,19 +103,13 @@ class ListReader(NamedTuple):
         return DataError(f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again")
 
 
-def is_number(kind: pa.DataType) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
-
-
 class SparseSource(BatchSource):
     """Sparse rows: columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if they have one."""
 
-    label_column = LABEL
-
-    def __init__(self, file: BatchFile, schema: pa.Schema, at_once: int) -> None:
-        self.rows, self.at_once, metadata = BatchRows(file, str(file.path)), at_once, schema.metadata or {}
+    def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
+        self.hold(file)
+        self.label_column = LABEL if LABEL in file.names else None
+        self.at_once, metadata = file.lists_at_once(), schema.metadata or {}
         self.lists = ListReader(str(file.path), "row")
         try:
             names = names_in(metadata) if NAMES_KEY in metadata else None
@@ -128,15 +123,15 @@ class SparseSource(BatchSource):
                 f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write the file again"
             )
         facts = replace(file_facts(file), n_features=width, feature_names=names, renumbered=mark)
-        super().__init__(replace(facts, has_labels=LABEL in file.names))
+        super().__init__(replace(facts, has_labels=self.label_column is not None))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self.rows.decoded(self._numbered(), lambda batch, first: self._block(batch, first, missing), self)
+        return self.decoded(self._numbered(), lambda batch, first: self._block(batch, first, missing))
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield batches of a good size, each with the number of its first row."""
         most, used = block_nonzeros(), [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
-        for batch, row in self.rows.numbered(used, self.at_once):
+        for batch, row in self.numbered(used, self.at_once):
             indptr = self.lists.shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
@@ -145,16 +140,14 @@ class SparseSource(BatchSource):
                 start = stop
 
     def _block(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
-        import pyarrow.types as kind
-
         indptr = self.lists.shared_offsets(batch, first_row)
-        indices = self.lists.entries(batch.column(INDICES), kind.is_integer, "integers", first_row)
+        indices = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "integers", first_row)
         if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
             raise self._too_large(int(indices.max()))
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         with np.errstate(over="ignore"):
-            values = self.lists.entries(batch.column(VALUES), is_number, "numbers", first_row).astype(
+            values = self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first_row).astype(
                 np.float32, copy=False
             )
         lowest, highest, canonical, finite = check_rows(indptr, frozen(indices), frozen(values).view(np.uint32))
@@ -195,8 +188,6 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """Write rows as lists of ids and values; ids are int32 if the width is known to fit, int64 otherwise."""
-    import pyarrow as pa
-
     metadata = metadata_of(layout.feature_names, layout.n_features)
     if layout.renumbered is not None:
         metadata[RENUMBERED_KEY] = layout.renumbered.encode()
