@@ -23,14 +23,13 @@ from ..blocks import RowBlock
 from ..errors import DataError
 from ..machine import map_file, refuse_beyond_memory
 from .base import ColumnSource, Report, Source
-from .batch_rows import BatchTable
+from .batch_rows import INDICES, VALUES, BatchTable, ListReader, SparseSource, is_list, is_sparse, write_sparse
 from .changes import FileState
 from .column_lists import COLUMN, FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .columns import block_columns
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, ListReader, SparseSource, is_list, is_sparse, write_sparse
 from .tables import as_array, damage_named, rows_at_once, write_table
 from .writers import block_nonzeros, write_batches
 

@@ -22,13 +22,13 @@ from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
 from ..machine import available_memory
+from ..values import ascends, in_range
 from .arrays import ArraySource
 from .arrow_values import is_numeric
 from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
-from .batch_rows import BATCHES_AHEAD
+from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, count_in
 from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in
 from .tables import as_array
 from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
@@ -44,9 +44,9 @@ MOST_COLUMNS = 1 << 20  # of a batch in a file
 
 
 def is_columns(schema: pa.Schema) -> bool:
-    """Whether records are columns."""
-    there = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
-    return there and ROWS_KEY in (schema.metadata or {})
+    """Return True if records are columns."""
+    has_fields = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
+    return has_fields and ROWS_KEY in (schema.metadata or {})
 
 
 class Section(NamedTuple):
@@ -133,16 +133,13 @@ class ColumnListSource(Source, RangedColumns):
         before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (known if self._filled else 0)
         ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
         cuts = fair_cuts(ids, np.interp(ids, known, before), n)
-        cuts = cuts if self._filled else [first, *self._with_records(cuts[1:], first, stop)]
+        if not self._filled:  # cuts move on to ids that have a record, with one before, between and after them
+            moved = {self._first_record(cut) for cut in cuts[1:]} - {first, self._first_record(0)}
+            cuts = [first, *sorted(feature for feature in moved if feature < stop)]
         starts = np.array([section.first for section in sections[1:] if first < section.first < stop])
         if not self.file.cuts_at_sections or starts.size < n - 1:
             return cuts
         return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
-
-    def _with_records(self, cuts: list[int], first: int, stop: int) -> list[int]:
-        """Cuts moved on to ids that have a record, so that there is one before, between and after them."""
-        found = {self._first_record(cut) for cut in cuts}
-        return sorted(feature for feature in found - {first, self._first_record(0)} if feature < stop)
 
     def _first_record(self, least: int) -> int:
         """Return the first id from ``least`` on that has a record and is kept, or the number of features."""
@@ -195,21 +192,15 @@ class ColumnListSource(Source, RangedColumns):
         indptr = self.lists.shared_offsets(batch, first)
         rows = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "row numbers", first)
         values = self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first)
-        falls = np.diff(rows) <= 0
-        starts = indptr[1:-1]
-        falls[starts[(starts > 0) & (starts < rows.size)] - 1] = False
-        if falls.any() or (rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < (self.n_rows or 0)):
+        if not ascends(indptr, rows) or not in_range(rows, self.n_rows or 0):
             raise DataError(
                 f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to below {self.n_rows:,}; "
                 "write the file again"
             )
         ids = as_array(batch.column(FEATURE))
-        known: dict[str, Any] = {}
-        if NAME in self.used:
-            known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
-        if GROUP in self.used:
-            known["groups"] = as_array(batch.column(GROUP))
-        block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
+        names = np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.used else None
+        groups = as_array(batch.column(GROUP)) if GROUP in self.used else None
+        block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, names, groups, self.name)
         return block if block.values.all() else block.without_zeros()
 
     def all_names(self) -> NDArray[Any] | None:
@@ -221,7 +212,7 @@ class ColumnListSource(Source, RangedColumns):
         names = np.array(titles_of_ids(range(width)), dtype=object)
         for batch in self.file.section_batches([FEATURE, NAME], None):
             ids = as_array(batch.column(FEATURE))
-            if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < width:
+            if not in_range(ids, width):
                 raise self._not_ascending(column)
             names[ids] = batch.column(NAME).to_pylist()
             column += batch.num_rows
