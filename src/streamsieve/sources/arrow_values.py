@@ -34,10 +34,6 @@ class Where(NamedTuple):
         """Return how a message on a row begins."""
         return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
 
-    def missing(self, values: pa.Array, column: str) -> DataError:
-        """Return what to say of the first of some values that is missing."""
-        return self.missing_at(int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]), column)
-
     def missing_at(self, row: int, column: str) -> DataError:
         """Return what to say of a value that is missing."""
         fill = f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"

@@ -12,20 +12,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import DataError, prefix, spell
+from ..errors import DataError, prefix
 from ..values import is_object
 from .arrays import ArraySource, names_of
 from .arrow_values import Where, numbers_of
-from .base import AbsentColumnError
 from .encoding import Encoding
 from .inference import (
     Inferred,
     content_of,
-    hint,
     infer_by_types,
     infer_encoding,
-    listing,
     picked,
+    refuse_absent,
+    refuse_other_target,
     refuse_repeated,
 )
 from .options import ReadOptions
@@ -52,14 +51,6 @@ def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
     return str(dtype) in ("category", "string", "str", "boolean") or str(dtype).startswith(
         ("datetime64", "string[", "bool[")
     )
-
-
-def refuse_absent(columns: list[str], names: list[str], origin: str) -> None:
-    """Refuse a table that does not have all of these columns."""
-    there = set(names)
-    for name in columns:
-        if name not in there:
-            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
 
 
 def positions_of(names: list[str]) -> dict[str, int]:
@@ -124,13 +115,10 @@ def open_frame(
 ) -> ArraySource:
     """Return the source for a table in memory, with its target as a column or apart; ``find`` infers how to read it."""
     names, target, weight = names_of(frame), options.target, options.weight
-    if y is None and target is not None:
-        if target in names:
-            y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
-        elif find:
-            raise DataError(f"there is no column {target!r} for the target; {hint(target, names)}")
-    elif y is None and find:
-        raise DataError(f"which column is the target? Say {spell('target', 'NAME')}; {listing(names)}")
+    if y is None and find:
+        refuse_other_target(target, names, "")
+    if y is None and target is not None and target in names:
+        y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
     others = [name for name in names if name != target or y is None]
     if columns is None:
         columns = picked(others, options, "the table")
@@ -138,7 +126,12 @@ def open_frame(
     inferred = infer_frame(frame, options, columns, "") if encoding is None and find else None
     used = encoding if inferred is None else inferred.encoding
     if used is None:
-        source = ArraySource(_some(frame, columns) if columns != names else frame, y, sample_weight=weights)
+        if columns != names:
+            refuse_absent(columns, names, "")
+            positions = positions_of(names)
+            is_pandas = hasattr(frame, "iloc")
+            frame = frame.iloc[:, [positions[name] for name in columns]] if is_pandas else frame.select(columns)
+        source = ArraySource(frame, y, sample_weight=weights)
     else:
         matrix = encoded_matrix(frame, used, "", not find)
         source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
@@ -157,13 +150,3 @@ def weights_of(frame: Any, name: str) -> NDArray[np.float64]:
     if np.isnan(weights).any():
         raise Where("").missing_at(int(np.argmax(np.isnan(weights))), name)
     return weights
-
-
-def _some(frame: Any, columns: list[str]) -> Any:
-    """Some columns of a table."""
-    names = names_of(frame)
-    refuse_absent(columns, names, "")
-    if hasattr(frame, "iloc"):
-        positions = positions_of(names)
-        return frame.iloc[:, [positions[name] for name in columns]]
-    return frame.select(columns)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..errors import DataError, UsageError, prefix, spell
 from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
-from .base import Note
+from .base import AbsentColumnError, Note
 from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
 from .options import ReadOptions
 from .text import is_number
@@ -49,11 +49,6 @@ class ColumnStats:
     repeats: bool = False
     first: tuple[int, str] | None = None
     counts_up: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Return True if nothing was found that shows what it is."""
-        return 0 < self.rows == self.missing
 
     @property
     def names_rows(self) -> bool:
@@ -116,13 +111,12 @@ def may_be_id(name: str) -> bool:
 
 def looks_like_id(name: str, values: Any) -> bool:
     """Return True if a column numbers the rows: by its name, with all values different, or counting from 0 or 1."""
-    found = np.asarray(values)
-    if found.size < 2 or np.isnan(found).any():
+    if values.size < 2 or np.isnan(values).any():
         return False
     if may_be_id(name):
-        return np.unique(found).size == found.size
-    counts = found.size >= LEAST_UNIQUE and found[0] in (0, 1)
-    return bool(counts and (np.diff(found) == 1).all())
+        return bool(np.unique(values).size == values.size)
+    counts = values.size >= LEAST_UNIQUE and values[0] in (0, 1)
+    return bool(counts and (np.diff(values) == 1).all())
 
 
 def infer_by_types(
@@ -146,9 +140,8 @@ def infer_by_types(
         row += head.num_rows
         if row == HEAD_ROWS:
             break
-    names = list(types)
-    suspects = [name for name in names if may_be_id(name) or name == names[0]]
-    suspects = [name for name in suspects if is_numeric(types[name])][:MOST_SUSPECTS]
+    numbers = [name for name, kind in types.items() if is_numeric(kind)]
+    suspects = [name for name in numbers if may_be_id(name) or name == next(iter(types))][:MOST_SUSPECTS]
     for batch in islice(batches_with(suspects) if suspects else (), 1):
         for name in suspects:
             column = batch.column(name)
@@ -185,7 +178,8 @@ def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
     """Return what a column holds of which several tables have a part."""
     if all(part.as_is for part in parts):
         return parts[0].content  # numbers, or truth values that are read as such
-    contents = {part.content for part in parts if not part.is_empty} or {parts[0].content}
+    is_shown = [part.content for part in parts if not 0 < part.rows == part.missing]  # by a value that is there
+    contents = set(is_shown) or {parts[0].content}
     return contents.pop() if len(contents) == 1 else "text"
 
 
@@ -198,7 +192,7 @@ class Inferred(NamedTuple):
 
 
 def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -> Inferred:
-    """Return how the columns of tables are to be read, by their first rows."""
+    """Return how the columns of tables are to be read, by what their first rows hold and what a user wants."""
     stats = infer_all(tables, options)
     if options.weight is not None:
         weight = stats.pop()
@@ -206,8 +200,17 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
             raise DataError(
                 f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights must be numbers"
             )
+    texts = [one for one in stats if one.content == "text"]
+    if texts and options.strings == "error":
+        raise _are_text(texts, origin)
+    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
+    if refused and options.strings == "onehot":
+        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
+    columns = [_column_of(one, options) for one in stats if one.content != "text" or options.strings != "drop"]
+    if not any(column.width for column in columns):
+        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
     incomplete = tuple(one.name for one in stats if one.missing)
-    return Inferred(encoding_of(stats, options, origin), tuple(_notes(stats, options)), incomplete)
+    return Inferred(Encoding(columns, options.missing), tuple(_notes(stats, options)), incomplete)
 
 
 def read_tables(
@@ -223,21 +226,6 @@ def read_tables(
     for table in tables:
         table.read_by(inferred.encoding, grows=find)
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
-
-
-def encoding_of(stats: Sequence[ColumnStats], options: ReadOptions, origin: str) -> Encoding:
-    """Return how columns are to be read, by what they hold and what a user wants."""
-    texts = [one for one in stats if one.content == "text"]
-    if texts and options.strings == "error":
-        raise _are_text(texts, origin)
-    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
-    if refused and options.strings == "onehot":
-        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
-    kept = [one for one in stats if one.content != "text" or options.strings != "drop"]
-    columns = [_column_of(one, options) for one in kept]
-    if not any(column.width for column in columns):
-        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
-    return Encoding(columns, options.missing)
 
 
 def _column_of(one: ColumnStats, options: ReadOptions) -> Column:
@@ -307,6 +295,23 @@ def refuse_repeated(names: list[str], origin: str) -> None:
     if len(counts) < len(names):
         twice = next(name for name in names if counts[name] > 1)
         raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
+
+
+def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
+    """Raise AbsentColumnError if a table does not have all of these columns."""
+    present = set(names)
+    for name in wanted:
+        if name not in present:
+            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
+
+
+def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
+    """Raise DataError if a table does not have its target, or none is named."""
+    if target is None:
+        message = f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')}; {listing(names)}"
+        raise AbsentColumnError(message, names)
+    if target not in names:
+        raise DataError(f"{prefix(origin)}there is no column {target!r} for the target; {hint(target, names)}")
 
 
 def hint(wanted: str, names: list[str]) -> str:

@@ -15,14 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
-from ..errors import DataError, RunError, spell
+from ..errors import DataError, RunError
 from ..machine import fitting
 from ..values import loss_of, unusable
 from .arrow_values import Where, is_numeric, numbers_of
-from .base import AbsentColumnError, DataSource, Missing, Source, SourceFacts
+from .base import DataSource, Missing, Source, SourceFacts
 from .encoding import EncodedRows, Encoding
 from .formats import Layout
-from .inference import hint, listing, picked, refuse_repeated
+from .inference import picked, refuse_absent, refuse_other_target, refuse_repeated
 from .options import ReadOptions
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
@@ -86,20 +86,13 @@ class TableSource(Source):
     ) -> None:
         target, weight, name = options.target, options.weight, facts.name
         refuse_repeated(available, name)
-        present = set(available)
         if not columns:
-            if target is None and columns is None:
-                message = f"{name}: which column is the target? Say {spell('target', 'NAME')}; {listing(available)}"
-                raise AbsentColumnError(message, available)
-            if target is not None and target not in present:
-                raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
+            if target is not None or columns is None:
+                refuse_other_target(target, available, name)
             columns = picked([column for column in available if column != target], options, name)
         columns = [column for column in columns if column != weight]
-        absent = [column for column in (*columns, *([] if weight is None else [weight])) if column not in present]
-        if absent:
-            message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
-            raise AbsentColumnError(message, available)
-        self.label_column = target if target in present else None
+        refuse_absent([*columns, *([] if weight is None else [weight])], available, name)
+        self.label_column = target if target in available else None
         has_labels = self.label_column is not None
         super().__init__(replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight))
         self.read_by(Encoding.of_numbers(columns))
@@ -191,7 +184,7 @@ def as_array(column: pa.Array) -> NDArray[Any]:
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
     """Return the target column: numbers as they are, text as text."""
     if column.null_count:
-        row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
+        row = first_row + column.is_null().index(True).as_py() + 1
         raise DataError(f"{origin}: row {row}: the target {name!r} has no value; fill it in or drop the row")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
