@@ -164,20 +164,19 @@ def refuse_target(source: DataSource) -> None:
 
 def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
     """Raise UsageError if text, missing values or weights of an open source are to be read in another way."""
-    if options.strings != "onehot":
-        raise _is_open(source, "strings", options.strings)
-    if options.weight is not None:
-        raise _is_open(source, "weight", options.weight)
     filled = None if source.encoding is None else source.encoding.missing
-    if options.missing in ("zero", "mean") and options.missing != filled:
-        raise _is_open(source, "missing", options.missing)
-
-
-def _is_open(source: DataSource, option: str, value: str) -> UsageError:
-    return UsageError(
-        f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
-        f"open_source(..., {option}={value!r})"
-    )
+    changes = {
+        "strings": options.strings != "onehot",
+        "weight": options.weight is not None,
+        "missing": options.missing in ("zero", "mean") and options.missing != filled,
+    }
+    for option, is_changed in changes.items():
+        if is_changed:
+            value = getattr(options, option)
+            raise UsageError(
+                f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
+                f"open_source(..., {option}={value!r})"
+            )
 
 
 def _open_named(
@@ -190,7 +189,12 @@ def _open_named(
         return open_synthetic(str(names))
 
     def open_file(path: Path, features: list[str] | None) -> DataSource:
-        return _open_file(path, options, features)
+        file_format, _ = format_of(path)
+        opener = file_format.open_rows or file_format.open_columns
+        if opener is None:
+            raise UsageError(f"{path}: {file_format.name} is not read")
+        source: DataSource = function(opener)(path, options, features)
+        return source
 
     def as_asked(parts: Sequence[DataSource], origin: str) -> None:
         if parts[0].facts.takes_target:
@@ -199,20 +203,10 @@ def _open_named(
             read_tables(parts, options, encoding, find, origin)
 
     files = files_of(names)
-    if len(files) == 1:
-        source = open_file(files[0], columns)
-        as_asked([source], source.name)
-    else:
+    if len(files) > 1:
         from .many import open_many
 
-        source = open_many(name_of(names, files), files, open_file, columns, as_asked)
-    return source
-
-
-def _open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> DataSource:
-    known, _ = format_of(path)
-    named = known.open_rows or known.open_columns
-    if named is None:
-        raise UsageError(f"{path}: {known.name} is not read")
-    source: DataSource = function(named)(path, options, columns)
+        return open_many(name_of(names, files), files, open_file, columns, as_asked)
+    source = open_file(files[0], columns)
+    as_asked([source], source.name)
     return source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -270,8 +270,9 @@ class BlockSource(Source):
         n_features: int | None = None,
         feature_names: NDArray[Any] | None = None,
     ) -> None:
-        again = not isinstance(blocks, Iterator)
-        super().__init__(SourceFacts(name, None, n_features, feature_names, rewindable=again))
+        super().__init__(
+            SourceFacts(name, None, n_features, feature_names, rewindable=not isinstance(blocks, Iterator))
+        )
         self.blocks = blocks
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -291,9 +292,8 @@ class ColumnBlockSource(ColumnSource):
         self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
     ) -> None:
         self.blocks, self.y = blocks, np.asarray(y)
-        again, splits = not isinstance(blocks, Iterator), isinstance(blocks, Sequence)
-        facts = SourceFacts(name, len(self.y), n_features, rewindable=again, columns_splittable=splits)
-        super().__init__(facts)
+        facts = SourceFacts(name, len(self.y), n_features, columns_splittable=isinstance(blocks, Sequence))
+        super().__init__(replace(facts, rewindable=not isinstance(blocks, Iterator)))
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return iter(self.blocks)

@@ -19,14 +19,16 @@ from pyarrow import csv as arrow_csv
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError, spell
 from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
+from ..machine import reading_threads
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
 from .compression import create_compressed
-from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
+from .delimited_text import Chunk, DelimitedText, delimiter_of
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
 from .labels import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .options import ReadOptions
+from .prefetch import ordered_map, read_ahead
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
 from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
 
@@ -37,10 +39,6 @@ TRUTH = {"true", "false"}
 ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
 MISSING_LETTERS = np.array([word.encode() for word in ALL_MISSING], bytes).view(np.uint8).reshape(len(ALL_MISSING), -1)
 MISSING_LETTERS = np.pad(MISSING_LETTERS, ((0, 0), (0, 1)))  # every word ends with a zero
-
-
-def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> DelimitedSource:
-    return DelimitedSource(DelimitedText(path), columns, options)
 
 
 class CopiedFields(NamedTuple):
@@ -58,8 +56,8 @@ class DelimitedSource(TableSource):
     before it has been read to its end, which must not be inside quotes.
     """
 
-    def __init__(self, text: DelimitedText, columns: list[str] | None, options: ReadOptions) -> None:
-        self.text = text
+    def __init__(self, path: Path, options: ReadOptions, columns: list[str] | None) -> None:
+        self.text = text = DelimitedText(path)
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
         facts = SourceFacts(text.name, n_bytes=text.n_bytes, splittable=not text.compression)
         super().__init__(facts, text.header, columns, options)
@@ -80,7 +78,8 @@ class DelimitedSource(TableSource):
                 except ValueError:  # raised below, where the number of its first row is known
                     return chunk, None
 
-            with closing(in_threads(parse, chunks)) as parts:
+            threads = reading_threads()
+            with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
                 for chunk, part in parts:
                     if part is None:
                         part = self._decoded_again(chunk.text, kind, self._rows_before() + rows, missing)

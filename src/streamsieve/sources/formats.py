@@ -79,7 +79,7 @@ FORMATS = (
     Format(
         "text with columns",
         (".csv", ".tsv", ".tab"),
-        open_rows="delimited:open_rows",
+        open_rows="delimited:DelimitedSource",
         write_rows="delimited:write_rows",
         compressible=True,
         tables=True,
