@@ -108,9 +108,8 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
     if loss:
         raise unusable(f"column {column!r}", loss, where.origin)
     if not (is_numeric(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)):
-        cure = "bring it into the form that it had in the training"
-        if where.unseen is None:
-            cure = f"encode it as numbers or omit it: {spell('drop', [column])}"
+        encode = f"encode it as numbers or omit it: {spell('drop', [column])}"
+        cure = encode if where.unseen is None else "bring it into the form that it had in the training"
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
     found = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -292,8 +292,15 @@ class ColumnBlockSource(ColumnSource):
         self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
     ) -> None:
         self.blocks, self.y = blocks, np.asarray(y)
-        facts = SourceFacts(name, len(self.y), n_features, columns_splittable=isinstance(blocks, Sequence))
-        super().__init__(replace(facts, rewindable=not isinstance(blocks, Iterator)))
+        super().__init__(
+            SourceFacts(
+                name,
+                len(self.y),
+                n_features,
+                rewindable=not isinstance(blocks, Iterator),
+                columns_splittable=isinstance(blocks, Sequence),
+            )
+        )
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return iter(self.blocks)

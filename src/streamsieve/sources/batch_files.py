@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +79,6 @@ class BatchFile(ABC):
     @abstractmethod
     def create(path: Path, schema: pa.Schema) -> Any:
         """Return a writer of batches."""
-
-    @abstractmethod
-    def opened(self) -> AbstractContextManager[Any]:
-        """Open the file."""
 
     @abstractmethod
     def schema(self) -> pa.Schema:

@@ -150,8 +150,8 @@ class Encoding:
     def feature_names(self) -> NDArray[Any]:
         """Return the names of all features so far."""
         if self._names.size < self.n_features:
-            more = self.late[self._names.size - self.n_first :]
-            names = [f"{self.columns[late.column].name}={late.level}" for late in more]
+            new = self.late[self._names.size - self.n_first :]
+            names = [f"{self.columns[at].name}={level}" for at, level in new]
             self._names = np.append(self._names, np.array(names, dtype=object))
         return self._names
 

@@ -63,15 +63,15 @@ class ColumnStats:
             return
         levels, codes = levels_in(values, self.name, where)
         present = codes[codes >= 0]
+        more = ColumnStats(self.name, "text", self.as_is, codes.size, codes.size - present.size)
         if present.size:
             words = np.array([not is_number(level) for level in levels])
             rows = np.flatnonzero(words[codes] & (codes >= 0))
             row = int(rows[0] if rows.size else np.argmax(codes >= 0))
-            self._keep_first(self.rows + row, levels[codes[row]])
-        found = {levels[code] for code in np.unique(present).tolist()}
-        self.repeats |= len(found) < present.size or not self.levels.isdisjoint(found)
-        self.levels |= found
-        self.rows, self.missing = self.rows + codes.size, self.missing + codes.size - present.size
+            more.first = row, levels[codes[row]]
+        more.levels = {levels[code] for code in np.unique(present).tolist()}
+        more.repeats = len(more.levels) < present.size
+        self.join(more)
 
     def add_numbers(self, numbers: Any) -> None:
         """Take in some more rows of numbers, NaN for those that are missing."""
@@ -79,15 +79,12 @@ class ColumnStats:
         self.rows, self.missing = self.rows + numbers.size, self.missing + numbers.size - present.size
         self.total += float(present.sum(dtype=np.float64))
 
-    def _keep_first(self, row: int, text: str) -> None:
-        """Keep the first text; one that is not a number shows more."""
-        if self.first is None or (is_number(self.first[1]) and not is_number(text)):
-            self.first = row, text
-
     def join(self, other: ColumnStats) -> None:
-        """Take in the rows after these."""
+        """Take in the rows after these; as the first text, one that is not a number shows more."""
         if other.first is not None:
-            self._keep_first(self.rows + other.first[0], other.first[1])
+            row, text = other.first
+            if self.first is None or (is_number(self.first[1]) and not is_number(text)):
+                self.first = self.rows + row, text
         self.repeats |= other.repeats or not self.levels.isdisjoint(other.levels)
         self.levels |= other.levels
         self.as_is &= other.as_is

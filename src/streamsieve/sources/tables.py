@@ -163,6 +163,7 @@ class TableSource(Source):
         return block if part.weights is None else block.derived(sample_weight=part.weights)
 
     def _with_block(self, part: DecodedRows) -> DecodedRows:
+        """Return rows as a block, too, if no level is new."""
         return part if part.rows.new else part._replace(block=self._block(part))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
