@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from streamsieve import DataError, RowBlock, UsageError, open_source, select
 from streamsieve.kernels.reading.checking import check_rows
-from streamsieve.sources.sparse_lists import frozen
 from streamsieve.sources.writers import write_rows
+from streamsieve.values import frozen
 from tests.effort import examples
 
 COLUMNS = {
@@ -82,7 +82,7 @@ def test_one_pass_finds_what_a_look_at_every_entry_finds(entries, dtype):
     indptr = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in rows])]).astype(np.int64)
     indices = np.array([index for ids, _ in rows for index in ids], dtype)
     values = np.array([value for _, row in rows for value in row], np.float32)
-    found = check_rows(indptr, frozen(indices), frozen(values.view(np.uint32)))
+    found = check_rows(indptr, frozen(indices, dtype), frozen(values.view(np.uint32), np.uint32))
     assert found == plain_check(rows)
 
 

@@ -177,7 +177,7 @@ def test_tables_that_change_between_passes_or_while_they_are_read(tmp_path: Path
     if form == "columns":
         batches = source.file.section_batches(source.used, None)
     else:
-        batches = source.rows.batches(source.rows.file.names, 1000)  # which other threads read ahead
+        batches = source.batches(source.file.names, 1000)  # which other threads read ahead
     next(batches)
     os.utime(path, ns=(0, 0))
     with pytest.raises(ss.DataError, match="changed while it was read"):
@@ -191,7 +191,7 @@ def test_a_mapped_file_that_is_cut_short_is_noticed_before_the_next_batch(tmp_pa
     with pa.ipc.new_file(str(tmp_path / "rows.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=10_000)
     source = open_source(tmp_path / "rows.arrow", target="y")
-    batches = source.rows.batches(["x", "y"], 1000)
+    batches = source.batches(["x", "y"], 1000)
     next(batches)
     os.truncate(tmp_path / "rows.arrow", 10**6)
     with pytest.raises(ss.DataError, match="changed while it was read"):

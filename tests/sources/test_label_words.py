@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.sources import delimited_text
-from streamsieve.sources.label_words import is_plain_number
+from streamsieve.sources.labels import is_plain_number
 from streamsieve.workflow import predict
 from tests.cli.console import run_transcript
 

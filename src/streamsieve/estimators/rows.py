@@ -17,7 +17,7 @@ from ..kernels.types import I64
 from ..selectors.rows.learner import RowLearner
 from ..selectors.serial import alone
 from ..sources.base import BlockSource, DataSource, Source
-from ..sources.label_words import expect_classes
+from ..sources.labels import expect_classes
 from ..sources.named_rows import NamedRowSource
 from ..targets import ONLY_NUMBERS
 from .base import Estimator, only_if, refit

@@ -11,10 +11,8 @@ from sklearn.utils import get_tags, validation
 
 from ..errors import DataError
 from ..selectors.base import FeatureInfo
-from ..sources.arrays import as_matrix
-from ..sources.arrow_values import Where, numbers_of
+from ..sources.arrays import as_matrix, is_frame, names_of
 from ..sources.encoding import Encoding
-from ..sources.frames import as_arrow, encoded_matrix, infer_frame, is_frame, names_of
 from ..sources.options import ReadOptions
 from ..values import is_object, is_sparse, refuse_unusable, simple_labels, sound_sparse
 
@@ -41,6 +39,8 @@ def encode_table(
     encoding = None if features is None else features.encoding
     if not is_frame(X):
         return X, None, encoding
+    from ..sources.frames import encoded_matrix, infer_frame
+
     if features is None:
         skips = get_tags(estimator).input_tags.allow_nan
         inferred = infer_frame(X, ReadOptions(missing="skip" if skips else "error"), names_of(X), "")
@@ -104,6 +104,9 @@ def with_column(error: ValueError, X: Any) -> ValueError:
     """What scikit-learn says of a value in a table that is missing or infinite, with its column and row."""
     if not str(error).startswith("Input X contains") or not is_frame(X):
         return error
+    from ..sources.arrow_values import Where, numbers_of
+    from ..sources.frames import as_arrow
+
     for name in names_of(X):
         column = as_arrow(X, [name], "").column(0)
         numbers = numbers_of(column.combine_chunks(), name, Where(""))

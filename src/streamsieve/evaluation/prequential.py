@@ -32,7 +32,7 @@ from ..selectors.base import AnyLearner
 from ..selectors.parameters import is_integer
 from ..sources import open_source
 from ..sources.base import BlockSource, Source, by_rows
-from ..sources.label_words import expect_classes
+from ..sources.labels import expect_classes
 from ..targets import ONLY_NUMBERS
 from ..training import Clock, Training
 

@@ -103,8 +103,8 @@ def _has_columns(data: Data, source: DataSource) -> bool:
     """Return True if ``drop`` and ``only`` are names of columns, which the opening has picked."""
     if is_names(data):
         return source.facts.takes_target
+    from .arrays import is_frame
     from .base import DataSource
-    from .frames import is_frame
 
     return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
 
@@ -133,16 +133,25 @@ def _opened(
         if find:
             refuse_encoding(data, options)
         return data
-    from .frames import is_frame, open_frame, open_pair
+    from .arrays import ArraySource, is_frame
 
-    if isinstance(data, tuple):
-        return open_pair(data, options, encoding, columns, find)
-    if not is_frame(data):
+    pair = data if isinstance(data, tuple) else None
+    frame = data if pair is None else pair[0]
+    if is_frame(frame):
+        from .frames import open_frame
+
+        if pair is None:
+            return open_frame(frame, None, options, encoding, columns, find)
+        y = pair[1] if len(pair) > 1 else None
+        return open_frame(frame, y, replace(options, target=None), encoding, None if find else columns, find)
+    if pair is None:
         raise UsageError(
             f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
             "ColumnBlockSource make sources of blocks"
         )
-    return open_frame(data, None, options, encoding, columns, find)
+    if encoding is not None:
+        raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
+    return ArraySource(*pair)
 
 
 def refuse_target(source: DataSource) -> None:
@@ -155,20 +164,19 @@ def refuse_target(source: DataSource) -> None:
 
 def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
     """Raise UsageError if text, missing values or weights of an open source are to be read in another way."""
-    if options.strings != "onehot":
-        raise _is_open(source, "strings", options.strings)
-    if options.weight is not None:
-        raise _is_open(source, "weight", options.weight)
     filled = None if source.encoding is None else source.encoding.missing
-    if options.missing in ("zero", "mean") and options.missing != filled:
-        raise _is_open(source, "missing", options.missing)
-
-
-def _is_open(source: DataSource, option: str, value: str) -> UsageError:
-    return UsageError(
-        f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
-        f"open_source(..., {option}={value!r})"
-    )
+    changes = {
+        "strings": options.strings != "onehot",
+        "weight": options.weight is not None,
+        "missing": options.missing in ("zero", "mean") and options.missing != filled,
+    }
+    for option, is_changed in changes.items():
+        if is_changed:
+            value = getattr(options, option)
+            raise UsageError(
+                f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
+                f"open_source(..., {option}={value!r})"
+            )
 
 
 def _open_named(
@@ -181,7 +189,12 @@ def _open_named(
         return open_synthetic(str(names))
 
     def open_file(path: Path, features: list[str] | None) -> DataSource:
-        return _open_file(path, options, features)
+        file_format, _ = format_of(path)
+        opener = file_format.open_rows or file_format.open_columns
+        if opener is None:
+            raise UsageError(f"{path}: {file_format.name} is not read")
+        source: DataSource = function(opener)(path, options, features)
+        return source
 
     def as_asked(parts: Sequence[DataSource], origin: str) -> None:
         if parts[0].facts.takes_target:
@@ -190,20 +203,10 @@ def _open_named(
             read_tables(parts, options, encoding, find, origin)
 
     files = files_of(names)
-    if len(files) == 1:
-        source = open_file(files[0], columns)
-        as_asked([source], source.name)
-    else:
+    if len(files) > 1:
         from .many import open_many
 
-        source = open_many(name_of(names, files), files, open_file, columns, as_asked)
-    return source
-
-
-def _open_file(path: Path, options: ReadOptions, columns: list[str] | None) -> DataSource:
-    known, _ = format_of(path)
-    named = known.open_rows or known.open_columns
-    if named is None:
-        raise UsageError(f"{path}: {known.name} is not read")
-    source: DataSource = function(named)(path, options, columns)
+        return open_many(name_of(names, files), files, open_file, columns, as_asked)
+    source = open_file(files[0], columns)
+    as_asked([source], source.name)
     return source

@@ -181,6 +181,19 @@ def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) ->
     return numbers
 
 
+def is_frame(data: Any) -> bool:
+    """Return True for a table of pandas, polars or Arrow."""
+    if type(data).__module__.startswith("pyarrow"):
+        return hasattr(data, "schema")
+    return hasattr(data, "columns") and hasattr(data, "dtypes")
+
+
+def names_of(frame: Any) -> list[str]:
+    """Return the names of the columns of a table."""
+    columns = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return [str(name) for name in columns]
+
+
 def table_names(X: Any) -> NDArray[Any] | None:
     """The column names of a pandas, polars or Arrow table, if all are text."""
     names = list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", ()))

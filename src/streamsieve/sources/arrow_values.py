@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
 from ..values import loss_of, unusable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DAY = 86_400_000_000  # microseconds
 NO_LEVEL = -1
@@ -31,16 +30,9 @@ class Where(NamedTuple):
     unseen: dict[str, str] | None = None
     grows: bool = False
 
-    def after(self, rows: int) -> Where:
-        return self._replace(first_row=self.first_row + rows)
-
     def at(self, row: int) -> str:
-        """How a message on a row begins."""
+        """Return how a message on a row begins."""
         return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
-
-    def missing(self, values: pa.Array, column: str) -> DataError:
-        """Return what to say of the first of some values that is missing."""
-        return self.missing_at(int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]), column)
 
     def missing_at(self, row: int, column: str) -> DataError:
         """Return what to say of a value that is missing."""
@@ -69,36 +61,25 @@ class Where(NamedTuple):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values of a type are text or categories."""
-    import pyarrow.types as types
-
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_dictionary(kind)
-    )
+    """Return True for the types of text and categories."""
+    is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(is_plain or pa.types.is_dictionary(kind))
 
 
-def as_text(values: pa.Array) -> pa.Array:
-    """Text, or categories of any kind, as text."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
-    if types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return values.cast(pa.string())
+def is_numeric(kind: pa.DataType) -> bool:
+    """Return True for the types of numbers that NumPy has."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], NDArray[np.int64]]:
     """The different texts of a column, without blanks around them, and which of them every row has, -1 for none."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
-    if types.is_null(values.type):
+    if pa.types.is_null(values.type):
         return [], np.full(len(values), NO_LEVEL)
     loss = loss_of(values.type)
     if loss:
         raise unusable(f"column {column!r}", loss, where.origin)
     try:
-        if not types.is_dictionary(values.type):
+        if not pa.types.is_dictionary(values.type):
             values = values.cast(pa.string()).dictionary_encode()
         levels = values.dictionary.cast(pa.string()).to_pylist()
     except pa.ArrowException as error:
@@ -120,19 +101,15 @@ def first_rows(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
 
 def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
     """Numbers or truth values as float64, NaN for what is missing."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
     kind = values.type
-    if types.is_null(kind):
+    if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
     loss = loss_of(kind)
     if loss:
         raise unusable(f"column {column!r}", loss, where.origin)
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        cure = "bring it into the form that it had in the training"
-        if where.unseen is None:
-            cure = f"encode it as numbers or omit it: {spell('drop', [column])}"
+    if not (is_numeric(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)):
+        encode = f"encode it as numbers or omit it: {spell('drop', [column])}"
+        cure = encode if where.unseen is None else "bring it into the form that it had in the training"
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
     found = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)
@@ -141,10 +118,8 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
 
 def truth_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
     """Truth values, also such as text has them, as 0 and 1, NaN for what is missing."""
-    import pyarrow as pa
-
     if is_text(values.type):
-        values = _parsed(as_text(values), [pa.bool_()], column, where, "neither true nor false")
+        values = _parsed(values, [pa.bool_()], column, where, "neither true nor false")
     return numbers_of(values, column, where)
 
 
@@ -153,36 +128,29 @@ def days_of(values: pa.Array, column: str, where: Where, may_be_days: bool = Fal
 
     ``may_be_days`` takes numbers, too, for such days.
     """
-    import pyarrow as pa
-    import pyarrow.types as types
-
     if is_text(values.type):
         kinds = [pa.timestamp("us"), pa.timestamp("us", "UTC"), *([pa.float64()] if may_be_days else [])]
-        values = _parsed(as_text(values), kinds, column, where, "not a date such as 2024-01-31")
-    if types.is_null(values.type):
+        values = _parsed(values, kinds, column, where, "not a date such as 2024-01-31")
+    if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
-    if may_be_days and (types.is_integer(values.type) or types.is_floating(values.type)):
+    if may_be_days and is_numeric(values.type):
         return numbers_of(values, column, where)
-    if not types.is_date(values.type) and not types.is_timestamp(values.type):
+    if not pa.types.is_date(values.type) and not pa.types.is_timestamp(values.type):
         raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training")
-    zone = values.type.tz if types.is_timestamp(values.type) else None
+    zone = values.type.tz if pa.types.is_timestamp(values.type) else None
     days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     return numbers_of(days, column, where) / DAY
 
 
 def _parsed(text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, wrong: str) -> pa.Array:
-    """Text as values of the first type that all of it fits."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    text = pc.utf8_trim_whitespace(text)
-    for kind in kinds:
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
+    """Return text, or categories of any kind, as values of the first type that all of it fits."""
+    text = text.dictionary_decode() if pa.types.is_dictionary(text.type) else text
+    text = pc.utf8_trim_whitespace(text.cast(pa.string()))
+    parsed = _cast(text, kinds)
+    if parsed is not None:
+        return parsed
     for row, value in enumerate(text.to_pylist()):
-        if value is not None and not _fits(value, kinds):
+        if _cast(pa.array([value], pa.string()), kinds) is None:
             raise DataError(
                 f"{where.at(row)}column {column!r} is {value[:40]!r}, {wrong}, as in the training; write it so"
             )
@@ -191,13 +159,11 @@ def _parsed(text: pa.Array, kinds: list[pa.DataType], column: str, where: Where,
     )
 
 
-def _fits(value: str, kinds: list[pa.DataType]) -> bool:
-    import pyarrow as pa
-
+def _cast(text: pa.Array, kinds: list[pa.DataType]) -> pa.Array | None:
+    """Return text as values of the first type that all of it fits, None if there is no such type."""
     for kind in kinds:
         try:
-            pa.scalar(value).cast(kind)
+            return text.cast(kind)
         except pa.ArrowInvalid:
             continue
-        return True
-    return False
+    return None

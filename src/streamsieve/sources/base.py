@@ -18,13 +18,14 @@ from ..naming import title
 if TYPE_CHECKING:
     from .encoding import Encoding
     from .filtered import KeptFeatures
-    from .label_words import LabelKind
+    from .labels import LabelKind
     from .options import ReadOptions
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
 Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
+FEATURES_WRITTEN = "features written"  # what is being counted
 
 
 class Note(NamedTuple):
@@ -269,8 +270,9 @@ class BlockSource(Source):
         n_features: int | None = None,
         feature_names: NDArray[Any] | None = None,
     ) -> None:
-        again = not isinstance(blocks, Iterator)
-        super().__init__(SourceFacts(name, None, n_features, feature_names, rewindable=again))
+        super().__init__(
+            SourceFacts(name, None, n_features, feature_names, rewindable=not isinstance(blocks, Iterator))
+        )
         self.blocks = blocks
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -290,9 +292,15 @@ class ColumnBlockSource(ColumnSource):
         self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
     ) -> None:
         self.blocks, self.y = blocks, np.asarray(y)
-        again, splits = not isinstance(blocks, Iterator), isinstance(blocks, Sequence)
-        facts = SourceFacts(name, len(self.y), n_features, rewindable=again, columns_splittable=splits)
-        super().__init__(facts)
+        super().__init__(
+            SourceFacts(
+                name,
+                len(self.y),
+                n_features,
+                rewindable=not isinstance(blocks, Iterator),
+                columns_splittable=isinstance(blocks, Sequence),
+            )
+        )
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return iter(self.blocks)

@@ -1,135 +1,98 @@
-"""Rows of files that have them in batches: tables and sparse rows in Parquet and Arrow files."""
+"""Rows of files that have them in batches: tables, and sparse rows as lists of ids and values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, columns_of
+from ..blocks import ColumnBlock, RowBlock, columns_of, next_cut
 from ..errors import DataError
+from ..json_text import from_json, to_json
+from ..kernels.reading.checking import check_rows
 from ..machine import reading_threads
-from .base import Missing, NoRowsError, Source, SourceFacts
+from ..values import frozen
+from .arrow_values import is_numeric
+from .base import LARGEST_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
+from .canonical import canonical_rows
 from .columns import RangedColumns
-from .inference import ColumnStats, Content, infer_by_types
+from .formats import Layout
+from .inference import ColumnStats, Known, infer_by_types
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
-from .tables import BATCH_ROWS, DecodedRows, Finish, TableSource, batch_values, labels, rows_at_once
+from .tables import BATCH_ROWS, DecodedRows, Finish, TableSource, as_array, batch_values, labels, rows_at_once
+from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from .batch_files import BatchFile
 
 BATCHES_AHEAD = 2
+INDICES, VALUES = "indices", "values"  # of sparse rows, beside ``LABEL``
+WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # of a schema's metadata
+RENUMBERED_KEY = b"renumbered"  # the mark of a selection
 
 Part = TypeVar("Part", RowBlock, DecodedRows)
 
 
-class BatchFile(Protocol):
-    """A file of records with named columns, which can be read from any of them on."""
+class BatchSource(Source):
+    """Rows in a file: read on one thread, decoded and checked on several, in order; a shard has some of them."""
 
-    path: Path
-    n_bytes: int
-    n_rows: int
-    names: list[str]  # of all columns
+    label_column: str | None  # if the rows have labels
 
-    def schema(self) -> pa.Schema:
-        """Return its schema."""
+    def hold(self, file: BatchFile) -> None:
+        """Have all rows of a file."""
+        self.file, self.first, self.stop = file, 0, file.n_rows
 
-    def batches(self, columns: list[str], first: int, stop: int, at_once: int) -> Iterator[pa.RecordBatch]:
-        """Return these columns of some records, so many or less at a time; the file must be as it was opened."""
-
-    def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
-        """Return these columns of some records."""
-
-    def cuts(self, first: int, stop: int, n: int) -> list[int]:
-        """Return the records that ``n`` parts of some may begin with, or fewer, from the first on."""
-
-
-class BatchRows:
-    """The records of a file from ``first`` on: read on one thread, decoded and checked on several, in order."""
-
-    def __init__(self, file: BatchFile, name: str) -> None:
-        self.file, self.name, self.first, self.stop = file, name, 0, file.n_rows
-
-    @property
-    def n_bytes(self) -> int:
-        """Return about how much of the file they are."""
-        return self.file.n_bytes * (self.stop - self.first) // max(1, self.file.n_rows)
-
-    def batches(self, columns: list[str], at_once: int) -> Iterator[pa.RecordBatch]:
-        """Return these columns of all records, so many or less at a time."""
+    def batches(self, columns: list[str], at_once: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """Return these columns of all rows, so many or less at a time."""
         return self.file.batches(columns, self.first, self.stop, at_once)
 
-    def numbered(self, columns: list[str], at_once: int) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Return batches that hold records, each with the number of its first record in the file."""
-        record = self.first
+    def numbered(self, columns: list[str], at_once: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches that hold rows, each with the number of its first row in the file."""
+        row = self.first
         for batch in self.batches(columns, at_once):
             if batch.num_rows:
-                yield batch, record
-            record += batch.num_rows
+                yield batch, row
+            row += batch.num_rows
 
     def decoded(
-        self,
-        batches: Iterator[tuple[pa.RecordBatch, int]],
-        decode: Callable[[pa.RecordBatch, int], Part],
-        source: Source,
+        self, batches: Iterator[tuple[pa.RecordBatch, int]], decode: Callable[[pa.RecordBatch, int], Part]
     ) -> Iterator[Part]:
-        """Return what ``decode`` makes of every batch and the number of its first record."""
-        rows = source.bytes_read = 0
+        """Yield what ``decode`` makes of every batch and the number of its first row."""
+        rows = self.bytes_read = 0
         threads = reading_threads()
         ahead = read_ahead(batches, 1)  # batches are large: one read ahead, one for every thread
         with closing(ordered_map(lambda item: decode(*item), ahead, threads, threads)) as parts:
             for part in parts:
                 rows += part.n_rows
-                source.bytes_read = self.n_bytes * rows // (self.stop - self.first)
+                self.bytes_read = (self.facts.n_bytes or 0) * rows // (self.stop - self.first)
                 yield part
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
 
-    def labels(self, column: str) -> Iterator[NDArray[Any]]:
-        """Return the labels in a column, which is all that is read."""
-        found = False
-        for batch, row in self.numbered([column], BATCH_ROWS):
-            found = True
-            yield labels(batch.column(column), column, self.name, row)
-        if not found:
+    def labels(self) -> Iterator[NDArray[Any]]:
+        if self.label_column is None:
+            raise DataError(f"{self.name}: the rows have no labels")
+        row = -1
+        for batch, row in self.numbered([self.label_column]):
+            yield labels(batch.column(self.label_column), self.label_column, self.name, row)
+        if row < 0:
             raise NoRowsError(f"{self.name}: holds no rows")
 
-    def parts(self, n: int) -> list[BatchRows]:
-        """Return the records in ``n`` parts, or fewer."""
-        starts = self.file.cuts(self.first, self.stop, n)
-        return [self._between(*bounds) for bounds in zip(starts, [*starts[1:], self.stop], strict=True)]
-
-    def _between(self, first: int, stop: int) -> BatchRows:
-        part = copy(self)
-        part.first, part.stop = first, stop
-        return part
-
-
-class BatchSource(Source):
-    """Rows in a file; a shard has some of its records."""
-
-    rows: BatchRows
-    label_column: str
-
-    def labels(self) -> Iterator[NDArray[Any]]:
-        if not self.has_labels:
-            raise DataError(f"{self.name}: the rows have no labels")
-        return self.rows.labels(self.label_column)
-
     def _shards(self, n: int) -> list[Source]:
-        return [self._part(rows) for rows in self.rows.parts(n)]
+        starts = self.file.cuts(self.first, self.stop, n)
+        return [self._part(*bounds) for bounds in zip(starts, [*starts[1:], self.stop], strict=True)]
 
-    def _part(self, rows: BatchRows) -> Source:
-        part = copy(self)
-        part.rows, part.bytes_read = rows, 0
-        part.facts = replace(self.facts, n_rows=rows.stop - rows.first, n_bytes=rows.n_bytes)
+    def _part(self, first: int, stop: int) -> Source:
+        part, n_bytes = copy(self), self.file.n_bytes * (stop - first) // max(1, self.file.n_rows)
+        part.first, part.stop, part.bytes_read = first, stop, 0
+        part.facts = replace(self.facts, n_rows=stop - first, n_bytes=n_bytes)
         return part
 
 
@@ -143,48 +106,45 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
     def __init__(self, file: BatchFile, columns: list[str] | None, options: ReadOptions) -> None:
         TableSource.__init__(self, file_facts(file), file.names, columns, options)
-        self.rows, self.label_column = BatchRows(file, self.name), str(options.target)
+        self.hold(file)
 
-    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
+    def infer(self, options: ReadOptions, known: Known) -> list[ColumnStats]:
         """Return what its columns hold: their types say it, so that only those are read whose values must be known."""
-        schema = self.rows.file.schema()
-        types = {name: schema.field(name).type for name in self.decoder.features_and_weight}
-        return infer_by_types(self.name, types, self._batches_with, options, known)
-
-    def _batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self.rows.batches(columns, BATCH_ROWS)
+        schema = self.file.schema()
+        types = {name: schema.field(name).type for name in self.features_and_weight}
+        return infer_by_types(self.name, types, self.batches, options, known)
 
     # ---- rows
 
     def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
-        decoder, used = self.decoder, self.decoder.used
-        batches = self.rows.numbered(used, rows_at_once(len(used), batch_values()))
-        return self.rows.decoded(batches, lambda batch, first: finish(decoder.decode(batch, first, missing)), self)
+        used = [*self.features_and_weight, *([] if self.label_column is None else [self.label_column])]
+        batches = self.numbered(used, rows_at_once(len(used), batch_values()))
+        return self.decoded(batches, lambda batch, first: finish(self.decode(batch, first, missing)))
 
     def targets(self) -> NDArray[Any]:
-        if not self.has_labels:
+        if self.label_column is None:
             raise DataError(f"{self.name}: the rows have no labels")
         column = self._read([self.label_column]).column(0).combine_chunks()
-        return labels(column, self.label_column, self.name, self.rows.first)
+        return labels(column, self.label_column, self.name, self.first)
 
     # ---- columns
 
     def complete(self) -> None:
-        if not self.decoder.grows:
+        if not self.grows:
             return
-        encoding, where = self.decoder.encoding, self.decoder.where(0)
-        names = [encoding.columns[at].name for at in encoding.texts]
-        for batch in self._batches_with(names):
-            encoding.extend([batch.column(name) for name in names], where)
-        self.decoder = replace(self.decoder, grows=False)
+        names = [self._encoding.columns[at].name for at in self._encoding.texts]
+        for batch in self.batches(names):
+            texts, no_numbers = [batch.column(name) for name in names], np.empty((batch.num_rows, 0))
+            self._encoding.learn(self._encoding.encode(no_numbers, texts, self.where(0), True))
+        self.grows = False
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        blocks = self._encoded_columns if self.decoder.encoding.has_groups else self._number_columns
+        blocks = self._encoded_columns if self._encoding.has_groups else self._number_columns
         return read_ahead(blocks(first, stop), BATCHES_AHEAD)
 
     def _read(self, columns: list[str]) -> pa.Table:
         """Return these columns alone, all rows of them."""
-        table = self.rows.file.read(columns, self.rows.first, self.rows.stop)
+        table = self.file.read(columns, self.first, self.stop)
         if not table.num_rows:
             raise NoRowsError(f"{self.name}: holds no rows")
         return table
@@ -199,7 +159,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
     def _encoded_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         """Yield the features from ``first`` to before ``stop``; those of late levels come last."""
-        encoding, where = self.decoder.encoding, self.decoder.where(self.rows.first)
+        encoding, where = self._encoding, self.where(self.first)
         begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
         end = int(np.searchsorted(encoding.starts, min(stop, encoding.n_first)))
         for columns in self._column_groups(range(begin, end)):
@@ -224,14 +184,171 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
             first += matrix.shape[1]
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
-        if self.decoder.encoding.has_groups:
+        if self._encoding.has_groups:
             return None
         return read_ahead(self._matrices(0, len(self.columns)), BATCHES_AHEAD)
 
     def _matrices(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
-        encoding, where = self.decoder.encoding, self.decoder.where(self.rows.first)
+        encoding, where = self._encoding, self.where(self.first)
         for columns in self._column_groups(range(first, stop)):
             matrix = np.empty((len(columns[0][1]), len(columns)), order="F")
             for at, (position, column) in enumerate(columns):
                 matrix[:, at] = encoding.filled_column(position, column, where)
             yield matrix
+
+
+# ---- lists of ids and values
+
+
+def is_sparse(schema: pa.Schema) -> bool:
+    """Return True if columns are those of sparse rows: one of lists of ids, one of lists of values."""
+    return all(schema.names.count(name) == 1 and is_list(schema.field(name).type) for name in (INDICES, VALUES))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return True for the types of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
+    """A number of rows or features in a schema's metadata; a ValueError if it cannot be one."""
+    digits = metadata[key].strip()
+    if not digits.isdigit() or len(digits) > len(str(LARGEST_INDEX)) or int(digits) > LARGEST_INDEX + 1:
+        shown = digits[:40].decode(errors="backslashreplace")
+        raise ValueError(f"{key.decode()} is {shown!r}; it is an integer from 0 to {LARGEST_INDEX + 1:,}")
+    return int(digits)
+
+
+class ListReader(NamedTuple):
+    """Lists of integers and lists of values of records, checked; ``unit`` is what a record is."""
+
+    name: str  # of the file
+    unit: str
+
+    def offsets(self, lists: pa.Array, first: int) -> NDArray[np.int64]:
+        """Return where the lists of records begin, counted from 0."""
+        if lists.null_count:
+            raise self._unequal(first)
+        offsets: NDArray[np.int64] = as_array(lists.offsets).astype(np.int64)
+        if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
+            raise self._damaged(first, "the lists are damaged")
+        offsets -= offsets[0]
+        return offsets
+
+    def shared_offsets(self, batch: pa.RecordBatch, first: int) -> NDArray[np.int64]:
+        """Return where the lists of records begin, the same for both."""
+        indptr = self.offsets(batch.column(INDICES), first)
+        if not np.array_equal(indptr, self.offsets(batch.column(VALUES), first)):
+            raise self._unequal(first)
+        return indptr
+
+    def entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int) -> NDArray[Any]:
+        """Return the entries of all lists, which must be of a type that fits."""
+        entries = lists.flatten()
+        if entries.null_count or not fits(entries.type):
+            found = "missing entries" if entries.null_count else f"{entries.type} values"
+            raise self._damaged(first, f"a list of {what} holds {found}")
+        return as_array(entries)
+
+    def _unequal(self, first: int) -> DataError:
+        return self._damaged(first, "indices and values differ in length")
+
+    def _damaged(self, first: int, what: str) -> DataError:
+        return DataError(f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again")
+
+
+class SparseSource(BatchSource):
+    """Sparse rows: columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if they have one."""
+
+    def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
+        self.hold(file)
+        self.label_column = LABEL if LABEL in file.names else None
+        self.at_once, metadata = file.lists_at_once(), schema.metadata or {}
+        self.lists = ListReader(str(file.path), "row")
+        try:
+            names = from_json(metadata[NAMES_KEY]) if NAMES_KEY in metadata else []
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError("the names of features are not a list of texts")
+            feature_names = np.array(names, dtype=object) if NAMES_KEY in metadata else None
+            width = None if feature_names is None else len(names)
+            width = count_in(metadata, WIDTH_KEY) if WIDTH_KEY in metadata else width
+            mark = metadata[RENUMBERED_KEY].decode() if RENUMBERED_KEY in metadata else None
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{file.path}: its metadata cannot be read ({error}); write the file again") from error
+        if feature_names is not None and len(names) != width:
+            raise DataError(
+                f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write the file again"
+            )
+        facts = replace(file_facts(file), n_features=width, feature_names=feature_names, renumbered=mark)
+        super().__init__(replace(facts, has_labels=self.label_column is not None))
+
+    def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+        return self.decoded(self._numbered(), lambda batch, first: self._block(batch, first, missing))
+
+    def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches of a good size, each with the number of its first row."""
+        most, used = block_nonzeros(), [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
+        for batch, row in self.numbered(used, self.at_once):
+            indptr = self.lists.shared_offsets(batch, row)
+            start = 0
+            while start < batch.num_rows:
+                stop = next_cut(indptr, start, rows_at_once(1, most), most)
+                yield batch.slice(start, stop - start), row + start
+                start = stop
+
+    def _block(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
+        indptr = self.lists.shared_offsets(batch, first_row)
+        indices = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "integers", first_row)
+        if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
+            raise self._too_large(int(indices.max()))
+        indices = frozen(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64)
+        with np.errstate(over="ignore"):
+            values = frozen(self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first_row), np.float32)
+        lowest, highest, canonical, finite = check_rows(indptr, indices, values.view(np.uint32))
+        if lowest < 0:
+            raise DataError(f"{self.name}: a negative feature id; ids start at 0")
+        if highest > LARGEST_INDEX:
+            raise self._too_large(highest)
+        width = highest + 1 if self.n_features is None else self.n_features
+        if highest >= width:
+            row = first_row + int(np.searchsorted(indptr, np.argmax(indices >= width), side="right"))
+            raise DataError(
+                f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of {width:,} features, "
+                "counted from 0; write the file again"
+            )
+        if not canonical:
+            (indptr, indices, values), repeated = canonical_rows(indptr, indices, values, width)
+            if repeated:
+                raise DataError(f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears twice")
+        y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
+        block = RowBlock.trusted(indptr, indices, values, y, width, self.name)
+        if not finite:
+            refuse_not_finite(block, first_row, self.feature_names, missing)
+        return block
+
+    def _too_large(self, index: int) -> DataError:
+        return DataError(
+            f"{self.name}: feature id {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the "
+            "features"
+        )
+
+
+def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
+    """Write rows as lists of ids and values; ids are int32 if the width is known to fit, int64 otherwise."""
+    metadata = {} if layout.n_features is None else {WIDTH_KEY: str(layout.n_features).encode()}
+    if layout.feature_names is not None:
+        metadata[NAMES_KEY] = to_json([str(name) for name in layout.feature_names]).encode()
+    if layout.renumbered is not None:
+        metadata[RENUMBERED_KEY] = layout.renumbered.encode()
+    id_type = pa.int32() if layout.n_features is not None and layout.n_features < 2**31 else pa.int64()
+
+    def batch_of(block: RowBlock) -> pa.RecordBatch:
+        offsets = pa.array(block.indptr.astype(np.int32))
+        columns = {} if block.y is None else {LABEL: pa.array(block.y)}
+        columns |= {
+            INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices, id_type)),
+            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values)),
+        }
+        return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
+
+    return write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, block_nonzeros()))), create)

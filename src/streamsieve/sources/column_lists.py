@@ -8,45 +8,45 @@ target of every row as a JSON list. NaN is a value that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock
 from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
 from ..machine import available_memory
+from ..values import ascends, in_range
 from .arrays import ArraySource
-from .base import ColumnSource, DataSource, Missing, Report, Source, SourceFacts
-from .batch_rows import BATCHES_AHEAD, BatchFile
+from .arrow_values import is_numeric
+from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
+from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, count_in
 from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
-from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in, is_number
 from .tables import as_array
 from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from .batch_files import BatchFile
     from .filtered import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
 COLUMN = "column"  # what a record is
-FEATURES_WRITTEN = "features written"  # what is being counted
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
 MOST_COLUMNS = 1 << 20  # of a batch in a file
 
 
 def is_columns(schema: pa.Schema) -> bool:
-    """Whether records are columns."""
-    there = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
-    return there and ROWS_KEY in (schema.metadata or {})
+    """Return True if records are columns."""
+    has_fields = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
+    return has_fields and ROWS_KEY in (schema.metadata or {})
 
 
 class Section(NamedTuple):
@@ -59,21 +59,6 @@ class Section(NamedTuple):
     entries: int  # of all lists of values
 
 
-class ColumnFile(BatchFile, Protocol):
-    """A file whose records are columns, in sections."""
-
-    cuts_at_sections: bool  # a part of a section costs as much to read as all of it
-
-    def sections(self) -> Iterator[Section]:
-        """Return the sections that have records, in order."""
-
-    def section_batches(self, columns: list[str], sections: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
-        """Return the records of some sections, or of all, in order."""
-
-    def ids_of(self, section: int) -> NDArray[np.int64]:
-        """Return the ids of the records of a section."""
-
-
 class ColumnListSource(Source, RangedColumns):
     """Columns of a file; rows are made by transposing them in memory.
 
@@ -83,7 +68,7 @@ class ColumnListSource(Source, RangedColumns):
     is_transposed = True
     _given_names: NDArray[Any] | None = None  # of all features
 
-    def __init__(self, file: ColumnFile, schema: pa.Schema) -> None:
+    def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
         self.file, self.lists = file, ListReader(str(file.path), COLUMN)
         self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
         metadata = schema.metadata
@@ -148,16 +133,13 @@ class ColumnListSource(Source, RangedColumns):
         before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (known if self._filled else 0)
         ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
         cuts = fair_cuts(ids, np.interp(ids, known, before), n)
-        cuts = cuts if self._filled else [first, *self._with_records(cuts[1:], first, stop)]
+        if not self._filled:  # cuts move on to ids that have a record, with one before, between and after them
+            moved = {self._first_record(cut) for cut in cuts[1:]} - {first, self._first_record(0)}
+            cuts = [first, *sorted(feature for feature in moved if feature < stop)]
         starts = np.array([section.first for section in sections[1:] if first < section.first < stop])
         if not self.file.cuts_at_sections or starts.size < n - 1:
             return cuts
         return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
-
-    def _with_records(self, cuts: list[int], first: int, stop: int) -> list[int]:
-        """Cuts moved on to ids that have a record, so that there is one before, between and after them."""
-        found = {self._first_record(cut) for cut in cuts}
-        return sorted(feature for feature in found - {first, self._first_record(0)} if feature < stop)
 
     def _first_record(self, least: int) -> int:
         """Return the first id from ``least`` on that has a record and is kept, or the number of features."""
@@ -207,26 +189,18 @@ class ColumnListSource(Source, RangedColumns):
         )
 
     def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
-        import pyarrow.types as kind
-
         indptr = self.lists.shared_offsets(batch, first)
-        rows = self.lists.entries(batch.column(INDICES), kind.is_integer, "row numbers", first)
-        values = self.lists.entries(batch.column(VALUES), is_number, "numbers", first)
-        falls = np.diff(rows) <= 0
-        starts = indptr[1:-1]
-        falls[starts[(starts > 0) & (starts < rows.size)] - 1] = False
-        if falls.any() or (rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < (self.n_rows or 0)):
+        rows = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "row numbers", first)
+        values = self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first)
+        if not ascends(indptr, rows) or not in_range(rows, self.n_rows or 0):
             raise DataError(
                 f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to below {self.n_rows:,}; "
                 "write the file again"
             )
         ids = as_array(batch.column(FEATURE))
-        known: dict[str, Any] = {}
-        if NAME in self.used:
-            known["names"] = np.array(batch.column(NAME).to_pylist(), dtype=object)
-        if GROUP in self.used:
-            known["groups"] = as_array(batch.column(GROUP))
-        block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, origin=self.name, **known)
+        names = np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.used else None
+        groups = as_array(batch.column(GROUP)) if GROUP in self.used else None
+        block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, names, groups, self.name)
         return block if block.values.all() else block.without_zeros()
 
     def all_names(self) -> NDArray[Any] | None:
@@ -238,7 +212,7 @@ class ColumnListSource(Source, RangedColumns):
         names = np.array(titles_of_ids(range(width)), dtype=object)
         for batch in self.file.section_batches([FEATURE, NAME], None):
             ids = as_array(batch.column(FEATURE))
-            if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < width:
+            if not in_range(ids, width):
                 raise self._not_ascending(column)
             names[ids] = batch.column(NAME).to_pylist()
             column += batch.num_rows
@@ -279,8 +253,6 @@ def batches_of_columns(source: ColumnSource, report: Report | None = None) -> It
 
     Columns without values are omitted, unless they have names or groups.
     """
-    import pyarrow as pa
-
     y = source.targets()
     metadata = {
         ROWS_KEY: str(y.size).encode(),

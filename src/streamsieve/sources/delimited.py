@@ -9,27 +9,28 @@ from copy import copy
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
 
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError, spell
 from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
+from ..machine import reading_threads
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
 from .compression import create_compressed
-from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
+from .delimited_text import Chunk, DelimitedText, delimiter_of
 from .formats import Layout
-from .inference import HEAD_ROWS, ColumnStats, Content, content_of, looks_like_id
-from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
+from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
+from .labels import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .options import ReadOptions
+from .prefetch import ordered_map, read_ahead
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
 from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 HEAD_BYTES = 16 << 20  # of a file, at most, which show what its columns hold
 FIRST_LOOK = 64 << 10  # bytes, which show most columns of text
@@ -38,10 +39,6 @@ TRUTH = {"true", "false"}
 ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
 MISSING_LETTERS = np.array([word.encode() for word in ALL_MISSING], bytes).view(np.uint8).reshape(len(ALL_MISSING), -1)
 MISSING_LETTERS = np.pad(MISSING_LETTERS, ((0, 0), (0, 1)))  # every word ends with a zero
-
-
-def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> DelimitedSource:
-    return DelimitedSource(DelimitedText(path), columns, options)
 
 
 class CopiedFields(NamedTuple):
@@ -59,8 +56,8 @@ class DelimitedSource(TableSource):
     before it has been read to its end, which must not be inside quotes.
     """
 
-    def __init__(self, text: DelimitedText, columns: list[str] | None, options: ReadOptions) -> None:
-        self.text = text
+    def __init__(self, path: Path, options: ReadOptions, columns: list[str] | None) -> None:
+        self.text = text = DelimitedText(path)
         self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
         facts = SourceFacts(text.name, n_bytes=text.n_bytes, splittable=not text.compression)
         super().__init__(facts, text.header, columns, options)
@@ -81,7 +78,8 @@ class DelimitedSource(TableSource):
                 except ValueError:  # raised below, where the number of its first row is known
                     return chunk, None
 
-            with closing(in_threads(parse, chunks)) as parts:
+            threads = reading_threads()
+            with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
                 for chunk, part in parts:
                     if part is None:
                         part = self._decoded_again(chunk.text, kind, self._rows_before() + rows, missing)
@@ -105,26 +103,30 @@ class DelimitedSource(TableSource):
 
     def _decode(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DecodedRows:
         """Return the rows of some records, with labels of a known kind."""
-        decoder, encoding, where = self.decoder, self.decoder.encoding, self.decoder.where(first_row)
-        targets = [] if decoder.target is None else [decoder.target]
-        is_feature = decoder.target in encoding.column_names  # then its fields are read once more
-        copied, width = [*decoder.copied, *([] if is_feature else targets)], len(encoding.others)
-        matrix, fields = self._parsed(text, decoder.parsed, copied, width + (decoder.weight is not None))
-        texts = self._texts(fields, decoder.copied)
-        numbers = np.ascontiguousarray(matrix[:, :width])
+        encoding, where, target, weight = self._encoding, self.where(first_row), self.label_column, self.facts.weight
+        others = [encoding.columns[position] for position in encoding.others]
+        parsed = {column.name: at for at, column in enumerate(others) if column.kind == "number"}
+        if weight is not None:
+            parsed[weight] = len(others)
+        as_text = [column.name for column in encoding.columns if column.kind != "number"]
+        targets = [] if target is None else [target]
+        is_feature = target in encoding.column_names  # then its fields are read once more
+        copied = as_text if is_feature else [*as_text, *targets]
+        matrix, fields = self._parsed(text, parsed, copied, len(others) + (weight is not None))
+        texts = self._texts(fields, as_text)
+        numbers = np.ascontiguousarray(matrix[:, : len(others)])
         with np.errstate(over="ignore"):
-            for at, position in enumerate(encoding.others):
-                column = encoding.columns[position]
+            for at, (position, column) in enumerate(zip(encoding.others, others, strict=True)):
                 if column.kind != "number":
                     numbers[:, at] = encoding.read_numbers(position, texts[column.name], where)
         levels = [texts[encoding.columns[position].name] for position in encoding.texts]
         rows = encoding.encode(numbers, levels, where, missing == "keep")
-        weights = None if decoder.weight is None else matrix[:, -1].astype(np.float64)
-        if decoder.target is None:
-            return decoder.decoded(rows, None, weights)
+        weights = None if weight is None else matrix[:, -1].astype(np.float64)
+        if target is None:
+            return self.weighted(rows, None, weights)
         fields = self._split(text, {}, targets, 0)[1] if is_feature else fields
-        words = labels_of_kind(self._texts(fields, targets, MISSING_WORDS)[decoder.target], kind or "text")
-        return decoder.decoded(rows, labels(words, decoder.target, self.name, first_row), weights)
+        words = labels_of_kind(self._texts(fields, targets, MISSING_WORDS)[target], kind or "text")
+        return self.weighted(rows, labels(words, target, self.name, first_row), weights)
 
     def _parsed(
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
@@ -167,9 +169,6 @@ class DelimitedSource(TableSource):
         self, fields: CopiedFields, names: Sequence[str], missing: Sequence[str] = ALL_MISSING, infer: bool = False
     ) -> dict[str, pa.Array]:
         """Return some of the copied columns as text, or as whatever they look like."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         if not names or not fields.rows:
             return {name: pa.array([], pa.string()) for name in names}
         lines = fields.lines
@@ -194,18 +193,18 @@ class DelimitedSource(TableSource):
 
     def _kind_of_first_labels(self, text: bytes) -> LabelKind | None:
         """Return the kind of the labels, as the first of them show it."""
-        if self.decoder.target is None:
+        if self.label_column is None:
             return None
         try:
-            fields = self._split(text, {}, [self.decoder.target], 0)[1]
-            return kind_of_labels(self._texts(fields, [self.decoder.target], MISSING_WORDS)[self.decoder.target])
+            fields = self._split(text, {}, [self.label_column], 0)[1]
+            return kind_of_labels(self._texts(fields, [self.label_column], MISSING_WORDS)[self.label_column])
         except ValueError as error:
             raise self.located(error) from error
 
     def located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
         """Return what to say of what could not be read, found again with its line."""
-        encoding, text = self.decoder.encoding, self.text
-        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {self.decoder.weight}
+        encoding, text = self._encoding, self.text
+        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {self.facts.weight}
         with text.opened() as (_, stream):
             lines = count_lines(stream, text.start, returns=True)
             for line, record in text.records(stream, lines):
@@ -219,7 +218,7 @@ class DelimitedSource(TableSource):
                             f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
                             f"the column: {spell('drop', [column])}"
                         )
-                    if column == self.decoder.target and kind is not None and not is_missing(value):
+                    if column == self.label_column and kind is not None and not is_missing(value):
                         wrong = misfit(value, kind, f"{self.name}:{line}")
                         if wrong is not None:
                             return wrong
@@ -227,9 +226,9 @@ class DelimitedSource(TableSource):
 
     # ---- what columns hold
 
-    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
+    def infer(self, options: ReadOptions, known: Known) -> list[ColumnStats]:
         """Return what the columns hold, by the first rows."""
-        names = self.decoder.features_and_weight
+        names = self.features_and_weight
         head = self.text.head(HEAD_BYTES)
         if not head:
             return [ColumnStats(name, "number", as_is=True) for name in names]
@@ -238,7 +237,7 @@ class DelimitedSource(TableSource):
         except ValueError as error:
             raise error if isinstance(error, DataError) else self.located(error) from error
 
-    def _inferred(self, head: bytes, names: list[str], known: dict[str, Content]) -> list[ColumnStats]:
+    def _inferred(self, head: bytes, names: list[str], known: Known) -> list[ColumnStats]:
         coded = {name for name, content in known.items() if content != "number"}
         for text in (self.text.first_records(head, FIRST_LOOK), head):
             while more := self._not_numbers(text, [name for name in names if name not in coded]):
@@ -328,8 +327,6 @@ def word_of(field: bytes) -> str:
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """Write rows as a table; return the number of rows."""
-    from pyarrow import csv as arrow_csv
-
     options = arrow_csv.WriteOptions(delimiter=delimiter_of(Path(layout.name)), quoting_style="needed")
     with create_compressed(path, layout.compression) as file:
         return write_table(lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options), blocks, layout)

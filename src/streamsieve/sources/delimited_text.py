@@ -6,29 +6,26 @@ import csv
 import io
 import math
 from codecs import BOM_UTF8
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import IO, NamedTuple, Self, TypeVar
+from typing import IO, NamedTuple, Self
 
 import numpy as np
 
 from ..errors import DataError
 from ..kernels.reading.delimited import end_of_records
-from ..machine import fitting, reading_threads
+from ..machine import fitting
 from .changes import FileState
 from .compression import damage_named, open_compressed
 from .formats import kind_of, split_suffix
-from .prefetch import ordered_map, read_ahead
 from .tables import BYTES_PER_VALUE
 from .text import count_lines, is_utf8, refuse_endless_line
 
 FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
 CHUNK_BYTES = 4 << 20  # at most
 LEAST_CHUNK = 64 << 10
-
-Result = TypeVar("Result")
 
 
 def chunk_bytes(letters_per_value: float) -> int:
@@ -197,9 +194,3 @@ class DelimitedText:
                 refuse_endless_line(len(text), self.name)
         found = complete[:end] if end else text + b"\n"
         return found if found.strip(b"\r\n") else b""
-
-
-def in_threads(work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Generator[Result]:
-    """What ``work`` makes of every chunk, in order, on several threads while one reads ahead."""
-    threads = reading_threads()
-    return ordered_map(work, read_ahead(chunks, threads), threads, threads)

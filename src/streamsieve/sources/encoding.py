@@ -21,11 +21,12 @@ from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError, prefix, spell
 from ..json_check import Count, conforms
 from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
-from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
 from .options import MissingValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .arrow_values import Where
 
 Kind = Literal["number", "boolean", "date", "onehot", "hash"]
 TEXT = "onehot", "hash"
@@ -44,11 +45,6 @@ class Column(NamedTuple):
     kind: Kind
     levels: tuple[str, ...] = ()  # of the first rows
     fill: float = 0.0
-
-    @property
-    def is_text(self) -> bool:
-        """Return True for a column that is a feature per level or bucket."""
-        return self.kind in TEXT
 
     @property
     def width(self) -> int:
@@ -99,7 +95,7 @@ class EncodedRows(NamedTuple):
 
     numbers: NDArray[Any]  # columns that are not text
     codes: NDArray[np.int64]  # columns of text; NO_LEVEL for none, -2 - i for the i-th new level
-    new: list[LateLevel]  # in the order in which they come
+    new: dict[LateLevel, list[int]]  # the number of each, and the first row that has it
     where: Where
 
 
@@ -117,8 +113,8 @@ class Encoding:
         late: Sequence[LateLevel] = (),
     ) -> None:
         self.columns, self.missing, self.reduced, self.late = tuple(columns), missing, reduced, list(late)
-        self.texts = [position for position, column in enumerate(self.columns) if column.is_text]
-        self.others = [position for position, column in enumerate(self.columns) if not column.is_text]
+        self.texts = [position for position, column in enumerate(self.columns) if column.kind in TEXT]
+        self.others = [position for position, column in enumerate(self.columns) if column.kind not in TEXT]
 
     @classmethod
     def of_numbers(cls, columns: Sequence[str]) -> Encoding:
@@ -127,9 +123,6 @@ class Encoding:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and self.to_dict() == other.to_dict()
-
-    def __hash__(self) -> int:
-        return hash(self.columns)
 
     # ---- what there is
 
@@ -157,8 +150,8 @@ class Encoding:
     def feature_names(self) -> NDArray[Any]:
         """Return the names of all features so far."""
         if self._names.size < self.n_features:
-            more = self.late[self._names.size - self.n_first :]
-            names = [f"{self.columns[late.column].name}={late.level}" for late in more]
+            new = self.late[self._names.size - self.n_first :]
+            names = [f"{self.columns[at].name}={level}" for at, level in new]
             self._names = np.append(self._names, np.array(names, dtype=object))
         return self._names
 
@@ -196,11 +189,11 @@ class Encoding:
         """Return the columns alone that these features are of, and what all features of those are numbered here."""
         first, late = features[features < self.n_first], features[features >= self.n_first] - self.n_first
         used = set((np.searchsorted(self.starts, first, side="right") - 1).tolist())
-        some = self.with_columns(used | {self.late[at].column for at in late.tolist()})
+        used |= {self.late[at].column for at in late.tolist()}
+        some = self.with_columns(used)
         some.reduced = True
-        ids = [np.arange(self.starts[column], self.starts[column + 1]) for column in self._positions(some)]
-        known = {column.name for column in some.columns}
-        kept = [at for at, level in enumerate(self.late) if self.columns[level.column].name in known]
+        ids = [np.arange(self.starts[column], self.starts[column + 1]) for column in sorted(used)]
+        kept = [at for at, level in enumerate(self.late) if level.column in used]
         return some, np.concatenate([*ids, self.n_first + np.array(kept, np.int64)])
 
     def with_columns(self, positions: set[int]) -> Encoding:
@@ -209,10 +202,6 @@ class Encoding:
         place = {position: at for at, position in enumerate(used)}
         late = [LateLevel(place[at], level) for at, level in self.late if at in place]
         return Encoding([self.columns[at] for at in used], self.missing, self.reduced, late)
-
-    def _positions(self, some: Encoding) -> list[int]:
-        names = set(some.column_names)
-        return [position for position, column in enumerate(self.columns) if column.name in names]
 
     # ---- as JSON
 
@@ -227,14 +216,12 @@ class Encoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as JSON can hold it."""
-        columns = []
-        for column in self.columns:
-            content: dict[str, Any] = {"name": column.name, "kind": column.kind}
-            if column.kind == "onehot":
-                content["levels"] = list(column.levels)
-            if column.fill:
-                content["fill"] = column.fill
-            columns.append(content)
+        columns = [
+            {"name": column.name, "kind": column.kind}
+            | ({"levels": list(column.levels)} if column.kind == "onehot" else {})
+            | ({"fill": column.fill} if column.fill else {})
+            for column in self.columns
+        ]
         late = {"late": [list(level) for level in self.late]} if self.late else {}
         return {"missing": self.missing, "columns": columns, **late}
 
@@ -277,25 +264,28 @@ class Encoding:
         new: dict[LateLevel, list[int]] = {}
         for at, (position, values) in enumerate(zip(self.texts, texts, strict=True)):
             codes[:, at] = self._codes(position, values, where, keep, new)
-        if not new:
-            return EncodedRows(numbers, codes, [], where)
-        order, place = in_order(new), np.empty(len(new), np.int64)
-        place[[new[late][NUMBER] for late in order]] = np.arange(len(order))
-        return EncodedRows(numbers, renumbered(codes, -2 - place), order, where)
+        return EncodedRows(numbers, codes, new, where)
 
     def learn(self, rows: EncodedRows) -> EncodedRows:
-        """Give features to the levels that are new in some rows, which come after all others that were learned."""
+        """Give features to the levels that are new in some rows, by the row and the column in which they come first.
+
+        They come after all others that were learned.
+        """
         if not rows.new:
             return rows
-        ids = np.array([self._id_of(late, rows.where) for late in rows.new])
-        return rows._replace(codes=renumbered(rows.codes, ids), new=[])
+        ids = np.empty(len(rows.new), np.int64)
+        for late in sorted(rows.new, key=lambda late: (rows.new[late][FIRST_ROW], late.column)):
+            ids[rows.new[late][NUMBER]] = self._id_of(late, rows.where)
+        is_new = rows.codes < NO_LEVEL
+        rows.codes[is_new] = ids[-2 - rows.codes[is_new]]
+        return rows._replace(new={})
 
     def _id_of(self, late: LateLevel, where: Where) -> int:
         """Return the feature of a level, a new one if it has none."""
-        ids, column = self._ids[late.column], self.columns[late.column]
+        ids = self._ids[late.column]
         if late.level not in ids:
             if len(ids) == MOST_LEVELS:
-                raise too_many_levels(where.origin, [column.name], is_id=False)
+                raise too_many_levels(where.origin, [self.columns[late.column].name], is_id=False)
             ids[late.level] = self.n_features
             self.late.append(late)
         return ids[late.level]
@@ -303,10 +293,9 @@ class Encoding:
     @cached_property
     def _ids(self) -> list[dict[str, int]]:
         """Return the feature of every level of every column, late ones too."""
-        starts = self.starts.tolist()
         ids = [
-            {level: start + number for number, level in enumerate(column.levels)}
-            for column, start in zip(self.columns, starts, strict=False)
+            {level: number for number, level in enumerate(column.levels, start)}
+            for column, start in zip(self.columns, self.starts.tolist(), strict=False)
         ]
         for number, late in enumerate(self.late):
             ids[late.column][late.level] = self.n_first + number
@@ -319,9 +308,11 @@ class Encoding:
 
         Where levels may be new, they are added to ``new``, each with its number and its first row.
         """
+        from .arrow_values import first_rows, levels_in
+
         column, ids, start = self.columns[position], self._ids[position], int(self.starts[position])
         if values.null_count and self.missing == "error" and not keep:
-            raise where.missing(values, column.name)
+            raise where.missing_at(values.is_null().index(True).as_py(), column.name)
         levels, present = levels_in(values, column.name, where)
         if not levels:
             return present
@@ -360,6 +351,8 @@ class Encoding:
 
     def read_numbers(self, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
         """Return a column that is not text as numbers, NaN for what is missing."""
+        from .arrow_values import days_of, numbers_of, truth_of
+
         column = self.columns[position]
         if column.kind == "date":
             return days_of(values, column.name, where, may_be_days=self.reduced)
@@ -376,8 +369,7 @@ class Encoding:
     def matrix_of(self, parts: Sequence[EncodedRows]) -> Any:
         """Return all rows of a table in double precision: an array, or CSR if there are columns of text."""
         if not self.texts:
-            empty = np.empty((0, self.n_features))
-            return np.concatenate([part.numbers for part in parts]) if parts else empty
+            return np.concatenate([part.numbers for part in parts] or [np.empty((0, self.n_features))])
         from scipy.sparse import csr_array, vstack
 
         matrices = []
@@ -408,15 +400,14 @@ class Encoding:
     def column_block(self, position: int, values: pa.Array, where: Where) -> ColumnBlock:
         """Return the features of a column, of whose levels all are known; NaN is a number that is missing."""
         column, start = self.columns[position], int(self.starts[position])
-        if not column.is_text:
+        if column.kind not in TEXT:
             numbers = self.filled_column(position, values, where)[:, None]
             return columns_of(numbers, start, names=self.feature_names[start : start + 1], origin=where.origin)
         codes = self._codes(position, values, where, True, {})
         ids = np.array(self.features_of(position), np.int64)
         order = np.argsort(codes, kind="stable")[np.count_nonzero(codes == NO_LEVEL) :]
         indptr = np.append(0, np.searchsorted(codes[order], ids, side="right"))
-        names = self.feature_names[ids]
-        rows = order.astype(np.int32)
+        rows, names = order.astype(np.int32), self.feature_names[ids]
         return ColumnBlock(indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin)
 
     def filled_column(self, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
@@ -426,42 +417,18 @@ class Encoding:
             return numbers
         return np.where(np.isnan(numbers), self.columns[position].fill, numbers)
 
-    def extend(self, texts: Sequence[pa.Array], where: Where) -> None:
-        """Give features to all levels in some rows of the columns of text."""
-        new: dict[LateLevel, list[int]] = {}
-        for position, values in zip(self.texts, texts, strict=True):
-            self._codes(position, values, where, True, new)
-        for late in in_order(new):
-            self._id_of(late, where)
-
-
-def renumbered(codes: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return codes of rows with ``ids`` for new levels."""
-    is_new = codes < NO_LEVEL
-    codes[is_new] = ids[-2 - codes[is_new]]
-    return codes
-
-
-def in_order(new: dict[LateLevel, list[int]]) -> list[LateLevel]:
-    """Return new levels in the order in which they come: by the first row of each, then by column."""
-    return sorted(new, key=lambda late: (new[late][FIRST_ROW], late.column))
-
 
 def bucket_of(column: str, level: str) -> int:
     """The bucket of a text: the same everywhere, another one for another column."""
-    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=_person(column)).digest()
+    person = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
     return int.from_bytes(digest, "little") % BUCKETS
-
-
-def _person(column: str) -> bytes:
-    return blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
     """Return what to say of columns of text with more different values than there can be features."""
-    what = f"column {names[0]!r} is text with more than {MOST_LEVELS:,} different values"
-    if is_id:
-        what = f"column {names[0]!r} is text that is another in every row, as names and ids are"
+    many = f"with more than {MOST_LEVELS:,} different values"
+    what = f"column {names[0]!r} is text {'that is another in every row, as names and ids are' if is_id else many}"
     more = f" (and {len(names) - 1:,} more such columns)" if len(names) > 1 else ""
     return DataError(
         f"{prefix(origin)}{what}{more}; omit what tells nothing ({spell('drop', names)}), or use "

@@ -1,6 +1,6 @@
 """The formats of files: one entry each, from which opening, writing, help texts and messages are made.
 
-A format is a module beside this one, with the functions that its entry names:
+A format is a module beside this one, or a class in it, with the functions that its entry names:
 
     open_rows(path, ReadOptions, columns) -> Source    open_columns(path, ReadOptions, columns) -> ColumnSource
     write_rows(path, blocks, Layout) -> rows           write_columns(path, ColumnSource, report) -> None
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,7 +79,7 @@ FORMATS = (
     Format(
         "text with columns",
         (".csv", ".tsv", ".tab"),
-        open_rows="delimited:open_rows",
+        open_rows="delimited:DelimitedSource",
         write_rows="delimited:write_rows",
         compressible=True,
         tables=True,
@@ -86,10 +87,10 @@ FORMATS = (
     Format(
         "Parquet",
         (".parquet", ".pq"),
-        open_rows="parquet:open_file",
-        open_columns="parquet:open_file",
-        write_rows="parquet:write_rows",
-        write_columns="parquet:write_columns",
+        open_rows="batch_files:ParquetFile.open",
+        open_columns="batch_files:ParquetFile.open",
+        write_rows="batch_files:ParquetFile.write_rows",
+        write_columns="batch_files:ParquetFile.write_columns",
         tables=True,
         wants_width=True,
         signature=b"PAR1",
@@ -97,10 +98,10 @@ FORMATS = (
     Format(
         "Arrow",
         (".arrow", ".feather", ".ipc"),
-        open_rows="arrow:open_file",
-        open_columns="arrow:open_file",
-        write_rows="arrow:write_rows",
-        write_columns="arrow:write_columns",
+        open_rows="batch_files:ArrowFile.open",
+        open_columns="batch_files:ArrowFile.open",
+        write_rows="batch_files:ArrowFile.write_rows",
+        write_columns="batch_files:ArrowFile.write_columns",
         tables=True,
         wants_width=True,
         signature=b"ARROW1",
@@ -122,9 +123,9 @@ FOREIGN = {  # how other files begin
 
 
 def function(named: str) -> Any:
-    """The function that an entry of the table names."""
+    """Return the function that an entry of the table names."""
     module, _, name = named.partition(":")
-    return getattr(import_module(f".{module}", __package__), name)
+    return attrgetter(name)(import_module(f".{module}", __package__))
 
 
 def split_suffix(path: Path) -> tuple[str, str]:

@@ -5,53 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import DataError, UsageError, prefix, spell
+from ..errors import DataError, prefix
 from ..values import is_object
-from .arrays import ArraySource
+from .arrays import ArraySource, names_of
 from .arrow_values import Where, numbers_of
-from .base import AbsentColumnError
 from .encoding import Encoding
 from .inference import (
-    ColumnStats,
-    Content,
     Inferred,
     content_of,
-    hint,
     infer_by_types,
     infer_encoding,
-    listing,
     picked,
+    refuse_absent,
+    refuse_other_target,
     refuse_repeated,
 )
 from .options import ReadOptions
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 1 << 16
 NEED_ENCODING = str, bool, np.bool_, date, np.datetime64  # objects of Python that are not numbers as they are
 
 
-def is_frame(data: Any) -> bool:
-    """Whether this is a table of pandas, polars or Arrow."""
-    if type(data).__module__.startswith("pyarrow"):
-        return hasattr(data, "schema")
-    return hasattr(data, "columns") and hasattr(data, "dtypes")
-
-
-def names_of(frame: Any) -> list[str]:
-    """The columns of a table."""
-    columns = frame.column_names if hasattr(frame, "column_names") else frame.columns
-    return [str(name) for name in columns]
-
-
 def needs_encoding(frame: Any) -> bool:
-    """Whether some columns of a table are not numbers."""
+    """Return True if some columns of a table are not numbers."""
     if type(frame).__module__.startswith("pandas"):
         return any(_is_coded(frame, position, dtype) for position, dtype in enumerate(frame.dtypes))
     schema = frame.schema if hasattr(frame, "column_names") else frame.clear().to_arrow().schema
@@ -59,7 +42,7 @@ def needs_encoding(frame: Any) -> bool:
 
 
 def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
-    """Whether a column of pandas is not numbers."""
+    """Return True if a column of pandas is not numbers."""
     if isinstance(dtype, np.dtype):
         if is_object(dtype):
             kinds = set(map(type, frame.iloc[:, position].tolist()))
@@ -70,39 +53,13 @@ def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
     )
 
 
-class Frame(NamedTuple):
-    """Some columns of a table in memory."""
-
-    table: pa.Table
-    name: str
-
-    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
-        """Return what its columns hold."""
-        types = dict(zip(self.table.schema.names, self.table.schema.types, strict=True))
-        return infer_by_types(self.name, types, self.batches_with, options, known)
-
-    def batches_with(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield some of its columns."""
-        return iter(self.table.select(columns).to_batches(BATCH_ROWS))
-
-
-def refuse_absent(columns: list[str], names: list[str], origin: str) -> None:
-    """Refuse a table that does not have all of these columns."""
-    there = set(names)
-    for name in columns:
-        if name not in there:
-            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
-
-
 def positions_of(names: list[str]) -> dict[str, int]:
     """Return where each name comes first."""
     return {name: position for position, name in reversed(list(enumerate(names)))}
 
 
 def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
-    """Some columns of a table as Arrow has them."""
-    import pyarrow as pa
-
+    """Return some columns of a table as Arrow has them."""
     names = names_of(frame)
     refuse_absent(columns, names, origin)
     refuse_repeated(names, origin)
@@ -117,9 +74,7 @@ def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
 
 
 def _array_of(values: Any, name: str, origin: str) -> pa.Array:
-    """A column of pandas as Arrow has it."""
-    import pyarrow as pa
-
+    """Return a column of pandas as Arrow has it."""
     try:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError) as error:
@@ -133,8 +88,13 @@ def infer_frame(frame: Any, options: ReadOptions, columns: list[str], origin: st
     """Return how the columns of a table are to be read; None if they are numbers."""
     if options.missing not in ("zero", "mean") and not needs_encoding(frame):
         return None
-    weight = [] if options.weight is None else [options.weight]
-    return infer_encoding([Frame(as_arrow(frame, [*columns, *weight], origin), origin)], options, origin)
+    table = as_arrow(frame, columns if options.weight is None else [*columns, options.weight], origin)
+
+    def batches_with(names: list[str]) -> Iterator[pa.RecordBatch]:
+        return iter(table.select(names).to_batches(BATCH_ROWS))
+
+    types = dict(zip(table.schema.names, table.schema.types, strict=True))
+    return infer_encoding([partial(infer_by_types, origin, types, batches_with)], options, origin)
 
 
 def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
@@ -155,13 +115,10 @@ def open_frame(
 ) -> ArraySource:
     """Return the source for a table in memory, with its target as a column or apart; ``find`` infers how to read it."""
     names, target, weight = names_of(frame), options.target, options.weight
-    if y is None and target is not None:
-        if target in names:
-            y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
-        elif find:
-            raise DataError(f"there is no column {target!r} for the target; {hint(target, names)}")
-    elif y is None and find:
-        raise DataError(f"which column is the target? Say {spell('target', 'NAME')}; {listing(names)}")
+    if y is None and find:
+        refuse_other_target(target, names, "")
+    if y is None and target is not None and target in names:
+        y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
     others = [name for name in names if name != target or y is None]
     if columns is None:
         columns = picked(others, options, "the table")
@@ -169,7 +126,12 @@ def open_frame(
     inferred = infer_frame(frame, options, columns, "") if encoding is None and find else None
     used = encoding if inferred is None else inferred.encoding
     if used is None:
-        source = ArraySource(_some(frame, columns) if columns != names else frame, y, sample_weight=weights)
+        if columns != names:
+            refuse_absent(columns, names, "")
+            positions = positions_of(names)
+            is_pandas = hasattr(frame, "iloc")
+            frame = frame.iloc[:, [positions[name] for name in columns]] if is_pandas else frame.select(columns)
+        source = ArraySource(frame, y, sample_weight=weights)
     else:
         matrix = encoded_matrix(frame, used, "", not find)
         source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
@@ -188,29 +150,3 @@ def weights_of(frame: Any, name: str) -> NDArray[np.float64]:
     if np.isnan(weights).any():
         raise Where("").missing_at(int(np.argmax(np.isnan(weights))), name)
     return weights
-
-
-def _some(frame: Any, columns: list[str]) -> Any:
-    """Some columns of a table."""
-    names = names_of(frame)
-    refuse_absent(columns, names, "")
-    if hasattr(frame, "iloc"):
-        positions = positions_of(names)
-        return frame.iloc[:, [positions[name] for name in columns]]
-    return frame.select(columns)
-
-
-def open_pair(
-    pair: tuple[Any, ...],
-    options: ReadOptions,
-    encoding: Encoding | None,
-    columns: list[str] | None,
-    find: bool,
-) -> ArraySource:
-    """The source for ``(X, y)``."""
-    X, y = pair[0], pair[1] if len(pair) > 1 else None
-    if not is_frame(X):
-        if encoding is not None:
-            raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
-        return ArraySource(*pair)
-    return open_frame(X, y, replace(options, target=None), encoding, None if find else columns, find)

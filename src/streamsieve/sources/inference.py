@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ..errors import DataError, UsageError, prefix, spell
-from .arrow_values import Where, days_of, is_text, levels_in, numbers_of, truth_of
-from .base import Note
+from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
+from .base import AbsentColumnError, Note
 from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
 from .options import ReadOptions
 from .text import is_number
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Content = Literal["number", "boolean", "date", "text"]
+Known = dict[str, Content]  # what is clear already, by the name of a column
+Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # what the first rows of a table hold
 
 HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
 LEAST_UNIQUE = 20  # rows: where all texts of so many differ, they name the rows
@@ -51,11 +51,6 @@ class ColumnStats:
     counts_up: bool = False
 
     @property
-    def is_empty(self) -> bool:
-        """Return True if nothing was found that shows what it is."""
-        return 0 < self.rows == self.missing
-
-    @property
     def names_rows(self) -> bool:
         """Return True for text that is another in every row."""
         present = self.rows - self.missing
@@ -68,15 +63,15 @@ class ColumnStats:
             return
         levels, codes = levels_in(values, self.name, where)
         present = codes[codes >= 0]
+        more = ColumnStats(self.name, "text", self.as_is, codes.size, codes.size - present.size)
         if present.size:
             words = np.array([not is_number(level) for level in levels])
             rows = np.flatnonzero(words[codes] & (codes >= 0))
             row = int(rows[0] if rows.size else np.argmax(codes >= 0))
-            self._keep_first(self.rows + row, levels[codes[row]])
-        found = {levels[code] for code in np.unique(present).tolist()}
-        self.repeats |= len(found) < present.size or not self.levels.isdisjoint(found)
-        self.levels |= found
-        self.rows, self.missing = self.rows + codes.size, self.missing + codes.size - present.size
+            more.first = row, levels[codes[row]]
+        more.levels = {levels[code] for code in np.unique(present).tolist()}
+        more.repeats = len(more.levels) < present.size
+        self.join(more)
 
     def add_numbers(self, numbers: Any) -> None:
         """Take in some more rows of numbers, NaN for those that are missing."""
@@ -84,15 +79,12 @@ class ColumnStats:
         self.rows, self.missing = self.rows + numbers.size, self.missing + numbers.size - present.size
         self.total += float(present.sum(dtype=np.float64))
 
-    def _keep_first(self, row: int, text: str) -> None:
-        """Keep the first text; one that is not a number shows more."""
-        if self.first is None or (is_number(self.first[1]) and not is_number(text)):
-            self.first = row, text
-
     def join(self, other: ColumnStats) -> None:
-        """Take in the rows after these."""
+        """Take in the rows after these; as the first text, one that is not a number shows more."""
         if other.first is not None:
-            self._keep_first(self.rows + other.first[0], other.first[1])
+            row, text = other.first
+            if self.first is None or (is_number(self.first[1]) and not is_number(text)):
+                self.first = self.rows + row, text
         self.repeats |= other.repeats or not self.levels.isdisjoint(other.levels)
         self.levels |= other.levels
         self.as_is &= other.as_is
@@ -100,29 +92,13 @@ class ColumnStats:
         self.total += other.total
 
 
-class Table(Protocol):
-    """A table whose first rows can be looked at."""
-
-    def infer(self, options: ReadOptions, known: dict[str, Content]) -> list[ColumnStats]:
-        """Return what the first rows hold; ``known`` is what is clear already."""
-
-
 def content_of(kind: pa.DataType) -> Content:
     """Return what a column of a type holds; what cannot be used counts as numbers, and is refused when it is read."""
-    import pyarrow.types as types
-
     if is_text(kind):
         return "text"
-    if types.is_date(kind) or types.is_timestamp(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return "date"
-    return "boolean" if types.is_boolean(kind) else "number"
-
-
-def kind_of_number(kind: pa.DataType) -> bool:
-    """Return True for the types of numbers that NumPy has."""
-    import pyarrow.types as types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind))
+    return "boolean" if pa.types.is_boolean(kind) else "number"
 
 
 def may_be_id(name: str) -> bool:
@@ -132,13 +108,12 @@ def may_be_id(name: str) -> bool:
 
 def looks_like_id(name: str, values: Any) -> bool:
     """Return True if a column numbers the rows: by its name, with all values different, or counting from 0 or 1."""
-    found = np.asarray(values)
-    if found.size < 2 or np.isnan(found).any():
+    if values.size < 2 or np.isnan(values).any():
         return False
     if may_be_id(name):
-        return np.unique(found).size == found.size
-    counts = found.size >= LEAST_UNIQUE and found[0] in (0, 1)
-    return bool(counts and (np.diff(found) == 1).all())
+        return bool(np.unique(values).size == values.size)
+    counts = values.size >= LEAST_UNIQUE and values[0] in (0, 1)
+    return bool(counts and (np.diff(values) == 1).all())
 
 
 def infer_by_types(
@@ -146,13 +121,14 @@ def infer_by_types(
     types: Mapping[str, pa.DataType],
     batches_with: Callable[[list[str]], Iterator[pa.RecordBatch]],
     options: ReadOptions,
-    known: Mapping[str, Content],
+    known: Known,
 ) -> list[ColumnStats]:
     """Return what columns of some types hold: the first rows are read of those alone whose values must be known."""
     stats = {name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()}
     for one in stats.values():
         one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
-    wanted = [one for one in stats.values() if _must_be_known(one, options)]
+    reads_text = options.strings in ("onehot", "error")
+    wanted = [one for one in stats.values() if (reads_text if one.content == "text" else options.missing == "mean")]
     row = 0
     for batch in batches_with([one.name for one in wanted]) if wanted else ():
         head = batch.slice(0, HEAD_ROWS - row)
@@ -161,9 +137,8 @@ def infer_by_types(
         row += head.num_rows
         if row == HEAD_ROWS:
             break
-    names = list(types)
-    suspects = [name for name in names if may_be_id(name) or name == names[0]]
-    suspects = [name for name in suspects if kind_of_number(types[name])][:MOST_SUSPECTS]
+    numbers = [name for name, kind in types.items() if is_numeric(kind)]
+    suspects = [name for name in numbers if may_be_id(name) or name == next(iter(types))][:MOST_SUSPECTS]
     for batch in islice(batches_with(suspects) if suspects else (), 1):
         for name in suspects:
             column = batch.column(name)
@@ -171,20 +146,13 @@ def infer_by_types(
     return list(stats.values())
 
 
-def _must_be_known(one: ColumnStats, options: ReadOptions) -> bool:
-    """Return True if values of a column must be known before it can be read."""
-    if one.content == "text":
-        return options.strings in ("onehot", "error")
-    return options.missing == "mean"
-
-
-def infer_all(tables: Sequence[Table], options: ReadOptions) -> list[ColumnStats]:
+def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats]:
     """Return what the columns of some tables hold, all of them together."""
-    known: dict[str, Content] = {}
+    known: Known = {}
     while True:
         found, rows = [], 0
-        for table in tables:
-            found.append(table.infer(options, known))
+        for infer in tables:
+            found.append(infer(options, known))
             rows += max((one.rows for one in found[-1]), default=0)
             if rows >= HEAD_ROWS:
                 break
@@ -207,7 +175,8 @@ def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
     """Return what a column holds of which several tables have a part."""
     if all(part.as_is for part in parts):
         return parts[0].content  # numbers, or truth values that are read as such
-    contents = {part.content for part in parts if not part.is_empty} or {parts[0].content}
+    is_shown = [part.content for part in parts if not 0 < part.rows == part.missing]  # by a value that is there
+    contents = set(is_shown) or {parts[0].content}
     return contents.pop() if len(contents) == 1 else "text"
 
 
@@ -219,8 +188,8 @@ class Inferred(NamedTuple):
     incomplete: tuple[str, ...] = ()
 
 
-def infer_encoding(tables: Sequence[Table], options: ReadOptions, origin: str) -> Inferred:
-    """Return how the columns of tables are to be read, by their first rows."""
+def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -> Inferred:
+    """Return how the columns of tables are to be read, by what their first rows hold and what a user wants."""
     stats = infer_all(tables, options)
     if options.weight is not None:
         weight = stats.pop()
@@ -228,8 +197,17 @@ def infer_encoding(tables: Sequence[Table], options: ReadOptions, origin: str) -
             raise DataError(
                 f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights must be numbers"
             )
+    texts = [one for one in stats if one.content == "text"]
+    if texts and options.strings == "error":
+        raise _are_text(texts, origin)
+    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
+    if refused and options.strings == "onehot":
+        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
+    columns = [_column_of(one, options) for one in stats if one.content != "text" or options.strings != "drop"]
+    if not any(column.width for column in columns):
+        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
     incomplete = tuple(one.name for one in stats if one.missing)
-    return Inferred(encoding_of(stats, options, origin), tuple(_notes(stats, options)), incomplete)
+    return Inferred(Encoding(columns, options.missing), tuple(_notes(stats, options)), incomplete)
 
 
 def read_tables(
@@ -240,25 +218,11 @@ def read_tables(
         raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}")
     if encoding is None and not find:
         return
-    inferred = infer_encoding(tables, options, origin) if encoding is None else Inferred(encoding)
+    asked = [table.infer for table in tables]
+    inferred = infer_encoding(asked, options, origin) if encoding is None else Inferred(encoding)
     for table in tables:
         table.read_by(inferred.encoding, grows=find)
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
-
-
-def encoding_of(stats: Sequence[ColumnStats], options: ReadOptions, origin: str) -> Encoding:
-    """Return how columns are to be read, by what they hold and what a user wants."""
-    texts = [one for one in stats if one.content == "text"]
-    if texts and options.strings == "error":
-        raise _are_text(texts, origin)
-    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
-    if refused and options.strings == "onehot":
-        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
-    kept = [one for one in stats if one.content != "text" or options.strings != "drop"]
-    columns = [_column_of(one, options) for one in kept]
-    if not any(column.width for column in columns):
-        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
-    return Encoding(columns, options.missing)
 
 
 def _column_of(one: ColumnStats, options: ReadOptions) -> Column:
@@ -328,6 +292,23 @@ def refuse_repeated(names: list[str], origin: str) -> None:
     if len(counts) < len(names):
         twice = next(name for name in names if counts[name] > 1)
         raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
+
+
+def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
+    """Raise AbsentColumnError if a table does not have all of these columns."""
+    present = set(names)
+    for name in wanted:
+        if name not in present:
+            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
+
+
+def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
+    """Raise DataError if a table does not have its target, or none is named."""
+    if target is None:
+        message = f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')}; {listing(names)}"
+        raise AbsentColumnError(message, names)
+    if target not in names:
+        raise DataError(f"{prefix(origin)}there is no column {target!r} for the target; {hint(target, names)}")
 
 
 def hint(wanted: str, names: list[str]) -> str:

@@ -6,27 +6,25 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import DenseRows, RowBlock
-from ..errors import DataError, RunError, spell
+from ..errors import DataError, RunError
 from ..machine import fitting
 from ..values import loss_of, unusable
-from .arrow_values import Where, numbers_of
-from .base import AbsentColumnError, DataSource, Missing, Source, SourceFacts
+from .arrow_values import Where, is_numeric, numbers_of
+from .base import DataSource, Missing, Source, SourceFacts
 from .encoding import EncodedRows, Encoding
 from .formats import Layout
-from .inference import hint, listing, picked, refuse_repeated
+from .inference import picked, refuse_absent, refuse_other_target, refuse_repeated
 from .options import ReadOptions
 from .writers import LABEL, Create, regrouped, titles_of, write_batches
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 4096
 BATCH_VALUES = 1 << 22  # of a table, at most
@@ -46,8 +44,6 @@ def rows_at_once(values_per_row: float, most_values: int) -> int:
 @contextmanager
 def damage_named(path: Path, what: str) -> Iterator[None]:
     """Turn what Arrow raises on a damaged file into one message."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError, OSError, RuntimeError) as error:  # the last from inside Parquet
@@ -74,73 +70,6 @@ class DecodedRows(NamedTuple):
 Finish = Callable[[DecodedRows], DecodedRows]
 
 
-@dataclass(frozen=True, slots=True)
-class TableDecoder:
-    """Rows of a table by an encoding.
-
-    Levels that it does not know become features where it ``grows``; otherwise one of each column is noted.
-    """
-
-    name: str
-    encoding: Encoding
-    target: str | None = None  # if the table has it
-    weight: str | None = None
-    grows: bool = False
-    unseen: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def used(self) -> list[str]:
-        """Return the columns to read."""
-        return [*self.encoding.column_names, *(name for name in (self.target, self.weight) if name is not None)]
-
-    @property
-    def features_and_weight(self) -> list[str]:
-        """Return the columns that become features, and that of the weights."""
-        return [*self.encoding.column_names, *([] if self.weight is None else [self.weight])]
-
-    @property
-    def parsed(self) -> dict[str, int]:
-        """Return the columns of numbers of a text, and where they are among those that are not text."""
-        encoding = self.encoding
-        others = [encoding.columns[position] for position in encoding.others]
-        numbers = {column.name: at for at, column in enumerate(others) if column.kind == "number"}
-        return numbers if self.weight is None else {**numbers, self.weight: len(others)}
-
-    @property
-    def copied(self) -> list[str]:
-        """Return the columns of a text that are not numbers."""
-        return [column.name for column in self.encoding.columns if column.kind != "number"]
-
-    def where(self, first_row: int) -> Where:
-        """Return where some rows come from."""
-        return Where(self.name, first_row, None if self.grows else self.unseen, self.grows)
-
-    def decode(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DecodedRows:
-        """Return the rows of a batch."""
-        where = self.where(first_row)
-        rows = self.encoding.encode_batch(batch, where, missing == "keep")
-        y = None if self.target is None else labels(batch.column(self.target), self.target, self.name, first_row)
-        weights = None if self.weight is None else numbers_of(batch.column(self.weight), self.weight, where)
-        return self.decoded(rows, y, weights)
-
-    def decoded(self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None) -> DecodedRows:
-        """Return rows with their labels and weights."""
-        if weights is not None and np.isnan(weights).any():
-            raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.weight))
-        return DecodedRows(rows, y, weights)
-
-    def with_block(self, decoded: DecodedRows) -> DecodedRows:
-        """Return rows as a block, too, if no level is new."""
-        return decoded if decoded.rows.new else decoded._replace(block=self.block(decoded))
-
-    def block(self, decoded: DecodedRows) -> RowBlock:
-        """Return rows as a block; all rows before them have become one."""
-        if decoded.block is not None:
-            return decoded.block
-        block = self.encoding.block_of(self.encoding.learn(decoded.rows), decoded.y)
-        return block if decoded.weights is None else block.derived(sample_weight=decoded.weights)
-
-
 class TableSource(Source):
     """Named columns, one of them the target.
 
@@ -149,38 +78,47 @@ class TableSource(Source):
     Otherwise ``options`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
     """
 
+    _encoding: Encoding
+    label_column: str | None  # the target, if the table has it
+
     def __init__(
         self, facts: SourceFacts, available: list[str], columns: list[str] | None, options: ReadOptions
     ) -> None:
         target, weight, name = options.target, options.weight, facts.name
         refuse_repeated(available, name)
-        present = set(available)
         if not columns:
-            if target is None and columns is None:
-                message = f"{name}: which column is the target? Say {spell('target', 'NAME')}; {listing(available)}"
-                raise AbsentColumnError(message, available)
-            if target is not None and target not in present:
-                raise DataError(f"{name}: there is no column {target!r} for the target; {hint(target, available)}")
+            if target is not None or columns is None:
+                refuse_other_target(target, available, name)
             columns = picked([column for column in available if column != target], options, name)
         columns = [column for column in columns if column != weight]
-        absent = [column for column in (*columns, *([] if weight is None else [weight])) if column not in present]
-        if absent:
-            message = f"{name}: the column {absent[0]!r} is not there; {listing(available)}"
-            raise AbsentColumnError(message, available)
-        has_labels = target in present
+        refuse_absent([*columns, *([] if weight is None else [weight])], available, name)
+        self.label_column = target if target in available else None
+        has_labels = self.label_column is not None
         super().__init__(replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight))
         self.read_by(Encoding.of_numbers(columns))
 
     def read_by(self, encoding: Encoding, grows: bool = False) -> None:
-        """Give the features of an encoding from now on, which may grow."""
-        facts, target = self.facts, self.facts.target if self.has_labels else None
-        self.decoder = TableDecoder(facts.name, encoding, target, facts.weight, grows and encoding.has_groups)
-        self.facts = replace(facts, encoding=encoding)
+        """Give the features of an encoding from now on.
+
+        Levels that it does not know become features where it ``grows``; otherwise one of each column is noted.
+        """
+        self._encoding, self.grows = encoding, grows and encoding.has_groups
+        self.unseen: dict[str, str] = {}
+        self.facts = replace(self.facts, encoding=encoding)
 
     @property
     def columns(self) -> list[str]:
         """Return the columns that become features."""
-        return self.decoder.encoding.column_names
+        return self._encoding.column_names
+
+    @property
+    def features_and_weight(self) -> list[str]:
+        """Return the columns that become features, and that of the weights."""
+        return self.columns if self.facts.weight is None else [*self.columns, self.facts.weight]
+
+    def where(self, first_row: int) -> Where:
+        """Return where some rows come from."""
+        return Where(self.name, first_row, None if self.grows else self.unseen, self.grows)
 
     def with_columns(self, options: ReadOptions) -> Self:
         return self.with_features_of(picked(self.columns, options, self.name))
@@ -190,34 +128,53 @@ class TableSource(Source):
 
     def with_features_of(self, columns: Sequence[str]) -> Self:
         """Return the same table with some of its columns, in its order."""
-        some, wanted, encoding = copy(self), set(columns), self.decoder.encoding
-        positions = {at for at, column in enumerate(encoding.columns) if column.name in wanted}
-        some.read_by(encoding.with_columns(positions), self.decoder.grows)
+        some, wanted = copy(self), set(columns)
+        positions = {at for at, column in enumerate(self._encoding.columns) if column.name in wanted}
+        some.read_by(self._encoding.with_columns(positions), self.grows)
         return some
 
     def complete(self) -> None:
-        if self.decoder.grows:
+        if self.grows:
             for _ in self.row_blocks("keep"):
                 pass
-            self.decoder = replace(self.decoder, grows=False)
+            self.grows = False
 
     @abstractmethod
     def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
         """Yield all rows, ``finish`` called with some of them where they are decoded, on several threads."""
 
+    def decode(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DecodedRows:
+        """Return the rows of a batch."""
+        target, weight, where = self.label_column, self.facts.weight, self.where(first_row)
+        rows = self._encoding.encode_batch(batch, where, missing == "keep")
+        y = None if target is None else labels(batch.column(target), target, self.name, first_row)
+        weights = None if weight is None else numbers_of(batch.column(weight), weight, where)
+        return self.weighted(rows, y, weights)
+
+    def weighted(self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None) -> DecodedRows:
+        """Return rows with their labels and weights, none of which may be missing."""
+        if weights is not None and np.isnan(weights).any():
+            raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.facts.weight))
+        return DecodedRows(rows, y, weights)
+
+    def _block(self, part: DecodedRows) -> RowBlock:
+        """Return rows as a block; all rows before those with new levels have become one."""
+        block = self._encoding.block_of(self._encoding.learn(part.rows), part.y)
+        return block if part.weights is None else block.derived(sample_weight=part.weights)
+
+    def _with_block(self, part: DecodedRows) -> DecodedRows:
+        """Return rows as a block, too, if no level is new."""
+        return part if part.rows.new else part._replace(block=self._block(part))
+
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self._settled(self._decoded(missing, self.decoder.with_block))
+        for part in self._decoded(missing, self._with_block):
+            yield self._block(part) if part.block is None else part.block
+        Where(self.name, unseen=self.unseen).say_unseen()
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
-        if self.decoder.encoding.has_groups:
+        if self._encoding.has_groups:
             return None
         return (DenseRows(part.rows.numbers, part.y) for part in self._decoded(missing, lambda part: part))
-
-    def _settled(self, parts: Iterable[DecodedRows]) -> Iterator[RowBlock]:
-        """Yield rows as blocks, and say at their end which columns had levels that the encoding does not know."""
-        for part in parts:
-            yield self.decoder.block(part)
-        Where(self.name, unseen=self.decoder.unseen).say_unseen()
 
 
 def as_array(column: pa.Array) -> NDArray[Any]:
@@ -227,22 +184,19 @@ def as_array(column: pa.Array) -> NDArray[Any]:
 
 def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[Any]:
     """Return the target column: numbers as they are, text as text."""
-    import pyarrow as pa
-    import pyarrow.types as kind
-
     if column.null_count:
-        row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + 1
+        row = first_row + column.is_null().index(True).as_py() + 1
         raise DataError(f"{origin}: row {row}: the target {name!r} has no value; fill it in or drop the row")
-    if kind.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     loss = loss_of(column.type)
     if loss:
         raise unusable(f"the target {name!r}", loss, origin)
-    if kind.is_decimal(column.type):
+    if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
-    if kind.is_integer(column.type) or kind.is_floating(column.type):
+    if is_numeric(column.type):
         return as_array(column)
-    if not kind.is_boolean(column.type):
+    if not pa.types.is_boolean(column.type):
         try:
             column = column.cast(pa.string())
         except pa.ArrowException as error:  # bytes that are no text
@@ -261,8 +215,6 @@ def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> i
 
 
 def _table_batch(block: RowBlock, titles: list[str], target: str) -> pa.RecordBatch:
-    import pyarrow as pa
-
     dense = block.derived(n_features=len(titles)).to_dense(np.float32)
     columns = [pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))]  # NaN is missing
     if block.y is None:

@@ -12,9 +12,8 @@ from ..errors import UsageError
 from ..machine import available_memory, limited
 from ..runs import fingerprint, location
 from ..sources import open_with
-from ..sources.base import ColumnSource, Source, by_rows, refuse_weight
+from ..sources.base import FEATURES_WRITTEN, ColumnSource, Source, by_rows, refuse_weight
 from ..sources.buckets import transposed
-from ..sources.column_lists import FEATURES_WRITTEN
 from ..sources.formats import output_format
 from ..sources.options import ReadKeywords, ReadOptions, shows_options
 from ..sources.work_folder import earlier_folders
