@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ from .errors import DataError
 from .values import ascends, from_zero, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
 
 Number = TypeVar("Number", bound=np.generic)
+Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]  # in CSR form
 
 
 class NamedIds(NamedTuple):
@@ -332,6 +333,20 @@ class ColumnBlock:
             groups=None if self.groups is None else self.groups[kept],
         )
 
+    def picked(self, columns: NDArray[np.int64]) -> ColumnBlock:
+        """Return some columns, by their positions, in that order."""
+        lengths = np.diff(self.indptr)[columns]
+        indptr = np.append(0, np.cumsum(lengths))
+        entries = np.repeat(self.indptr[columns] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return self.derived(
+            indptr=indptr,
+            indices=self.indices[entries],
+            values=self.values[entries],
+            ids=self.ids[columns],
+            names=None if self.names is None else self.names[columns],
+            groups=None if self.groups is None else self.groups[columns],
+        )
+
     def without_zeros(self) -> ColumnBlock:
         """The same columns, values of 0 omitted."""
         there = self.values != 0
@@ -375,6 +390,15 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
     limit = int(indptr[start]) + most_nonzeros
     end = int(np.searchsorted(indptr, limit, side="right")) - 1
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
+
+
+def line_ranges(indptr: NDArray[Any], most_lines: int, most_nonzeros: int) -> Iterator[tuple[int, int]]:
+    """Yield where parts of lines, rows or columns, begin and end that have no more than this, or a single line."""
+    start = 0
+    while start < indptr.size - 1:
+        stop = next_cut(indptr, start, most_lines, most_nonzeros)
+        yield start, stop
+        start = stop
 
 
 def one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
@@ -428,6 +452,27 @@ def canonical(matrix: Any) -> Any:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def canonical_rows(
+    indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
+) -> tuple[Rows, tuple[int, int] | None]:
+    """The rows with ascending ids and without zeros; and the row and id of the first that appears twice, if any."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)
+    matrix.has_sorted_indices = False
+    matrix.sort_indices()
+    same = np.zeros(matrix.indices.size, bool)
+    same[1:] = matrix.indices[1:] == matrix.indices[:-1]
+    starts = matrix.indptr[:-1]
+    same[starts[starts < same.size]] = False
+    if same.any():
+        at = int(np.flatnonzero(same)[0])
+        repeated = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
+        return (indptr, indices, values), repeated
+    matrix.eliminate_zeros()
+    return (matrix.indptr.astype(np.int64), matrix.indices.astype(indices.dtype), matrix.data), None
 
 
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:

@@ -20,8 +20,8 @@ from ..errors import DataError
 from ..machine import map_file
 from .base import ColumnSource, Report, Source, file_size
 from .batch_rows import BatchTable
-from .changes import FileState
 from .column_lists import COLUMN, FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
+from .file_state import FileState
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead

@@ -24,17 +24,16 @@ from ..machine import available_memory
 from .arrays import ArraySource
 from .base import ColumnSource, DataSource, Missing, Report, Source, SourceFacts
 from .batch_rows import BATCHES_AHEAD, BatchFile
-from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
+from .columns import FRACTION_OF_MEMORY, WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
 from .sparse_lists import INDICES, VALUES, WIDTH_KEY, ListReader, count_in, is_number
 from .tables import as_array
-from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .filtered import KeptFeatures
+    from .wrapped import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
 COLUMN = "column"  # what a record is

@@ -10,26 +10,30 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from ..errors import DataError
-from .formats import COMPRESSIONS
+from .formats import COMPRESSIONS, split_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
+OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
 def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
-    """The bytes of an open file, decompressed as the suffix ``compression`` says, if it is one."""
-    if compression == ".gz":
-        return cast(IO[bytes], gzip.open(raw, "rb"))
-    if compression == ".bz2":
-        return cast(IO[bytes], bz2.open(raw, "rb"))
-    if compression == ".xz":
-        return cast(IO[bytes], lzma.open(raw, "rb"))
+    """Return the bytes of an open file, decompressed as the suffix ``compression`` says, if it is one."""
     if compression == ".zst":
         import pyarrow as pa
 
         return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
-    return raw
+    return cast(IO[bytes], OPEN[compression](raw, "rb")) if compression else raw
+
+
+def read_compressed(path: Path) -> bytes:
+    """Return the content of a file, decompressed as its suffix says."""
+    compression = split_suffix(path)[1]
+    with path.open("rb") as raw, damage_named(str(path), compression), open_compressed(raw, compression) as file:
+        return file.read()
 
 
 class NamelessGzip(gzip.GzipFile):
@@ -47,18 +51,14 @@ class NamelessGzip(gzip.GzipFile):
 
 
 def create_compressed(path: Path, compression: str) -> IO[bytes]:
-    """A new file that compresses what is written to it."""
+    """Return a new file that compresses what is written to it."""
     if compression == ".gz":
         return cast(IO[bytes], NamelessGzip(path))
-    if compression == ".bz2":
-        return cast(IO[bytes], bz2.open(path, "wb"))
-    if compression == ".xz":
-        return cast(IO[bytes], lzma.open(path, "wb"))
     if compression == ".zst":
         import pyarrow as pa
 
         return cast(IO[bytes], pa.CompressedOutputStream(pa.OSFile(str(path), "w"), "zstd"))
-    return path.open("wb")
+    return cast(IO[bytes], OPEN[compression](path, "wb")) if compression else path.open("wb")
 
 
 @contextmanager

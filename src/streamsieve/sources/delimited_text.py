@@ -17,8 +17,8 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.reading.delimited import end_of_records
 from ..machine import fitting, reading_threads
-from .changes import FileState
 from .compression import damage_named, open_compressed
+from .file_state import FileState
 from .formats import kind_of, split_suffix
 from .prefetch import ordered_map, read_ahead
 from .tables import BYTES_PER_VALUE

@@ -14,9 +14,9 @@ from ..blocks import RowBlock
 from ..machine import refuse_beyond_memory
 from .base import ColumnSource, Report, Source, file_size
 from .batch_rows import BatchTable
-from .changes import FileState
 from .column_lists import FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .columns import block_columns
+from .file_state import FileState
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead

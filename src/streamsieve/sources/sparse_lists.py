@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, next_cut
+from ..blocks import RowBlock, canonical_rows, next_cut
 from ..errors import DataError
 from ..json_text import from_json, to_json
 from ..kernels.reading.checking import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
 from .batch_rows import BatchFile, BatchRows, BatchSource, file_facts
-from .canonical import canonical_rows
 from .formats import Layout
 from .tables import as_array, labels, rows_at_once
 from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches

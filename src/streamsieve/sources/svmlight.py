@@ -27,8 +27,8 @@ from ..errors import DataError, UsageError, prefix
 from ..kernels.reading import svmlight as text_kernel
 from ..machine import reading_threads
 from .base import Missing, NoRowsError, Source, SourceFacts
-from .changes import FileState
 from .compression import create_compressed, damage_named, open_compressed
+from .file_state import FileState
 from .formats import Layout, split_suffix
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead

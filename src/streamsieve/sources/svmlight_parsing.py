@@ -11,11 +11,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
+from ..blocks import RowBlock, canonical_rows
 from ..errors import spell
 from ..kernels.reading import svmlight as text_kernel
 from .base import LARGEST_INDEX
-from .canonical import canonical_rows
 from .formats import kind_of
 
 OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite

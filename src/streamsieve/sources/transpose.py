@@ -14,9 +14,8 @@ from ..blocks import DenseRows, RowBlock
 from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
 from .base import ColumnSource, DataSource, Report, Source, by_rows
-from .columns import MatrixColumns, by_columns
+from .columns import FRACTION_OF_MEMORY, MatrixColumns, by_columns
 
-FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much again
 DENSE = 0.5  # of the values not 0: what has more is kept dense
 MOST_ROWS = 2**31 - 1
 WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, next_cut
+from ..blocks import RowBlock, line_ranges
 from ..errors import DataError, UsageError, spell
 from ..files import replacing
 from ..machine import fitting
@@ -132,23 +132,16 @@ def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     waiting: list[RowBlock] = []
     rows = nonzeros = 0
     most_nonzeros = block_nonzeros()
-    for piece in _pieces(blocks, most_rows, most_nonzeros):
-        if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
-            yield RowBlock.joined(waiting)
-            waiting, rows, nonzeros = [], 0, 0
-        waiting.append(piece)
-        rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
+    for block in blocks:
+        for start, stop in line_ranges(block.indptr, most_rows, most_nonzeros):
+            piece = block.rows(start, stop)
+            if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
+                yield RowBlock.joined(waiting)
+                waiting, rows, nonzeros = [], 0, 0
+            waiting.append(piece)
+            rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
     if waiting:
         yield RowBlock.joined(waiting)
-
-
-def _pieces(blocks: Iterable[RowBlock], most_rows: int, most_nonzeros: int) -> Iterator[RowBlock]:
-    for block in blocks:
-        start = 0
-        while start < block.n_rows:
-            stop = next_cut(block.indptr, start, most_rows, most_nonzeros)
-            yield block.rows(start, stop)
-            start = stop
 
 
 def as_before(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
