@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock
+from ..blocks import ColumnBlock, all_of
 from ..errors import DataError, prefix
 from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
-from .compression import damage_named, open_compressed
-from .formats import split_suffix
+from .compression import read_compressed
 
 MOST_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
@@ -221,12 +220,9 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
 
 
 def read_groups(path: Path) -> GivenGroups:
-    """The groups in a text file, which may be compressed."""
-    compression = split_suffix(path)[1]
-    with path.open("rb") as raw, damage_named(str(path), compression), open_compressed(raw, compression) as file:
-        data = file.read()
+    """Return the groups in a text file, which may be compressed."""
     try:
-        text = data.decode("utf-8-sig")
+        text = read_compressed(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not text in UTF-8; write one group per line") from None
     numbered = enumerate((line.strip() for line in text.split("\n")), 1)
@@ -241,15 +237,11 @@ def read_groups(path: Path) -> GivenGroups:
         lines, pairs = lines[1:], pairs[1:]
     if not pairs:
         raise DataError(f"{path}: there is no group in it; write one per line, or a feature, a tab and its group")
-    groups = in_integers([pair[-1] for pair in pairs])
+    texts = [pair[-1] for pair in pairs]
+    groups = [int(text) for text in texts] if all(map(is_id, texts)) else texts
     if wanted == 1:
         return GivenGroups(groups, None, str(path))
     return GivenGroups(groups, [pair[0] for pair in pairs], str(path), [number for number, _ in lines])
-
-
-def in_integers(texts: list[str]) -> list[int] | list[str]:
-    """Groups as integers if all of them are, otherwise as they are."""
-    return [int(text) for text in texts] if all(map(is_id, texts)) else texts
 
 
 def is_id(text: str) -> bool:
@@ -302,8 +294,7 @@ def features_of(source: DataSource, columns: ColumnSource) -> Features:
     if not blocks:
         raise DataError(f"{source.name}: there are no columns")
     ids = np.concatenate([ids for ids, _ in blocks])
-    known = [names for _, names in blocks if names is not None]
-    names = np.concatenate(known) if len(known) == len(blocks) else None
+    names = all_of(names for _, names in blocks)
     order = np.argsort(ids)
     width = max(columns.n_features or 0, int(ids.max()) + 1)
     return Features(width, None if names is None else names[order], ids[order], source.facts.first_id)
