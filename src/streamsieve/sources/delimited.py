@@ -19,14 +19,21 @@ from ..errors import DataError, UsageError, spell
 from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
-from .compression import create_compressed
 from .delimited_text import Chunk, DelimitedText, delimiter_of, in_threads
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Content, content_of, looks_like_id
 from .label_words import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .options import ReadOptions
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
-from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
+from .text import (
+    MISSING_WORDS,
+    MORE_MISSING_WORDS,
+    count_lines,
+    create_compressed,
+    is_missing,
+    is_number,
+    starts_of_parts,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

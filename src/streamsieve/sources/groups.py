@@ -18,7 +18,7 @@ from ..blocks import ColumnBlock, all_of
 from ..errors import DataError, prefix
 from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
-from .compression import read_compressed
+from .text import read_compressed
 
 MOST_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
@@ -129,8 +129,7 @@ class GivenGroups:
 
     def _by_feature(self, known: Features, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         found = np.full(known.n_features, NO_GROUP)
-        ids = self._ids(known)
-        found[ids] = groups
+        found[self._ids(known)] = groups
         offered = found if known.offered is None else found[known.offered]
         missing = np.flatnonzero(offered == NO_GROUP)
         if missing.size:
@@ -239,9 +238,8 @@ def read_groups(path: Path) -> GivenGroups:
         raise DataError(f"{path}: there is no group in it; write one per line, or a feature, a tab and its group")
     texts = [pair[-1] for pair in pairs]
     groups = [int(text) for text in texts] if all(map(is_id, texts)) else texts
-    if wanted == 1:
-        return GivenGroups(groups, None, str(path))
-    return GivenGroups(groups, [pair[0] for pair in pairs], str(path), [number for number, _ in lines])
+    features = None if wanted == 1 else [pair[0] for pair in pairs]
+    return GivenGroups(groups, features, str(path), [number for number, _ in lines])
 
 
 def is_id(text: str) -> bool:

@@ -22,9 +22,9 @@ from ..json_check import Count, conforms
 from ..kernels.chance import draw_by_number
 from ..naming import title
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Missing, Source
-from .compression import read_compressed
 from .groups import features_of
 from .options import ReadOptions
+from .text import read_compressed
 
 
 class WrappedRows(Source):
