@@ -64,26 +64,26 @@ class Grouping(NamedTuple):
 
     def refuse_scattered(self, origin: str) -> None:
         """Refuse groups whose features are not neighbours, of columns that cannot be brought into order."""
-        starts = np.append(0, np.flatnonzero(np.diff(self.groups)) + 1)
-        runs = self.groups[starts]
-        again = np.setdiff1d(np.arange(runs.size), np.unique(runs, return_index=True)[1])
+        again = np.flatnonzero(np.diff(first_of_group(self.groups)) < 0) + 1
         if again.size:
-            group = int(runs[again[0]])
+            group = int(self.groups[again[0]])
             name = group if self.names is None else self.names[group]
             raise DataError(
                 f"{prefix(origin)}can be read only once, and group {name!r} appears again at feature "
-                f"{int(starts[again[0]])}; bring the features of a group together, or save the columns to a file"
+                f"{int(again[0])}; bring the features of a group together, or save the columns to a file"
             )
 
     def order(self) -> NDArray[np.int64] | None:
-        """The ids of the features, those of a group together, groups by their first; None if that is as they are."""
+        """Return the ids of features, those of a group together, groups by their first; None if they are so already."""
         offered = np.flatnonzero(self.groups != NO_GROUP)
-        groups = self.groups[offered]
-        runs = groups[np.append(0, np.flatnonzero(np.diff(groups)) + 1)] if groups.size else groups
-        if np.unique(runs).size == runs.size:
-            return None
-        _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
-        return offered[np.argsort(first[codes], kind="stable")]
+        first = first_of_group(self.groups[offered])
+        return None if (np.diff(first) >= 0).all() else offered[np.argsort(first, kind="stable")]
+
+
+def first_of_group(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the group of each feature appears first: ascending, if features of a group are neighbours."""
+    _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    return first[codes]
 
 
 @dataclass(frozen=True, slots=True)
