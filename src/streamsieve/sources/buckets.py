@@ -25,7 +25,7 @@ from ..kernels.columns.transpose import COLUMN, ROW, count_ranges, scatter_entri
 from ..machine import available_memory
 from .base import ColumnSource, Report, Source, SourceFacts
 from .columns import FRACTION_OF_MEMORY, cut_columns, with_empty_columns
-from .transpose import ROWS_READ, TransposedSource, labels_of_blocks
+from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
 WIDEST_BUCKET = 1 << 32  # ids
@@ -47,7 +47,7 @@ def transposed(
         survey = work.survey()
         most = available_memory() if stamp.get("memory") is None else memory
         if survey is not None and not can_go_on(survey, source, most):
-            work.remove()
+            work.release(remove=True)
             survey = None
         if survey is None:
             read = survey_rows(source, memory, report)
@@ -59,18 +59,16 @@ def transposed(
             survey = read
         plan = plan_buckets(survey)
         with work.buckets(survey, plan.sizes) as (file, before):
-            filled = scatter(source, survey, plan, work, file, before, report)
-            yield BucketSource(source, survey, plan, file, filled)
+            yield BucketSource(source, survey, plan, file, scatter(source, survey, plan, work, file, before, report))
 
 
 def can_go_on(survey: Survey, source: Source, most: int) -> bool:
-    """Whether the rows of a survey can be those of a source, and transposed in ``most`` bytes."""
-    as_long = source.n_rows in (None, survey.y.size)
-    as_wide = (source.n_features or 0) <= survey.n_features
-    return as_long and as_wide and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
+    """Return True if rows of a survey can be those of a source, and transposed in ``most`` bytes."""
+    same_size = source.n_rows in (None, survey.y.size) and (source.n_features or 0) <= survey.n_features
+    return same_size and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
 
 
-def survey_rows(source: Source, memory: int, report: Report) -> Survey | TransposedSource:
+def survey_rows(source: Source, memory: int, report: Report) -> Survey | ColumnSource:
     """Read all rows once: their columns if they can be transposed in ``memory`` bytes, what there is otherwise."""
     limit = FRACTION_OF_MEMORY * memory
     waiting: list[RowBlock] = []
@@ -87,9 +85,8 @@ def survey_rows(source: Source, memory: int, report: Report) -> Survey | Transpo
             waiting.clear()
         report(ROWS_READ, n_rows, source.n_rows)
     if held <= limit:
-        return TransposedSource.of_rows(source, waiting)
-    y = labels_of_blocks(source, labels)
-    return Survey(y, max(width, source.n_features or 0), memory, shift, counts)
+        return columns_of_rows(source, waiting)
+    return Survey(labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts)
 
 
 def count_entries(block: RowBlock, shift: int, counts: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
@@ -157,9 +154,8 @@ def scatter(
             part = block.rows(max(0, done - row), block.n_rows)
             if entries.shape[0] < part.n_nonzero:
                 entries = np.empty((part.n_nonzero, 3), np.uint32)
-            ranges = survey.shift, plan.bucket_of, plan.starts
-            values = part.values.view(np.uint32)
-            scatter_entries(part.indptr, part.indices, values, max(row, done), *ranges, ends, entries)
+            rows = part.indptr, part.indices, part.values.view(np.uint32), max(row, done)
+            scatter_entries(*rows, survey.shift, plan.bucket_of, plan.starts, ends, entries)
             more = np.diff(ends, prepend=0)
             if (filled + more > plan.sizes).any():
                 raise DataError(f"{source.name}: {CHANGED}")

@@ -80,8 +80,8 @@ class ColumnRange(ColumnSource):
 class MatrixColumns(ColumnSource):
     """Columns of a matrix in memory, dense or CSC: of all features, or of those in ``ids``; ``names`` are theirs.
 
-    A shard has a matrix of its own columns, and the features from ``first`` to before ``stop``: those without a column
-    have no values.
+    What else is known of the data are ``facts``. A shard has a matrix of its own columns, and the features from
+    ``first`` to before ``stop``: those without a column have no values.
     """
 
     def __init__(
@@ -92,17 +92,19 @@ class MatrixColumns(ColumnSource):
         n_features: int,
         ids: NDArray[np.int64] | None = None,
         names: NDArray[Any] | None = None,
+        **facts: Any,
     ) -> None:
-        facts = SourceFacts(name, int(matrix.shape[0]), n_features, names, has_labels=y is not None)
-        super().__init__(replace(facts, columns_splittable=True))
+        n_rows, has_labels = int(matrix.shape[0]), y is not None
+        super().__init__(
+            SourceFacts(name, n_rows, n_features, names, has_labels=has_labels, columns_splittable=True, **facts)
+        )
         self.matrix, self.ids, self.y, self.names = matrix, ids, y, names
         self.first, self.stop = 0, n_features
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         blocks = blocks_of_columns(self.matrix, self.names, self.name, self.ids)
-        if self.ids is None:
-            return blocks
-        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, self.first, self.stop)
+        bounds = self.n_features or 0, self.n_rows or 0, self.first, self.stop
+        return blocks if self.ids is None else with_empty_columns(blocks, *bounds)
 
     def targets(self) -> NDArray[Any]:
         if self.y is None:
@@ -134,9 +136,8 @@ class MatrixColumns(ColumnSource):
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickle keeps; columns of a dense matrix side by side, so that they can be sent without a copy."""
-        dense = not is_sparse(self.matrix)
-        return {**self.__dict__, "matrix": np.asfortranarray(self.matrix)} if dense else self.__dict__
+        """Return what pickle keeps; columns of a dense matrix side by side, which can be sent without a copy."""
+        return self.__dict__ | ({} if is_sparse(self.matrix) else {"matrix": np.asfortranarray(self.matrix)})
 
 
 def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
@@ -190,7 +191,7 @@ def cut_columns(
     names: NDArray[Any] | None,
     origin: str,
 ) -> Iterator[ColumnBlock]:
-    """CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
+    """Yield CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
     for start, stop in line_ranges(indptr, block_columns(), BLOCK_VALUES):
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
@@ -259,8 +260,7 @@ class OrderedColumns(ColumnSource):
         return self.source.targets()
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        in_memory = self.source.matrix is not None and self.source.ids is None
-        return self._picked() if in_memory else self._gathered()
+        return self._gathered() if self.source.matrix is None or self.source.ids is not None else self._picked()
 
     def _picked(self) -> Iterator[ColumnBlock]:
         matrix, names = self.source.matrix, self.source.feature_names
@@ -272,12 +272,10 @@ class OrderedColumns(ColumnSource):
         bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
         for start, stop in line_ranges(bounds, block_columns(), BLOCK_VALUES):
             ids = self.order[start:stop]
-            own = None if names is None else names[ids]
-            yield columns_of(matrix[:, ids], ids=ids, names=own, origin=self.name)
+            yield columns_of(matrix[:, ids], 0, ids, None if names is None else names[ids], origin=self.name)
 
     def _gathered(self) -> Iterator[ColumnBlock]:
-        highest = int(self.order.max(initial=-1))
-        rank = np.full(highest + 2, -1)  # the last is that of all ids beyond
+        rank = np.full(int(self.order.max(initial=-1)) + 2, -1)  # the last is that of all ids beyond
         rank[self.order] = np.arange(self.order.size)
         done = 0
         while done < self.order.size:
@@ -288,7 +286,7 @@ class OrderedColumns(ColumnSource):
                     yield block.columns(start, stop)
 
     def _next_columns(self, rank: NDArray[np.int64], first: int) -> tuple[ColumnBlock | None, int]:
-        """As many columns as fit, from the one on that is ``first`` in the new order, and where they end there."""
+        """Return as many columns as fit, from the one that is ``first`` in the new order, and where they end there."""
         limit = FRACTION_OF_MEMORY * available_memory()
         parts: list[ColumnBlock] = []
         stop, held = self.order.size, 0.0

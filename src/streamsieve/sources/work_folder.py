@@ -20,7 +20,6 @@ from hashlib import sha256
 from io import BufferedRandom
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -89,22 +88,15 @@ class WorkFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         ended = error is None or isinstance(error, DataError | UsageError)
-        if self.path is not None and (ended or not (self.path / SURVEY).exists()):
-            self.remove()
-        self._release()
+        self.release(remove=ended or (self.path is not None and not (self.path / SURVEY).exists()))
 
-    def remove(self) -> None:
-        """Remove the files that are known, and the folder if there are no others."""
+    def release(self, remove: bool) -> None:
+        """Let go of the folder, if there is one; ``remove`` the files that are known, and it if there are no others."""
         if self.path is not None:
-            _remove(self.path, self._lock)
-        self._release()
-
-    def _release(self) -> None:
-        if self.path is not None:
+            if remove:
+                _remove(self.path, self._lock)
             os.close(self._lock)
             self.path = None
 
@@ -121,7 +113,7 @@ class WorkFolder:
             state = lock(descriptor)
             if state == "taken":
                 os.close(descriptor)
-                self._release()
+                self.release(remove=False)
                 raise UsageError(f"{self.output}: another process is writing this file; wait until it has ended")
             survey = self._read_survey(path) if state == "ours" and found is None else None
             if survey is not None:
@@ -152,8 +144,8 @@ class WorkFolder:
 
     # ---- work
 
-    def _keep(self, survey: Survey) -> None:
-        """Note the survey in a new folder, and make sure that there is room for the buckets."""
+    def _keep(self, survey: Survey) -> Path:
+        """Note the survey in a new folder, which is returned, and make sure that there is room for the buckets."""
         needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.output.parent).free
         if needed > free:
             raise UsageError(
@@ -165,15 +157,14 @@ class WorkFolder:
         used = np.flatnonzero(survey.counts)
         arrays = {"y": survey.y, "ranges": used, "counts": survey.counts[used]}
         Model(SURVEY, {}, header, arrays).save(self.path / SURVEY)
+        return self.path
 
     @contextmanager
     def buckets(self, survey: Survey, sizes: NDArray[np.int64]) -> Iterator[tuple[BufferedRandom, Filled]]:
         """Open the file of buckets of these sizes, with how far they are filled; of new rows keep the survey first."""
-        if self.path is None:
-            self._keep(survey)
-        assert self.path is not None
+        folder = self.path or self._keep(survey)
         self._check_sum = survey.check_sum
-        path, filled = self.path / BUCKETS, self._read_note(self.path, sizes, survey.y.size)
+        path, filled = folder / BUCKETS, self._read_note(folder, sizes, survey.y.size)
         if filled is None:
             path.unlink(missing_ok=True)
             filled = Filled(0, np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.uint32))
@@ -187,8 +178,8 @@ class WorkFolder:
             header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
             check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
             rows, filled = _count(header, "rows", n_rows), arrays["filled"]
-            ends = ENTRY_BYTES * (np.cumsum(sizes) - sizes + filled)[filled > 0]
-            fits = int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
+            ends = (np.cumsum(sizes) - sizes + filled)[filled > 0]
+            fits = ENTRY_BYTES * int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
             complete = rows < n_rows or np.array_equal(filled, sizes)
             if header["survey"] == self._check_sum and rows and fits and complete and (filled <= sizes).all():
                 return Filled(rows, filled, arrays["sums"])
@@ -209,7 +200,7 @@ class WorkFolder:
 
 
 def earlier_folders(output: Path) -> list[Path]:
-    """The folders of conversions to an output that have not ended: real ones, of this user."""
+    """Return the folders of conversions to an output that have not ended: real ones, of this user."""
     name = re.compile(rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}")
     try:
         with os.scandir(output.parent) as entries:
