@@ -100,20 +100,19 @@ class RowBlock:
 
     def derived(self, **changes: Any) -> RowBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
-        known = {name: getattr(self, name) for name in ROW_FIELDS}
-        return RowBlock.trusted(**(known | changes))
+        return RowBlock.trusted(**({name: getattr(self, name) for name in ROW_FIELDS} | changes))
 
     def with_entries(
         self, indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], n_features: int
     ) -> RowBlock:
         """The same rows with other entries, which must fit: ``derived``, for what is done to every block."""
-        known = self.y, n_features, self.origin, self.dense, self.sample_weight, self.names
-        return RowBlock.trusted(indptr, indices, values, *known)
+        rest = self.origin, self.dense, self.sample_weight, self.names
+        return RowBlock.trusted(indptr, indices, values, self.y, n_features, *rest)
 
     def with_target(self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> RowBlock:
         """The same rows with a label, and maybe a weight, each."""
-        known = self.n_features, self.origin, self.dense, sample_weight, self.names
-        return RowBlock.trusted(self.indptr, self.indices, self.values, y, *known)
+        rest = self.origin, self.dense, sample_weight, self.names
+        return RowBlock.trusted(self.indptr, self.indices, self.values, y, self.n_features, *rest)
 
     @property
     def n_rows(self) -> int:
@@ -277,8 +276,7 @@ class ColumnBlock:
 
     def derived(self, **changes: Any) -> ColumnBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
-        known = {name: getattr(self, name) for name in COLUMN_FIELDS}
-        return ColumnBlock.trusted(**(known | changes))
+        return ColumnBlock.trusted(**({name: getattr(self, name) for name in COLUMN_FIELDS} | changes))
 
     @property
     def n_columns(self) -> int:
@@ -373,9 +371,8 @@ COLUMN_FIELDS = tuple(field.name for field in fields(ColumnBlock))
 
 
 def joined_indptr(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The ``indptr`` of lines end to end, from 0."""
-    lengths = np.concatenate([np.diff(part) for part in parts])
-    return np.concatenate([[0], np.cumsum(lengths)])
+    """Return the ``indptr`` of lines end to end, from 0."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])
 
 
 def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
@@ -387,8 +384,7 @@ def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
 
 def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:
     """Where a part that begins at a line, a row or a column, ends to have no more than this; it has one at least."""
-    limit = int(indptr[start]) + most_nonzeros
-    end = int(np.searchsorted(indptr, limit, side="right")) - 1
+    end = int(np.searchsorted(indptr, int(indptr[start]) + most_nonzeros, side="right")) - 1
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
 
@@ -457,7 +453,7 @@ def canonical(matrix: Any) -> Any:
 def canonical_rows(
     indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
 ) -> tuple[Rows, tuple[int, int] | None]:
-    """The rows with ascending ids and without zeros; and the row and id of the first that appears twice, if any."""
+    """Return rows with ascending ids and without zeros; and row and id of the first that appears twice, if any."""
     from scipy.sparse import csr_array
 
     matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)

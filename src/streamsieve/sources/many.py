@@ -133,10 +133,9 @@ class ManySource(Source):
         if n <= len(self.parts):
             groups = in_groups(self.parts, n)
         else:
-            shares = shares_of(self.parts, n)
             groups = [
                 [shard]
-                for part, share in zip(self.parts, shares, strict=True)
+                for part, share in zip(self.parts, shares_of(self.parts, n), strict=True)
                 for shard in (part.shards(share) if share > 1 else [part])
             ]
         with_rows = [group for group in groups if any(map(has_rows, group))]
@@ -260,9 +259,7 @@ COLUMNS = "a file of columns"
 
 
 def kind_of(source: Source) -> str:
-    if source.is_transposed:
-        return COLUMNS
-    return "a table" if source.facts.takes_target else "a file of sparse rows"
+    return COLUMNS if source.is_transposed else "a table" if source.facts.takes_target else "a file of sparse rows"
 
 
 def names_of(source: Source) -> list[str] | None:

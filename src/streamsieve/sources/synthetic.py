@@ -93,13 +93,13 @@ class GeneratedSource(Source):
 
     @abstractmethod
     def _block(self, start: int, stop: int) -> RowBlock:
-        """Some rows, by their numbers among all of the set."""
+        """Return some rows, by their numbers among all of the set."""
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._generated(self._block)
 
     def _generated(self, make: Callable[[int, int], Part]) -> Iterator[Part]:
-        """What ``make`` gives for ranges of rows that are all of them."""
+        """Return what ``make`` gives for ranges of rows that are all of them."""
         at_once, threads = max(1, BLOCK_NONZEROS // self.values_per_row), reading_threads()
         stop = self._first_row + (self.n_rows or 0)
 
@@ -127,7 +127,7 @@ class DenseGeneratedSource(GeneratedSource):
 
     @abstractmethod
     def _dense(self, start: int, stop: int) -> DenseRows:
-        """Some rows, by their numbers among all of the set."""
+        """Return some rows, by their numbers among all of the set."""
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows]:
         return self._generated(self._dense)
@@ -235,27 +235,23 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         n_rows = max(1, round(1.2 * informative * log2(max(1, features)))) if rows is None else rows
         super().__init__(SUBSTITUTION, n_rows, features, 1, seed)
         self.facts = replace(self.facts, columns_splittable=True, value_type=np.float32)
-        self._refuse(n_rows, features, informative, noise, task, problem)
-        self.task: Task = task
-        self.noise = float(NOISE[task] if noise is None else noise)
-        random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])
-        self.hidden_weights: NDArray[np.float64] = random.standard_normal(informative)
-        self.informative_ids: NDArray[np.int64] = np.sort(random.choice(features, informative, replace=False))
-
-    def _refuse(self, rows: int, features: int, informative: int, noise: float | None, task: str, problem: int) -> None:
-        """Refuse options that make no problem."""
         if not 1 <= informative <= features:
             raise UsageError(
                 f"{self.name}: {informative} informative features among {features}; there can be 1 to {features}"
             )
-        if max(rows, features) > MOST:
-            raise UsageError(f"{self.name}: {rows:,} rows of {features:,} features; ask for {MOST:,} at most of each")
+        if max(n_rows, features) > MOST:
+            raise UsageError(f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most of each")
         if task not in get_args(Task):
             raise UsageError(f"{self.name}: task is {' or '.join(get_args(Task))}, not {task!r}")
         if noise is not None and not 0 <= noise < np.inf:
             raise UsageError(f"{self.name}: noise is a standard deviation, 0 or more, not {noise}")
         if not 0 <= problem <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a problem is from 0 to {LARGEST_SEED:,}")
+        self.task: Task = task
+        self.noise = float(NOISE[task] if noise is None else noise)
+        random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])
+        self.hidden_weights: NDArray[np.float64] = random.standard_normal(informative)
+        self.informative_ids: NDArray[np.int64] = np.sort(random.choice(features, informative, replace=False))
 
     def _dense(self, start: int, stop: int) -> DenseRows:
         values = np.empty((stop - start, self.n_features or 0), np.float32)
@@ -266,7 +262,7 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         return self._targets_of(self._first_row, self._first_row + (self.n_rows or 0))
 
     def _targets_of(self, start: int, stop: int) -> NDArray[np.float64]:
-        """The targets of some rows, for which their informative values alone are made."""
+        """Return the targets of some rows, for which their informative values alone are made."""
         scores = np.empty(stop - start)
         generate_scores(self.seed, start, self.informative_ids, self.hidden_weights, self.noise, scores)
         return scores if self.task == "regression" else np.where(scores > 0, 1.0, -1.0)
@@ -287,7 +283,7 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         return max(1, BLOCK_VALUES // (self.n_rows or 1))
 
     def _generated_columns(self, first: int, stop: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Ids and values of a range of columns, a line each."""
+        """Return ids and values of a range of columns, a line each."""
         n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, reading_threads()
 
         def generate(start: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -311,19 +307,19 @@ NUMBERS = {int: "an integer", float: "a number"}
 
 
 def options_of(kind: str) -> dict[str, type]:
-    """The options of a named set and their types."""
+    """Return the options of a named set and their types."""
     if kind not in SOURCES:
         raise UsageError(f"there is no synthetic set {kind!r}; there are {', '.join(SOURCES)}")
     return OPTIONS | SUBSTITUTION_OPTIONS if kind == SUBSTITUTION else OPTIONS
 
 
 def synthetic_source(kind: str, **options: Any) -> Source:
-    """The source of a named set, with some of its options (``options_of``)."""
+    """Return the source of a named set, with some of its options (``options_of``)."""
     return SOURCES[kind](**options)
 
 
 def open_synthetic(name: str) -> Source:
-    """The source that ``synthetic:x1?rows=1000&seed=1`` names."""
+    """Return the source that ``synthetic:x1?rows=1000&seed=1`` names."""
     kind, _, query = name.removeprefix(SYNTHETIC).partition("?")
     known, options = options_of(kind), dict[str, Any]()
     for option, text in parse_qsl(query, keep_blank_values=True):

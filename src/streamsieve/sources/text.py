@@ -88,7 +88,7 @@ def damage_named(name: str, compression: str) -> Iterator[None]:
 
 
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
-    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    """Yield the stream in chunks that end where a line ends; a newline is added to a last line without one."""
     rest = b""
     while data := read(chunk_bytes):
         end = data.rfind(b"\n") + 1
@@ -125,22 +125,17 @@ def starts_of_parts(path: Path, begin: int, end: int, n: int, blank: bytes, comm
             at = begin + (end - begin) * part // n
             file.seek(max(begin, at - 1))
             if at > begin:
-                _skip_line(file)
+                _read_line(file, blank, comment)
             at = file.tell()
-            while at < end and not _holds_row(file, blank, comment):
+            while at < end and not _read_line(file, blank, comment):
                 at = file.tell()
             if at < end and at not in starts[-1:]:
                 starts.append(at)
     return starts
 
 
-def _skip_line(file: IO[bytes]) -> None:
-    while (piece := file.readline(PIECE)) and not piece.endswith(b"\n"):
-        pass
-
-
-def _holds_row(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
-    """Whether the line that starts here has anything but blanks and a comment; the file is then after the line."""
+def _read_line(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
+    """Read the rest of a line; return True if it has anything but blanks and a comment."""
     found = b""
     while piece := file.readline(PIECE):
         found = found or piece.lstrip(blank)[:1]
