@@ -459,8 +459,7 @@ def canonical_rows(
     matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)
     matrix.has_sorted_indices = False
     matrix.sort_indices()
-    same = np.zeros(matrix.indices.size, bool)
-    same[1:] = matrix.indices[1:] == matrix.indices[:-1]
+    same = np.append(False, matrix.indices[1:] == matrix.indices[:-1])
     starts = matrix.indptr[:-1]
     same[starts[starts < same.size]] = False
     if same.any():

@@ -160,10 +160,9 @@ def if_any(items: Iterator[Item]) -> Generator[Item]:
 
 
 def total(sizes: Iterable[int | None]) -> int | None:
-    """The sum, if all are known."""
-    found = list(sizes)
-    known = [size for size in found if size is not None]
-    return sum(known) if len(known) == len(found) else None
+    """Return the sum, if all are known."""
+    listed = list(sizes)
+    return None if None in listed else sum(size or 0 for size in listed)
 
 
 def sizes_of(parts: Sequence[Source]) -> NDArray[np.float64]:

@@ -10,12 +10,11 @@ import os
 import re
 import select
 import sys
-import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from lzma import LZMAError
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -33,6 +32,7 @@ from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .svmlight_parsing import Bytes, Fault, Scratch, parse_text
 from .text import (
+    DAMAGE,
     count_lines,
     create_compressed,
     damage_named,
@@ -162,9 +162,7 @@ class SvmlightSource(Source):
             )
         end = self._start + (self.facts.n_bytes or 0)
         starts = starts_of_parts(self.path, self._start, end, n, blank=b" \t\r\n", comment=b"#")
-        if not starts:
-            return [self]
-        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)]
+        return [self._part(start, stop) for start, stop in pairwise([*starts, end])] or [self]
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
@@ -177,7 +175,7 @@ def mark_in(path: Path, compression: str) -> str | None:
     try:
         with path.open("rb") as raw:
             found = MARKED.match(open_compressed(raw, compression).read(MOST_MARK))
-    except (OSError, EOFError, ValueError, LZMAError, zlib.error):  # for whoever reads it
+    except DAMAGE:  # for whoever reads it
         return None
     return None if found is None else found[1].decode()
 

@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
 from .formats import COMPRESSIONS, split_suffix
 
+DAMAGE = EOFError, lzma.LZMAError, zlib.error, OSError, ValueError  # what decompressors raise on a damaged file
 OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 LONGEST_LINE = 1 << 30
@@ -74,7 +75,7 @@ def damage_named(name: str, compression: str) -> Iterator[None]:
     """Turn what the decompressors raise on a damaged file into one message."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
+    except DAMAGE as error:
         if isinstance(error, DataError) or not compression or getattr(error, "errno", None):
             raise
         reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
