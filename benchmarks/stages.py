@@ -108,7 +108,7 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
 def reading(path: Path, repeat: int) -> dict[str, float]:
     """Seconds for the parts of reading text: the bytes alone, parsed by one thread, parsed by two."""
     from streamsieve.sources import svmlight
-    from streamsieve.sources.changes import FileState
+    from streamsieve.sources.file_state import FileState
 
     known = FileState.of(path)
     size = known.size

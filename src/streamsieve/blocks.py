@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ from .errors import DataError
 from .values import ascends, from_zero, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
 
 Number = TypeVar("Number", bound=np.generic)
+Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]  # in CSR form
 
 
 class NamedIds(NamedTuple):
@@ -99,20 +100,19 @@ class RowBlock:
 
     def derived(self, **changes: Any) -> RowBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
-        known = {name: getattr(self, name) for name in ROW_FIELDS}
-        return RowBlock.trusted(**(known | changes))
+        return RowBlock.trusted(**({name: getattr(self, name) for name in ROW_FIELDS} | changes))
 
     def with_entries(
         self, indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], n_features: int
     ) -> RowBlock:
         """The same rows with other entries, which must fit: ``derived``, for what is done to every block."""
-        known = self.y, n_features, self.origin, self.dense, self.sample_weight, self.names
-        return RowBlock.trusted(indptr, indices, values, *known)
+        rest = self.origin, self.dense, self.sample_weight, self.names
+        return RowBlock.trusted(indptr, indices, values, self.y, n_features, *rest)
 
     def with_target(self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> RowBlock:
         """The same rows with a label, and maybe a weight, each."""
-        known = self.n_features, self.origin, self.dense, sample_weight, self.names
-        return RowBlock.trusted(self.indptr, self.indices, self.values, y, *known)
+        rest = self.origin, self.dense, sample_weight, self.names
+        return RowBlock.trusted(self.indptr, self.indices, self.values, y, self.n_features, *rest)
 
     @property
     def n_rows(self) -> int:
@@ -276,8 +276,7 @@ class ColumnBlock:
 
     def derived(self, **changes: Any) -> ColumnBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
-        known = {name: getattr(self, name) for name in COLUMN_FIELDS}
-        return ColumnBlock.trusted(**(known | changes))
+        return ColumnBlock.trusted(**({name: getattr(self, name) for name in COLUMN_FIELDS} | changes))
 
     @property
     def n_columns(self) -> int:
@@ -332,6 +331,20 @@ class ColumnBlock:
             groups=None if self.groups is None else self.groups[kept],
         )
 
+    def picked(self, columns: NDArray[np.int64]) -> ColumnBlock:
+        """Return some columns, by their positions, in that order."""
+        lengths = np.diff(self.indptr)[columns]
+        indptr = np.append(0, np.cumsum(lengths))
+        entries = np.repeat(self.indptr[columns] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return self.derived(
+            indptr=indptr,
+            indices=self.indices[entries],
+            values=self.values[entries],
+            ids=self.ids[columns],
+            names=None if self.names is None else self.names[columns],
+            groups=None if self.groups is None else self.groups[columns],
+        )
+
     def without_zeros(self) -> ColumnBlock:
         """The same columns, values of 0 omitted."""
         there = self.values != 0
@@ -358,9 +371,8 @@ COLUMN_FIELDS = tuple(field.name for field in fields(ColumnBlock))
 
 
 def joined_indptr(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The ``indptr`` of lines end to end, from 0."""
-    lengths = np.concatenate([np.diff(part) for part in parts])
-    return np.concatenate([[0], np.cumsum(lengths)])
+    """Return the ``indptr`` of lines end to end, from 0."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])
 
 
 def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
@@ -372,9 +384,17 @@ def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
 
 def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:
     """Where a part that begins at a line, a row or a column, ends to have no more than this; it has one at least."""
-    limit = int(indptr[start]) + most_nonzeros
-    end = int(np.searchsorted(indptr, limit, side="right")) - 1
+    end = int(np.searchsorted(indptr, int(indptr[start]) + most_nonzeros, side="right")) - 1
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
+
+
+def line_ranges(indptr: NDArray[Any], most_lines: int, most_nonzeros: int) -> Iterator[tuple[int, int]]:
+    """Yield where parts of lines, rows or columns, begin and end that have no more than this, or a single line."""
+    start = 0
+    while start < indptr.size - 1:
+        stop = next_cut(indptr, start, most_lines, most_nonzeros)
+        yield start, stop
+        start = stop
 
 
 def one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
@@ -428,6 +448,26 @@ def canonical(matrix: Any) -> Any:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def canonical_rows(
+    indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
+) -> tuple[Rows, tuple[int, int] | None]:
+    """Return rows with ascending ids and without zeros; and row and id of the first that appears twice, if any."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)
+    matrix.has_sorted_indices = False
+    matrix.sort_indices()
+    same = np.append(False, matrix.indices[1:] == matrix.indices[:-1])
+    starts = matrix.indptr[:-1]
+    same[starts[starts < same.size]] = False
+    if same.any():
+        at = int(np.flatnonzero(same)[0])
+        repeated = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
+        return (indptr, indices, values), repeated
+    matrix.eliminate_zeros()
+    return (matrix.indptr.astype(np.int64), matrix.indices.astype(indices.dtype), matrix.data), None
 
 
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import platform
 import re
+import resource
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakSet
@@ -153,9 +155,7 @@ def map_file(path: Path) -> mmap.mmap:
 
 def reading_bytes() -> int:
     """How much memory all blocks may take that are read ahead, waiting or being worked on."""
-    if _limits:
-        return min(limit.for_reading for limit in _limits)
-    return available_memory() // PARTS_FOR_READING
+    return min(limit.for_reading for limit in _limits) if _limits else available_memory() // PARTS_FOR_READING
 
 
 def reading_threads() -> int:
@@ -186,24 +186,34 @@ def cores() -> int:
 
 def available_memory() -> int:
     """Bytes to be had without swapping: what limits, the machine, its container and ``ulimit -v`` leave."""
-    bounds = [*(limit.available() for limit in _limits), _physical(), *_container(), *_address_space()]
-    return max(0, min(bounds))
+    machine = _bytes_of(Path("/proc/meminfo"), "MemAvailable:") or _machine_bytes() // 2
+    return max(0, min([*(limit.available() for limit in _limits), machine, *_container(), *_address_space()]))
 
 
-def _physical() -> int:
-    available = _bytes_of(Path("/proc/meminfo"), "MemAvailable:")
-    return available or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _lines_of(path: Path) -> list[str]:
+    """Return the lines of a file of the kernel's; none on systems without it."""
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
 
 
 def _bytes_of(path: Path, key: str) -> int | None:
     """Return a figure of the kernel's in bytes; None on systems without it."""
-    try:
-        for line in path.read_text().splitlines():
-            if line.startswith(key):
-                return int(line.split()[1]) * (1024 if line.endswith("kB") else 1)
-    except OSError:
-        pass
+    for line in _lines_of(path):
+        if line.startswith(key):
+            return int(line.split()[1]) * (1024 if line.endswith("kB") else 1)
     return None
+
+
+def _bytes_held(position: int) -> int | None:
+    """Return one of the sizes of this process that the kernel counts in pages; None on systems without it."""
+    lines = _lines_of(Path("/proc/self/statm"))
+    return int(lines[0].split()[position]) * os.sysconf("SC_PAGE_SIZE") if lines else None
 
 
 def _container() -> list[int]:
@@ -235,34 +245,19 @@ def _is_in_memory(folder: Path) -> bool:
     """Return True if the system keeps the files of a folder in memory; on systems that do not say, False."""
     device = os.stat(folder).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
-    try:
-        mounts = MOUNTS.read_text().splitlines()
-    except OSError:
-        return False
-    entries = (line.partition(" - ") for line in mounts)
+    entries = (line.partition(" - ") for line in _lines_of(MOUNTS))
     return any(mount.split()[2] == number and kind.split()[0] in ("tmpfs", "ramfs") for mount, _, kind in entries)
 
 
 def _address_space() -> list[int]:
-    import resource
-
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
-        return []
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except OSError:
-        return [soft]
-    return [soft - pages * os.sysconf("SC_PAGE_SIZE")]
+    return [] if soft == resource.RLIM_INFINITY else [soft - (_bytes_held(0) or 0)]
 
 
 def resident_memory() -> int:
     """The bytes this process holds in memory now; on systems that do not say, the most it has held."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return peak_memory()
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    held = _bytes_held(1)
+    return peak_memory() if held is None else held
 
 
 def peak_memory() -> int:
@@ -270,8 +265,6 @@ def peak_memory() -> int:
     peak = _bytes_of(Path("/proc/self/status"), "VmHWM:")
     if peak is not None:
         return peak
-    import resource
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -283,27 +276,18 @@ def resets_peak_memory() -> bool:
 
 def reset_peak_memory() -> None:
     """Measure the peak from now on, where the system can."""
-    try:
+    with suppress(OSError):
         Path(PEAK_RESET).write_text("5")  # see proc(5)
-    except OSError:
-        pass
 
 
 def describe_machine(*packages: str) -> str:
     """One line on what was measured where: processor, cores, memory, system, versions of what is used and of these."""
-    import platform
     from importlib import metadata
 
     versions = [f"{name} {metadata.version(name)}" for name in (*PACKAGES, *packages) if is_installed(name)]
-    parts = [
-        _processor(),
-        f"{cores()} cores",
-        f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB of memory",
-        _system(),
-        f"Python {platform.python_version()}",
-        *versions,
-    ]
-    return ", ".join(parts)
+    memory = f"{_machine_bytes() / 2**30:.0f} GiB of memory"
+    python = f"Python {platform.python_version()}"
+    return ", ".join([_processor(), f"{cores()} cores", memory, _system(), python, *versions])
 
 
 def is_installed(package: str) -> bool:
@@ -317,20 +301,13 @@ def is_installed(package: str) -> bool:
 
 
 def _processor() -> str:
-    import platform
-
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return " ".join(line.partition(":")[2].split())
-    except OSError:
-        pass
+    for line in _lines_of(Path("/proc/cpuinfo")):
+        if line.startswith("model name"):
+            return " ".join(line.partition(":")[2].split())
     return platform.processor() or platform.machine()
 
 
 def _system() -> str:
-    import platform
-
     try:
         return f"{platform.freedesktop_os_release()['PRETTY_NAME']} (kernel {platform.release()})"
     except OSError:

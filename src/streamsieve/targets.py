@@ -329,10 +329,11 @@ def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:
     try:
         if kind == "b":
             classes = np.unique([truth[text.strip().lower()] for text in texts.tolist()])
-        elif kind == "f":
-            classes = np.unique([float(text) for text in texts.tolist()])
         else:
-            classes = np.unique([int(text) if text.strip("+- ").isdigit() else float(text) for text in texts.tolist()])
+            integers = kind != "f"
+            classes = np.unique(
+                [int(text) if integers and text.strip("+- ").isdigit() else float(text) for text in texts.tolist()]
+            )
     except (KeyError, ValueError):
         return texts
     return classes if classes.size == texts.size else texts

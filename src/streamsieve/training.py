@@ -24,8 +24,7 @@ from .selectors.diagnosis import Look, Remark, no_groups
 from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
 from .selectors.rows.sample import Sample
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
-from .sources.columns import by_columns
-from .sources.group_order import OrderedColumns
+from .sources.columns import OrderedColumns, by_columns
 from .sources.groups import Grouping, given_groups, grouping_of
 
 notes = logging.getLogger("streamsieve")

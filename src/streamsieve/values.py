@@ -79,9 +79,8 @@ def unusable(what: str, loss: str, origin: str) -> DataError:
 
 def is_masked(values: Any) -> bool:
     """Whether these are a masked array, or rows some of which are."""
-    if isinstance(values, list | tuple):
-        return any(isinstance(row, np.ma.MaskedArray) for row in values)
-    return isinstance(values, np.ma.MaskedArray)
+    rows = values if isinstance(values, list | tuple) else [values]
+    return any(isinstance(row, np.ma.MaskedArray) for row in rows)
 
 
 def losses_in(values: Any) -> Iterator[tuple[Any, str]]:

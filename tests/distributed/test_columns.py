@@ -25,7 +25,7 @@ from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnBlockSource, ColumnSource, DataSource
 from streamsieve.sources.columns import by_columns
-from streamsieve.sources.substitution import SubstitutionSource
+from streamsieve.sources.synthetic import SubstitutionSource
 from streamsieve.sources.writers import write_columns
 from streamsieve.training import Progress, train
 from tests.paths import DATA

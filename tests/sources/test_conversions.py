@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array
 import streamsieve as ss
 from streamsieve import blocks
 from streamsieve.blocks import ColumnBlock, RowBlock, columns_of, dense_block
-from streamsieve.sources import encoding, generated, transpose
+from streamsieve.sources import encoding, synthetic, transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.transpose import whole_matrix
@@ -89,7 +89,7 @@ def test_a_dense_table_stays_dense(tmp_path: Path, monkeypatch, suffix):
 
 
 def test_the_spiral_stays_dense(monkeypatch):
-    monkeypatch.setattr(generated, "dense_block", forbidden)
+    monkeypatch.setattr(synthetic, "dense_block", forbidden)
     whole = whole_matrix(ss.open_source("synthetic:spiral?features=20"))
     assert whole.values.shape == (460, 20)
 

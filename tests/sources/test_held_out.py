@@ -11,7 +11,7 @@ from streamsieve.kernels.chance import draw_by_number
 from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource
-from streamsieve.sources.held_out import hold_out
+from streamsieve.sources.wrapped import hold_out
 
 from .reading import put, read
 

@@ -15,10 +15,10 @@ import pytest
 from scipy import stats
 
 from streamsieve import UsageError, open_source, workflow
-from streamsieve.sources import generated, substitution
+from streamsieve.sources import synthetic
 from streamsieve.sources.base import by_rows
 from streamsieve.sources.columns import by_columns
-from streamsieve.sources.substitution import SubstitutionSource
+from streamsieve.sources.synthetic import SubstitutionSource
 from streamsieve.sources.transpose import whole_matrix
 
 SMALL = {"rows": 130, "features": 70, "informative": 10}
@@ -46,8 +46,8 @@ def by_column_blocks(source: SubstitutionSource) -> tuple[np.ndarray, np.ndarray
 @pytest.fixture(params=[1, 100, 777, 1 << 20])
 def block_values(request, monkeypatch) -> int:
     """How many values a block has: less than a row or a column, some of them, all."""
-    monkeypatch.setattr(generated, "BLOCK_NONZEROS", request.param)
-    monkeypatch.setattr(substitution, "BLOCK_VALUES", request.param)
+    monkeypatch.setattr(synthetic, "BLOCK_NONZEROS", request.param)
+    monkeypatch.setattr(synthetic, "BLOCK_VALUES", request.param)
     return request.param
 
 
@@ -56,7 +56,7 @@ def block_values(request, monkeypatch) -> int:
 def test_rows_and_columns_are_the_same_in_any_blocks(block_values, task, seed, problem):
     options: dict[str, Any] = {**SMALL, "seed": seed, "problem": problem, "task": task}
     expected, y = np.empty((130, 70), np.float32), SubstitutionSource(**options).targets()
-    substitution.generate_dense_rows(seed, 0, expected)
+    synthetic.generate_dense_rows(seed, 0, expected)
     source = SubstitutionSource(**options)
     for X, labels in (by_row_blocks(source), by_column_blocks(source)):
         assert (expected == X).all()
@@ -271,7 +271,7 @@ def test_columns_are_taken_as_they_are_and_the_whole_is_dense():
 
 READ = """
 from streamsieve.machine import peak_memory
-from streamsieve.sources.substitution import SubstitutionSource
+from streamsieve.sources.synthetic import SubstitutionSource
 
 next(SubstitutionSource(rows=2000, features=1000).column_blocks())
 before = peak_memory()

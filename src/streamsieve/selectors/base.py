@@ -25,7 +25,7 @@ from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arr
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report, refuse_weight
 from ..sources.encoding import Encoding
-from ..sources.filtered import KeptFeatures
+from ..sources.wrapped import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
 from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected

@@ -87,14 +87,14 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
             "give the weights to fit: sample_weight=..."
         )
     if options.names is not None:
-        from .names import give_names
+        from .wrapped import give_names
 
         source = give_names(source, options.names)
     elif _has_columns(data, source):
         return source
     if options.only is None and not options.drop:
         return source
-    from .filtered import keep_named
+    from .wrapped import keep_named
 
     return keep_named(source, options)
 

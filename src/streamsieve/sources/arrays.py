@@ -17,7 +17,7 @@ from .base import ColumnSource, DataSource, Missing, NoRowsError, Source, Source
 from .columns import MatrixColumns, blocks_of_columns
 
 if TYPE_CHECKING:
-    from .filtered import KeptFeatures
+    from .wrapped import KeptFeatures
 
 BLOCK_VALUES = 1 << 20
 

@@ -17,9 +17,9 @@ from ..naming import title
 
 if TYPE_CHECKING:
     from .encoding import Encoding
-    from .filtered import KeptFeatures
     from .labels import LabelKind
     from .options import ReadOptions
+    from .wrapped import KeptFeatures
 
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
@@ -172,12 +172,12 @@ class Source(DataSource):
     """Rows from somewhere."""
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
-        from .filtered import SomeRows
+        from .wrapped import SomeRows
 
         return SomeRows(self, kept)
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        from .names import NamedRows
+        from .wrapped import NamedRows
 
         return NamedRows(self, names, origin)
 

@@ -24,9 +24,9 @@ from ..errors import DataError
 from ..machine import map_file, refuse_beyond_memory
 from .base import ColumnSource, Report, Source
 from .batch_rows import INDICES, VALUES, BatchTable, ListReader, SparseSource, is_list, is_sparse, write_sparse
-from .changes import FileState
 from .column_lists import COLUMN, FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
 from .columns import block_columns
+from .file_state import FileState
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, columns_of, next_cut
+from ..blocks import ColumnBlock, RowBlock, canonical_rows, columns_of, next_cut
 from ..errors import DataError
 from ..json_text import from_json, to_json
 from ..kernels.reading.checking import check_rows
@@ -20,7 +20,6 @@ from ..machine import reading_threads
 from ..values import frozen
 from .arrow_values import is_numeric
 from .base import LARGEST_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
-from .canonical import canonical_rows
 from .columns import RangedColumns
 from .formats import Layout
 from .inference import ColumnStats, Known, infer_by_types

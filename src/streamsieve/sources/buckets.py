@@ -8,11 +8,11 @@ come is noted on the way: what was interrupted goes on there.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import BufferedRandom
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ from ..errors import DataError, UsageError, spell
 from ..kernels.columns.transpose import COLUMN, ROW, count_ranges, scatter_entries, sort_entries
 from ..machine import available_memory
 from .base import ColumnSource, Report, Source, SourceFacts
-from .columns import cut_columns, with_empty_columns
-from .transpose import FRACTION_OF_MEMORY, ROWS_READ, TransposedSource, labels_of_blocks
+from .columns import FRACTION_OF_MEMORY, cut_columns, with_empty_columns
+from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
 WIDEST_BUCKET = 1 << 32  # ids
@@ -47,68 +47,55 @@ def transposed(
         survey = work.survey()
         most = available_memory() if stamp.get("memory") is None else memory
         if survey is not None and not can_go_on(survey, source, most):
-            work.remove()
+            work.release(remove=True)
             survey = None
         if survey is None:
-            found = survey_rows(source, memory, report)
-            if isinstance(found, TransposedSource):
-                yield found
+            read = survey_rows(source, memory, report)
+            if not isinstance(read, Survey):
+                yield read
                 return
-            survey = found
             if not source.rewindable:
                 raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
-            plan = plan_buckets(survey)
-            work.keep(survey)
-        else:
-            plan = plan_buckets(survey)
-        with work.buckets(plan.sizes, survey.y.size) as (file, before):
-            filled = scatter(source, survey, plan, work, file, before, report)
-            yield BucketSource(source, survey, plan, file, filled)
+            survey = read
+        plan = plan_buckets(survey)
+        with work.buckets(survey, plan.sizes) as (file, before):
+            yield BucketSource(source, survey, plan, file, scatter(source, survey, plan, work, file, before, report))
 
 
 def can_go_on(survey: Survey, source: Source, most: int) -> bool:
-    """Whether the rows of a survey can be those of a source, and transposed in ``most`` bytes."""
-    as_long = source.n_rows in (None, survey.y.size)
-    as_wide = (source.n_features or 0) <= survey.n_features
-    return as_long and as_wide and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
+    """Return True if rows of a survey can be those of a source, and transposed in ``most`` bytes."""
+    same_size = source.n_rows in (None, survey.y.size) and (source.n_features or 0) <= survey.n_features
+    return same_size and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
 
 
-def survey_rows(source: Source, memory: int, report: Report) -> Survey | TransposedSource:
+def survey_rows(source: Source, memory: int, report: Report) -> Survey | ColumnSource:
     """Read all rows once: their columns if they can be transposed in ``memory`` bytes, what there is otherwise."""
     limit = FRACTION_OF_MEMORY * memory
-    blocks: list[RowBlock] | None = []
-    ranges, labels = Ranges(), []
+    waiting: list[RowBlock] = []
+    labels, shift, counts = [], 0, np.zeros(RANGES, np.int64)
     held = n_rows = width = 0
     for block in source.row_blocks("keep"):
         labels.append(block.y)
         n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
         held += block.n_bytes
-        if blocks is not None and held <= limit:
-            blocks.append(block)
-        else:
-            for waiting in blocks or ():
-                ranges.count(waiting)
-            blocks = None
-            ranges.count(block)
+        waiting.append(block)
+        if held > limit:
+            for some in waiting:
+                shift, counts = count_entries(some, shift, counts)
+            waiting.clear()
         report(ROWS_READ, n_rows, source.n_rows)
-    if blocks is not None:
-        return TransposedSource.of_rows(source, blocks)
-    y = labels_of_blocks(source, labels)
-    return Survey(y, max(width, source.n_features or 0), memory, ranges.shift, ranges.counts)
+    if held <= limit:
+        return columns_of_rows(source, waiting)
+    return Survey(labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts)
 
 
-class Ranges:
-    """How many entries fall into each range of ids; as many ranges whatever the width."""
-
-    def __init__(self) -> None:
-        self.shift = 0  # of ids, for their range
-        self.counts = np.zeros(RANGES, np.int64)
-
-    def count(self, block: RowBlock) -> None:
-        while block.n_features > self.counts.size << self.shift:
-            self.counts = np.append(self.counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
-            self.shift += 1
-        count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], self.shift, self.counts)
+def count_entries(block: RowBlock, shift: int, counts: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    """Count the entries in each range of ids; as many ranges whatever the width, so ``shift`` and counts may change."""
+    while block.n_features > counts.size << shift:
+        counts = np.append(counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
+        shift += 1
+    count_ranges(block.indices[block.indptr[0] : block.indptr[-1]], shift, counts)
+    return shift, counts
 
 
 class Plan(NamedTuple):
@@ -144,7 +131,7 @@ def plan_buckets(survey: Survey) -> Plan:
 
 
 def scatter(
-    source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: int, before: Filled, report: Report
+    source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: BufferedRandom, before: Filled, report: Report
 ) -> Filled:
     """Write every entry to its bucket, from where a run ``before`` this one was interrupted.
 
@@ -167,15 +154,15 @@ def scatter(
             part = block.rows(max(0, done - row), block.n_rows)
             if entries.shape[0] < part.n_nonzero:
                 entries = np.empty((part.n_nonzero, 3), np.uint32)
-            bits = part.values.view(np.uint32)
-            known = survey.shift, plan.bucket_of, plan.starts
-            scatter_entries(part.indptr, part.indices, bits, max(row, done), *known, ends, entries)
+            rows = part.indptr, part.indices, part.values.view(np.uint32), max(row, done)
+            scatter_entries(*rows, survey.shift, plan.bucket_of, plan.starts, ends, entries)
             more = np.diff(ends, prepend=0)
             if (filled + more > plan.sizes).any():
                 raise DataError(f"{source.name}: {CHANGED}")
             for bucket in np.flatnonzero(more).tolist():
                 chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
-                write_all(file, chunk, ENTRY_BYTES * int(offsets[bucket] + filled[bucket]))
+                file.seek(ENTRY_BYTES * int(offsets[bucket] + filled[bucket]))
+                file.write(chunk.data)
                 sums[bucket] = zlib.crc32(chunk.data, int(sums[bucket]))
             filled += more
             since += part.n_nonzero
@@ -192,17 +179,10 @@ def scatter(
     return complete
 
 
-def write_all(file: int, data: NDArray[np.uint32], offset: int) -> None:
-    rest = memoryview(data.tobytes())
-    while rest:
-        written = os.pwrite(file, rest, offset)
-        rest, offset = rest[written:], offset + written
-
-
 class BucketSource(ColumnSource):
     """Columns from a file of buckets, one bucket after the other."""
 
-    def __init__(self, source: Source, survey: Survey, plan: Plan, file: int, filled: Filled) -> None:
+    def __init__(self, source: Source, survey: Survey, plan: Plan, file: BufferedRandom, filled: Filled) -> None:
         facts = SourceFacts(source.name, survey.y.size, survey.n_features, source.feature_names)
         super().__init__(replace(facts, first_id=source.facts.first_id, value_type=np.float32))
         self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
@@ -211,10 +191,9 @@ class BucketSource(ColumnSource):
         return self.y
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        filled = with_empty_columns(self._columns(), self.n_features or 0, self.y.size)
-        for block in filled:
-            names = None if self.feature_names is None else self.feature_names[block.ids]
-            yield block.derived(names=names)
+        names = self.feature_names
+        for block in with_empty_columns(self._columns(), self.n_features or 0, self.y.size):
+            yield block if names is None else block.derived(names=names[block.ids])
 
     def _columns(self) -> Iterator[ColumnBlock]:
         offset, starts = 0, self.plan.starts.tolist()
@@ -224,19 +203,15 @@ class BucketSource(ColumnSource):
             rows, columns = (int(entries[:, part].max(initial=0)) for part in (ROW, COLUMN))
             if zlib.crc32(entries.data) != check_sum or (size and (rows >= self.y.size or start + columns >= stop)):
                 raise DataError(f"{self.name}: the file of buckets is not as it was written; begin again")
-            columns_of_bucket = sorted_columns(entries, start)
             offset += ENTRY_BYTES * size
-            yield from cut_columns(*columns_of_bucket, self.y.size, None, self.name)
+            yield from cut_columns(*sorted_columns(entries, start), self.y.size, None, self.name)
 
 
-def read_entries(file: int, size: int, offset: int) -> NDArray[np.uint32]:
+def read_entries(file: BufferedRandom, size: int, offset: int) -> NDArray[np.uint32]:
     entries = np.empty((size, 3), np.uint32)
-    rest = entries.view(np.uint8).reshape(-1).data
-    while rest:
-        count = os.preadv(file, [rest], offset)
-        if not count:
-            raise DataError("the file of buckets is shorter than it was; begin again")
-        rest, offset = rest[count:], offset + count
+    file.seek(offset)
+    if file.readinto(entries.data) < entries.nbytes:
+        raise DataError("the file of buckets is shorter than it was; begin again")
     return entries
 
 

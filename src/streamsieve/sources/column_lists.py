@@ -27,15 +27,14 @@ from .arrays import ArraySource
 from .arrow_values import is_numeric
 from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
 from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, count_in
-from .columns import WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
+from .columns import FRACTION_OF_MEMORY, WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
 from .prefetch import read_ahead
 from .tables import as_array
-from .transpose import FRACTION_OF_MEMORY
 from .writers import block_nonzeros, titles_of_ids
 
 if TYPE_CHECKING:
     from .batch_files import BatchFile
-    from .filtered import KeptFeatures
+    from .wrapped import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
 COLUMN = "column"  # what a record is

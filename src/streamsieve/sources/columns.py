@@ -1,4 +1,4 @@
-"""Sources by columns, and matrices cut into blocks of columns."""
+"""Sources by columns, matrices cut into blocks of columns, and columns in another order than a source has them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, columns_of, next_cut
+from ..blocks import ColumnBlock, canonical, columns_of, line_ranges
 from ..errors import DataError
-from ..machine import fitting
+from ..machine import available_memory, fitting
 from ..values import is_sparse
 from .base import ColumnSource, DataSource, Report, SourceFacts, by_rows
 
 BLOCK_VALUES = 1 << 20  # and columns, of a block at most
 BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods note of each
+FRACTION_OF_MEMORY = 0.4  # for rows to transpose, or columns to gather: working on them takes as much again
+ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of columns that are gathered
 WIDEST_FILLED = 1 << 26  # features: in wider data columns without a value are not offered, or they would take all time
 
 
@@ -61,16 +63,8 @@ class ColumnRange(ColumnSource):
     """The columns of a source with ids from ``first`` to before ``stop``."""
 
     def __init__(self, source: RangedColumns, first: int, stop: int) -> None:
-        names_in_blocks = source.has_names
-        super().__init__(
-            replace(
-                source.facts,
-                n_features=source.n_features,
-                feature_names=None,
-                encoding=None,
-                names_in_blocks=names_in_blocks,
-            )
-        )
+        facts = replace(source.facts, n_features=source.n_features, names_in_blocks=source.has_names)
+        super().__init__(replace(facts, feature_names=None, encoding=None))
         self.source, self.first, self.stop = source, first, stop
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -86,8 +80,8 @@ class ColumnRange(ColumnSource):
 class MatrixColumns(ColumnSource):
     """Columns of a matrix in memory, dense or CSC: of all features, or of those in ``ids``; ``names`` are theirs.
 
-    A shard has a matrix of its own columns, and the features from ``first`` to before ``stop``: those without a column
-    have no values.
+    What else is known of the data are ``facts``. A shard has a matrix of its own columns, and the features from
+    ``first`` to before ``stop``: those without a column have no values.
     """
 
     def __init__(
@@ -98,17 +92,19 @@ class MatrixColumns(ColumnSource):
         n_features: int,
         ids: NDArray[np.int64] | None = None,
         names: NDArray[Any] | None = None,
+        **facts: Any,
     ) -> None:
-        facts = SourceFacts(name, int(matrix.shape[0]), n_features, names, has_labels=y is not None)
-        super().__init__(replace(facts, columns_splittable=True))
+        n_rows, has_labels = int(matrix.shape[0]), y is not None
+        super().__init__(
+            SourceFacts(name, n_rows, n_features, names, has_labels=has_labels, columns_splittable=True, **facts)
+        )
         self.matrix, self.ids, self.y, self.names = matrix, ids, y, names
         self.first, self.stop = 0, n_features
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         blocks = blocks_of_columns(self.matrix, self.names, self.name, self.ids)
-        if self.ids is None:
-            return blocks
-        return with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, self.first, self.stop)
+        bounds = self.n_features or 0, self.n_rows or 0, self.first, self.stop
+        return blocks if self.ids is None else with_empty_columns(blocks, *bounds)
 
     def targets(self) -> NDArray[Any]:
         if self.y is None:
@@ -140,9 +136,8 @@ class MatrixColumns(ColumnSource):
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickle keeps; columns of a dense matrix side by side, so that they can be sent without a copy."""
-        dense = not is_sparse(self.matrix)
-        return {**self.__dict__, "matrix": np.asfortranarray(self.matrix)} if dense else self.__dict__
+        """Return what pickle keeps; columns of a dense matrix side by side, which can be sent without a copy."""
+        return self.__dict__ | ({} if is_sparse(self.matrix) else {"matrix": np.asfortranarray(self.matrix)})
 
 
 def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
@@ -196,10 +191,8 @@ def cut_columns(
     names: NDArray[Any] | None,
     origin: str,
 ) -> Iterator[ColumnBlock]:
-    """CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
-    start, n_columns, most = 0, indptr.size - 1, block_columns()
-    while start < n_columns:
-        stop = next_cut(indptr, start, most, BLOCK_VALUES)
+    """Yield CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
+    for start, stop in line_ranges(indptr, block_columns(), BLOCK_VALUES):
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
             indptr[start : stop + 1] - begin,
@@ -210,7 +203,6 @@ def cut_columns(
             None if names is None else names[start:stop],
             origin=origin,
         )
-        start = stop
 
 
 def with_empty_columns(
@@ -247,3 +239,77 @@ def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
         indptr = np.zeros(ids.size + 1, np.int64)
         indptr[some.ids - start + 1] = np.diff(some.indptr)
         yield some.derived(indptr=np.cumsum(indptr), ids=ids)
+
+
+# ---- in another order
+
+
+class OrderedColumns(ColumnSource):
+    """The columns of a source that can be read again, in the order that ``order`` has their ids in.
+
+    Of a matrix in memory, columns are picked block by block. Other columns are gathered in memory as far as they fit,
+    those that come first in the new order, and the source is read again for the next.
+    """
+
+    def __init__(self, source: ColumnSource, order: NDArray[np.int64]) -> None:
+        super().__init__(replace(source.facts, columns_splittable=True, has_groups=False, group_names=None))
+        self.source = source
+        self.order: NDArray[np.int64] = order
+
+    def targets(self) -> NDArray[Any]:
+        return self.source.targets()
+
+    def column_blocks(self) -> Iterator[ColumnBlock]:
+        return self._gathered() if self.source.matrix is None or self.source.ids is not None else self._picked()
+
+    def _picked(self) -> Iterator[ColumnBlock]:
+        matrix, names = self.source.matrix, self.source.feature_names
+        if is_sparse(matrix):
+            matrix = canonical(matrix.tocsc())
+            sizes = np.diff(matrix.indptr)[self.order]
+        else:
+            sizes = np.full(self.order.size, matrix.shape[0])
+        bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
+        for start, stop in line_ranges(bounds, block_columns(), BLOCK_VALUES):
+            ids = self.order[start:stop]
+            yield columns_of(matrix[:, ids], 0, ids, None if names is None else names[ids], origin=self.name)
+
+    def _gathered(self) -> Iterator[ColumnBlock]:
+        rank = np.full(int(self.order.max(initial=-1)) + 2, -1)  # the last is that of all ids beyond
+        rank[self.order] = np.arange(self.order.size)
+        done = 0
+        while done < self.order.size:
+            block, done = self._next_columns(rank, done)
+            if block is not None:
+                block = block.picked(np.argsort(rank[block.ids]))
+                for start, stop in line_ranges(block.indptr, block_columns(), BLOCK_VALUES):
+                    yield block.columns(start, stop)
+
+    def _next_columns(self, rank: NDArray[np.int64], first: int) -> tuple[ColumnBlock | None, int]:
+        """Return as many columns as fit, from the one that is ``first`` in the new order, and where they end there."""
+        limit = FRACTION_OF_MEMORY * available_memory()
+        parts: list[ColumnBlock] = []
+        stop, held = self.order.size, 0.0
+        for block in self.source.column_blocks():
+            at = rank[np.minimum(block.ids, rank.size - 1)]
+            wanted = np.flatnonzero((first <= at) & (at < stop))
+            if wanted.size:
+                parts.append(block.picked(wanted))
+                held += float(bytes_of(parts[-1]).sum())
+            if held > limit and stop > first + 1:
+                kept = ColumnBlock.joined(parts)
+                in_order = np.argsort(rank[kept.ids])
+                sizes = np.cumsum(bytes_of(kept)[in_order])
+                some = in_order[: max(1, int(np.searchsorted(sizes, limit / 2)))]
+                stop = int(rank[kept.ids[some]].max()) + 1
+                parts = [kept.picked(np.sort(some))]
+                held = float(bytes_of(parts[0]).sum())
+        return (ColumnBlock.joined(parts) if parts else None), stop
+
+    def _column_shards(self, n: int) -> list[ColumnSource]:
+        return [OrderedColumns(self.source, part) for part in np.array_split(self.order, n) if part.size]
+
+
+def bytes_of(block: ColumnBlock) -> NDArray[np.int64]:
+    """Return what every column of a block takes."""
+    return np.diff(block.indptr) * ENTRY_BYTES + COLUMN_BYTES

@@ -22,7 +22,6 @@ from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
 from ..machine import reading_threads
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
-from .compression import create_compressed
 from .delimited_text import Chunk, DelimitedText, delimiter_of
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
@@ -30,7 +29,15 @@ from .labels import LabelKind, kind_of_labels, labels_of_kind, misfit
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
-from .text import MISSING_WORDS, MORE_MISSING_WORDS, count_lines, is_missing, is_number, starts_of_parts
+from .text import (
+    MISSING_WORDS,
+    MORE_MISSING_WORDS,
+    count_lines,
+    create_compressed,
+    is_missing,
+    is_number,
+    starts_of_parts,
+)
 
 HEAD_BYTES = 16 << 20  # of a file, at most, which show what its columns hold
 FIRST_LOOK = 64 << 10  # bytes, which show most columns of text

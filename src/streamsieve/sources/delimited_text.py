@@ -17,11 +17,10 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.reading.delimited import end_of_records
 from ..machine import fitting
-from .changes import FileState
-from .compression import damage_named, open_compressed
+from .file_state import FileState
 from .formats import kind_of, split_suffix
 from .tables import BYTES_PER_VALUE
-from .text import count_lines, is_utf8, refuse_endless_line
+from .text import count_lines, damage_named, is_utf8, open_compressed, refuse_endless_line
 
 FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
 CHUNK_BYTES = 4 << 20  # at most

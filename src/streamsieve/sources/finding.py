@@ -22,9 +22,8 @@ Names = str | Path | Sequence[str | Path]
 
 def is_names(data: object) -> TypeGuard[Names]:
     """Whether data is named by a path, or by several."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(name, str | Path) for name in data)
-    return isinstance(data, str | Path)
+    names = data if isinstance(data, list | tuple) else [data]
+    return bool(names) and all(isinstance(name, str | Path) for name in names)
 
 
 def alone(names: Names) -> Names:

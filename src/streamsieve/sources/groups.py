@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock
+from ..blocks import ColumnBlock, all_of
 from ..errors import DataError, prefix
 from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
-from .compression import damage_named, open_compressed
-from .formats import split_suffix
+from .text import read_compressed
 
 MOST_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
@@ -65,26 +64,26 @@ class Grouping(NamedTuple):
 
     def refuse_scattered(self, origin: str) -> None:
         """Refuse groups whose features are not neighbours, of columns that cannot be brought into order."""
-        starts = np.append(0, np.flatnonzero(np.diff(self.groups)) + 1)
-        runs = self.groups[starts]
-        again = np.setdiff1d(np.arange(runs.size), np.unique(runs, return_index=True)[1])
+        again = np.flatnonzero(np.diff(first_of_group(self.groups)) < 0) + 1
         if again.size:
-            group = int(runs[again[0]])
+            group = int(self.groups[again[0]])
             name = group if self.names is None else self.names[group]
             raise DataError(
                 f"{prefix(origin)}can be read only once, and group {name!r} appears again at feature "
-                f"{int(starts[again[0]])}; bring the features of a group together, or save the columns to a file"
+                f"{int(again[0])}; bring the features of a group together, or save the columns to a file"
             )
 
     def order(self) -> NDArray[np.int64] | None:
-        """The ids of the features, those of a group together, groups by their first; None if that is as they are."""
+        """Return the ids of features, those of a group together, groups by their first; None if they are so already."""
         offered = np.flatnonzero(self.groups != NO_GROUP)
-        groups = self.groups[offered]
-        runs = groups[np.append(0, np.flatnonzero(np.diff(groups)) + 1)] if groups.size else groups
-        if np.unique(runs).size == runs.size:
-            return None
-        _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
-        return offered[np.argsort(first[codes], kind="stable")]
+        first = first_of_group(self.groups[offered])
+        return None if (np.diff(first) >= 0).all() else offered[np.argsort(first, kind="stable")]
+
+
+def first_of_group(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the group of each feature appears first: ascending, if features of a group are neighbours."""
+    _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    return first[codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +129,7 @@ class GivenGroups:
 
     def _by_feature(self, known: Features, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         found = np.full(known.n_features, NO_GROUP)
-        ids = self._ids(known)
-        found[ids] = groups
+        found[self._ids(known)] = groups
         offered = found if known.offered is None else found[known.offered]
         missing = np.flatnonzero(offered == NO_GROUP)
         if missing.size:
@@ -221,12 +219,9 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
 
 
 def read_groups(path: Path) -> GivenGroups:
-    """The groups in a text file, which may be compressed."""
-    compression = split_suffix(path)[1]
-    with path.open("rb") as raw, damage_named(str(path), compression), open_compressed(raw, compression) as file:
-        data = file.read()
+    """Return the groups in a text file, which may be compressed."""
     try:
-        text = data.decode("utf-8-sig")
+        text = read_compressed(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not text in UTF-8; write one group per line") from None
     numbered = enumerate((line.strip() for line in text.split("\n")), 1)
@@ -241,15 +236,10 @@ def read_groups(path: Path) -> GivenGroups:
         lines, pairs = lines[1:], pairs[1:]
     if not pairs:
         raise DataError(f"{path}: there is no group in it; write one per line, or a feature, a tab and its group")
-    groups = in_integers([pair[-1] for pair in pairs])
-    if wanted == 1:
-        return GivenGroups(groups, None, str(path))
-    return GivenGroups(groups, [pair[0] for pair in pairs], str(path), [number for number, _ in lines])
-
-
-def in_integers(texts: list[str]) -> list[int] | list[str]:
-    """Groups as integers if all of them are, otherwise as they are."""
-    return [int(text) for text in texts] if all(map(is_id, texts)) else texts
+    texts = [pair[-1] for pair in pairs]
+    groups = [int(text) for text in texts] if all(map(is_id, texts)) else texts
+    features = None if wanted == 1 else [pair[0] for pair in pairs]
+    return GivenGroups(groups, features, str(path), [number for number, _ in lines])
 
 
 def is_id(text: str) -> bool:
@@ -302,8 +292,7 @@ def features_of(source: DataSource, columns: ColumnSource) -> Features:
     if not blocks:
         raise DataError(f"{source.name}: there are no columns")
     ids = np.concatenate([ids for ids, _ in blocks])
-    known = [names for _, names in blocks if names is not None]
-    names = np.concatenate(known) if len(known) == len(blocks) else None
+    names = all_of(names for _, names in blocks)
     order = np.argsort(ids)
     width = max(columns.n_features or 0, int(ids.max()) + 1)
     return Features(width, None if names is None else names[order], ids[order], source.facts.first_id)

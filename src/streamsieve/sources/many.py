@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ MOST_AT_ONCE = 4  # files that are read at the same time
 BYTES_AHEAD = 64 << 20  # of rows that wait, where every file is decompressed by one thread
 
 Part = TypeVar("Part", RowBlock, DenseRows)
+Item = TypeVar("Item")
 Open = Callable[[Path, list[str] | None], DataSource]  # a file; of a table, with these columns as features
 
 
@@ -68,9 +70,15 @@ class ManySource(Source):
         return self._in_order(found, lambda rows: rows.values.nbytes) if len(found) == len(tables) else None
 
     def _in_order(self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]) -> Iterator[Part]:
-        """The rows of all files, a few of which are read at once, the next ones ahead."""
+        """Yield the rows of all files, checked against one another."""
+        with closing(self._read_in_order(blocks, size)) as items:
+            yield from self._alike((part, rows.y, rows) for part, rows in items)
+
+    def _read_in_order(
+        self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]
+    ) -> Generator[tuple[Source, Part]]:
+        """Yield the rows of all files with their file; a few of these are read at once, the next ones ahead."""
         self.bytes_read = done = 0
-        labels = LabelsAlike()
         at_once = min(cores(), MOST_AT_ONCE, len(self.parts))
         if is_limited() or (self.encoding is not None and self.encoding.has_groups):
             at_once = 1  # each file has blocks of its own; levels become features in the order of the files
@@ -86,37 +94,38 @@ class ManySource(Source):
                     break
                 part, items = begun[0]
                 for item in items:
-                    labels.check(part, item.rows.y)
                     self.bytes_read = done + item.bytes_read
-                    yield item.rows
+                    yield part, item.rows
                 begun.popleft()
                 done += part.facts.n_bytes or 0
                 self.bytes_read = done
         finally:
             for _, items in begun:
                 items.close()
-        if labels.first is None:
-            raise self._without_rows()
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        alike = LabelsAlike()
-        for part in self.parts:
-            try:
-                for some in part.labels():
-                    if some.size:
-                        alike.check(part, some)
-                        yield some
-            except NoRowsError:
-                continue
-        if alike.first is None:
-            raise self._without_rows()
+        return self._alike((part, some, some) for part in self.parts for some in if_any(part.labels()) if some.size)
 
     def labels_as_written(self) -> None:
         for part in self.parts:
             part.labels_as_written()
 
-    def _without_rows(self) -> NoRowsError:
-        return NoRowsError(f"{self.name}: none of the {len(self.parts):,} files holds a row")
+    def _alike(self, items: Iterable[tuple[Source, NDArray[Any] | None, Item]]) -> Iterator[Item]:
+        """Yield items of files, whose labels must be text or numbers in all of them; refuse data without any."""
+        first: tuple[Source, bool] | None = None
+        for part, y, item in items:
+            is_text = y is not None and y.dtype.kind in "OUS"
+            if first is None:
+                first = part, is_text
+            elif is_text != first[1]:
+                kinds = ("text", "numbers") if is_text else ("numbers", "text")
+                raise DataError(
+                    f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {first[0].name}; write them alike, or "
+                    f"name all classes to read labels of tables as text: {spell('classes', ['A', 'B'])}"
+                )
+            yield item
+        if first is None:
+            raise NoRowsError(f"{self.name}: none of the {len(self.parts):,} files holds a row")
 
     # ---- parts
 
@@ -124,10 +133,9 @@ class ManySource(Source):
         if n <= len(self.parts):
             groups = in_groups(self.parts, n)
         else:
-            shares = shares_of(self.parts, n)
             groups = [
                 [shard]
-                for part, share in zip(self.parts, shares, strict=True)
+                for part, share in zip(self.parts, shares_of(self.parts, n), strict=True)
                 for shard in (part.shards(share) if share > 1 else [part])
             ]
         with_rows = [group for group in groups if any(map(has_rows, group))]
@@ -135,40 +143,26 @@ class ManySource(Source):
 
 
 def read(part: Source, blocks: Iterator[Part], size: Callable[[Part], int]) -> Generator[_Read[Part]]:
-    """The rows of a file, if it has any."""
+    """Yield the rows of a file, if it has any."""
+    for rows in if_any(blocks):
+        yield _Read(rows, size(rows), part.bytes_read)
+
+
+def if_any(items: Iterator[Item]) -> Generator[Item]:
+    """Yield the items of a file, none if it has no rows."""
     try:
-        for rows in blocks:
-            yield _Read(rows, size(rows), part.bytes_read)
+        yield from items
     except NoRowsError:
         return
-
-
-class LabelsAlike:
-    """Whether labels are text or numbers, which must be the same in all files."""
-
-    first: Source | None = None  # with rows
-    text = False
-
-    def check(self, part: Source, y: NDArray[Any] | None) -> None:
-        text = y is not None and y.dtype.kind in "OUS"
-        if self.first is None:
-            self.first, self.text = part, text
-        elif text != self.text:
-            kinds = ("text", "numbers") if text else ("numbers", "text")
-            raise DataError(
-                f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {self.first.name}; write them alike, or "
-                f"name all classes to read labels of tables as text: {spell('classes', ['A', 'B'])}"
-            )
 
 
 # ---- shards
 
 
 def total(sizes: Iterable[int | None]) -> int | None:
-    """The sum, if all are known."""
-    found = list(sizes)
-    known = [size for size in found if size is not None]
-    return sum(known) if len(known) == len(found) else None
+    """Return the sum, if all are known."""
+    listed = list(sizes)
+    return None if None in listed else sum(size or 0 for size in listed)
 
 
 def sizes_of(parts: Sequence[Source]) -> NDArray[np.float64]:
@@ -205,10 +199,8 @@ def has_rows(part: Source) -> bool:
         return part.n_rows > 0
     try:
         return any(block.n_rows for block in islice(part.row_blocks("keep"), 1))
-    except NoRowsError:
-        return False
-    except DataError:  # for whoever reads all of it
-        return True
+    except DataError as error:  # other errors are for whoever reads all of it
+        return not isinstance(error, NoRowsError)
 
 
 # ---- opening
@@ -234,8 +226,10 @@ def open_many(
             part = by_rows(open_file(path, names_of(first)))  # a table with its columns in another order
         parts.append(part)
     as_asked(parts, name)
-    read_labels_alike(parts)
-    return ManySource(name, parts)
+    together = ManySource(name, parts)
+    if next((kind for part in parts if (kind := part.label_kind()) is not None), None) == "text":
+        together.labels_as_written()  # of all files, also where they look like numbers
+    return together
 
 
 def refuse_other_kind(name: str, first: Source, part: Source) -> None:
@@ -264,9 +258,7 @@ COLUMNS = "a file of columns"
 
 
 def kind_of(source: Source) -> str:
-    if source.is_transposed:
-        return COLUMNS
-    return "a table" if source.facts.takes_target else "a file of sparse rows"
+    return COLUMNS if source.is_transposed else "a table" if source.facts.takes_target else "a file of sparse rows"
 
 
 def names_of(source: Source) -> list[str] | None:
@@ -292,10 +284,3 @@ def same_names(first: Source, part: Source) -> bool:
     if not part.facts.takes_target:
         raise DataError(f"{part.name}: its features are not in the order of {first.name}; write them alike")
     return False
-
-
-def read_labels_alike(parts: Sequence[Source]) -> None:
-    """Read labels of text as text in all files, also where they look like numbers."""
-    if next((kind for part in parts if (kind := part.label_kind()) is not None), None) == "text":
-        for part in parts:
-            part.labels_as_written()

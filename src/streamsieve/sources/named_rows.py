@@ -105,13 +105,10 @@ def text_of(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Names in UTF-8, one after the other, and where each begins."""
     joined = "".join(names)
     text = joined.encode("utf-8", "surrogatepass")
-    if len(text) > len(joined):  # a letter may take several bytes
-        names_in_bytes = [name.encode("utf-8", "surrogatepass") for name in names]
-        lengths = map(len, names_in_bytes)
-    else:
-        lengths = map(len, names)
+    is_ascii = len(text) == len(joined)  # other letters may take several bytes
+    parts = names if is_ascii else [name.encode("utf-8", "surrogatepass") for name in names]
     offsets = np.zeros(len(names) + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, len(names)), out=offsets[1:])
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(names)), out=offsets[1:])
     return np.frombuffer(text, np.uint8), offsets
 
 

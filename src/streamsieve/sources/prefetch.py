@@ -7,7 +7,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from contextlib import closing
+from typing import Generic, NamedTuple, TypeVar
 
 from ..machine import refuse_beyond_limit
 
@@ -43,9 +44,8 @@ def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ah
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Failure:
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
+class _Failure(NamedTuple):
+    error: BaseException
 
 
 class Room:
@@ -108,8 +108,5 @@ class Reader(Generic[T]):
 
 def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
     """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
-    reader = Reader(items, Room(ahead), lambda _: 1)
-    try:
+    with closing(Reader(items, Room(ahead), lambda _: 1)) as reader:
         yield from reader
-    finally:
-        reader.close()

@@ -10,12 +10,11 @@ import os
 import re
 import select
 import sys
-import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from lzma import LZMAError
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -23,18 +22,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..kernels.reading import svmlight as text_kernel
 from ..machine import reading_threads
 from .base import Missing, NoRowsError, Source, SourceFacts
-from .changes import FileState
-from .compression import create_compressed, damage_named, open_compressed
+from .file_state import FileState
 from .formats import Layout, split_suffix
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .svmlight_parsing import Bytes, Fault, Scratch, parse_text
-from .text import count_lines, refuse_endless_line, starts_of_parts, whole_lines
-from .writers import label_text, labels_of
+from .text import (
+    DAMAGE,
+    count_lines,
+    create_compressed,
+    damage_named,
+    open_compressed,
+    refuse_endless_line,
+    starts_of_parts,
+    whole_lines,
+)
+from .writers import label_text
 
 CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
@@ -67,15 +74,11 @@ class SvmlightSource(Source):
         else:
             self._file = FileState.of(self.path)
             mark = mark_in(self.path, self.compression)
-            splits = not self.compression
-            facts = replace(facts, n_bytes=self._file.size, renumbered=mark, splittable=splits)
+            facts = replace(facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression)
         super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        if self.facts.splittable:
-            yield from self._checked(self._plain())
-        else:
-            yield from self._checked(self._stream())
+        return self._checked(self._plain() if self.facts.splittable else self._stream())
 
     def _plain(self) -> Generator[_Parsed]:
         """Spans of the file, read and parsed on several threads at once."""
@@ -120,8 +123,8 @@ class SvmlightSource(Source):
 
     def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
         """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
-        lines = rows = 0
-        self.bytes_read, labelled = 0, None
+        lines = self.bytes_read = 0
+        labelled: bool | None = None  # once there is a row
         with closing(parts):
             for part in parts:
                 if isinstance(part.result, Fault):
@@ -130,7 +133,6 @@ class SvmlightSource(Source):
                     line = self._lines_before() + lines + part.lines + 1
                     raise DataError(f"{self.name}:{line}: {part.result.message}")
                 lines += part.lines
-                rows += part.result.n_rows
                 self.bytes_read = part.end
                 if part.result.n_rows:
                     if labelled is not None and labelled != (part.result.y is not None):
@@ -139,7 +141,7 @@ class SvmlightSource(Source):
                         )
                     labelled = part.result.y is not None
                     yield part.result
-        if not rows:
+        if labelled is None:
             raise NoRowsError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
 
     def _lines_before(self) -> int:
@@ -160,9 +162,7 @@ class SvmlightSource(Source):
             )
         end = self._start + (self.facts.n_bytes or 0)
         starts = starts_of_parts(self.path, self._start, end, n, blank=b" \t\r\n", comment=b"#")
-        if not starts:
-            return [self]
-        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)]
+        return [self._part(start, stop) for start, stop in pairwise([*starts, end])] or [self]
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
@@ -175,7 +175,7 @@ def mark_in(path: Path, compression: str) -> str | None:
     try:
         with path.open("rb") as raw:
             found = MARKED.match(open_compressed(raw, compression).read(MOST_MARK))
-    except (OSError, EOFError, ValueError, LZMAError, zlib.error):  # for whoever reads it
+    except DAMAGE:  # for whoever reads it
         return None
     return None if found is None else found[1].decode()
 
@@ -256,7 +256,12 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
     """The lines of a block."""
     if not block.n_rows:
         return np.empty(0, np.uint8)
-    known, codes = np.unique(labels_of(block), return_inverse=True)
+    if block.y is None:
+        raise DataError(
+            f"{block.origin}: the rows have no labels, which svmlight text must have; write .parquet, .arrow, .npz or "
+            f"a table, or name the target: {spell('target', 'NAME')}"
+        )
+    known, codes = np.unique(block.y, return_inverse=True)
     if np.isnan(block.values).any():
         raise DataError(
             f"{prefix(block.origin)}there are missing values, which svmlight text cannot hold; write .parquet, .arrow, "

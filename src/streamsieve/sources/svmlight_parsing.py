@@ -11,11 +11,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
+from ..blocks import RowBlock, canonical_rows
 from ..errors import spell
 from ..kernels.reading import svmlight as text_kernel
 from .base import LARGEST_INDEX
-from .canonical import canonical_rows
 from .formats import kind_of
 
 OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
@@ -99,8 +98,8 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
         if position < 0:
             labels[-1 - position] = number
         elif abs(number) >= OVERFLOW:
-            message = describe_fault(text, text_kernel.TOO_LARGE, start_of_entry(text, where))
-            return Fault(message), text[:where].tobytes().count(b"\n")
+            fault = Fault(describe_fault(text, text_kernel.TOO_LARGE, start_of_entry(text, where)))
+            return fault, text[:where].tobytes().count(b"\n")
         else:
             values[position] = number
     unlabelled = np.isnan(labels)
@@ -158,7 +157,8 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
     token = token_at(text, where)
     shown = token if len(token) <= 40 else token[:37] + "..."
     if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
-        return describe_binary(text)
+        kind = kind_of(text[:16].tobytes())
+        return f"this is {kind}" if kind else "holds bytes that are not text; is this an svmlight file, and complete?"
     line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
     if b"\r" in line.rstrip(b"\r"):
         return "lines end with a return alone, as on old Macs; replace the returns by newlines: tr '\\r' '\\n'"
@@ -196,8 +196,3 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
     ),
     text_kernel.REPEATED: lambda token, index, value: repeated_message(int(index)),
 }
-
-
-def describe_binary(text: Bytes) -> str:
-    kind = kind_of(text[:16].tobytes())
-    return f"this is {kind}" if kind else "holds bytes that are not text; is this an svmlight file, and complete?"

@@ -1,15 +1,22 @@
-"""Text by lines: a stream in chunks of whole lines, and where a file can be cut."""
+"""Files of text: compressed or not, in chunks of whole lines, and where one can be cut."""
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
 
 from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
+from .formats import COMPRESSIONS, split_suffix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+DAMAGE = EOFError, lzma.LZMAError, zlib.error, OSError, ValueError  # what decompressors raise on a damaged file
+OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 LONGEST_LINE = 1 << 30
 LONG_LINE = 16 << 20
@@ -22,8 +29,67 @@ MISSING_WORDS = (  # fields that say that there is no value
 MORE_MISSING_WORDS = "None", "none", "?"  # in tables that hold more than numbers
 
 
+def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
+    """Return the bytes of an open file, decompressed as the suffix ``compression`` says, if it is one."""
+    if compression == ".zst":
+        import pyarrow as pa
+
+        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
+    return cast(IO[bytes], OPEN[compression](raw, "rb")) if compression else raw
+
+
+def read_compressed(path: Path) -> bytes:
+    """Return the content of a file, decompressed as its suffix says."""
+    compression = split_suffix(path)[1]
+    with path.open("rb") as raw, damage_named(str(path), compression), open_compressed(raw, compression) as file:
+        return file.read()
+
+
+class NamelessGzip(gzip.GzipFile):
+    """A new gzip file that does not say how it was called: that is a name for a while, and another every time."""
+
+    def __init__(self, path: Path) -> None:
+        self.raw = path.open("wb")
+        super().__init__("", "wb", compresslevel=6, fileobj=self.raw, mtime=0)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self.raw.close()
+
+
+def create_compressed(path: Path, compression: str) -> IO[bytes]:
+    """Return a new file that compresses what is written to it."""
+    if compression == ".gz":
+        return cast(IO[bytes], NamelessGzip(path))
+    if compression == ".zst":
+        import pyarrow as pa
+
+        return cast(IO[bytes], pa.CompressedOutputStream(pa.OSFile(str(path), "w"), "zstd"))
+    return cast(IO[bytes], OPEN[compression](path, "wb")) if compression else path.open("wb")
+
+
+@contextmanager
+def damage_named(name: str, compression: str) -> Iterator[None]:
+    """Turn what the decompressors raise on a damaged file into one message."""
+    try:
+        yield
+    except DAMAGE as error:
+        if isinstance(error, DataError) or not compression or getattr(error, "errno", None):
+            raise
+        reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(
+            f"{name}: the {COMPRESSIONS[compression].name} file is damaged or cut short ({reason}); fetch or compress "
+            "it again"
+        ) from error
+
+
+# ---- lines
+
+
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
-    """The stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    """Yield the stream in chunks that end where a line ends; a newline is added to a last line without one."""
     rest = b""
     while data := read(chunk_bytes):
         end = data.rfind(b"\n") + 1
@@ -60,22 +126,17 @@ def starts_of_parts(path: Path, begin: int, end: int, n: int, blank: bytes, comm
             at = begin + (end - begin) * part // n
             file.seek(max(begin, at - 1))
             if at > begin:
-                _skip_line(file)
+                _read_line(file, blank, comment)
             at = file.tell()
-            while at < end and not _holds_row(file, blank, comment):
+            while at < end and not _read_line(file, blank, comment):
                 at = file.tell()
             if at < end and at not in starts[-1:]:
                 starts.append(at)
     return starts
 
 
-def _skip_line(file: IO[bytes]) -> None:
-    while (piece := file.readline(PIECE)) and not piece.endswith(b"\n"):
-        pass
-
-
-def _holds_row(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
-    """Whether the line that starts here has anything but blanks and a comment; the file is then after the line."""
+def _read_line(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
+    """Read the rest of a line; return True if it has anything but blanks and a comment."""
     found = b""
     while piece := file.readline(PIECE):
         found = found or piece.lstrip(blank)[:1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,9 +13,8 @@ from ..blocks import DenseRows, RowBlock
 from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
 from .base import ColumnSource, DataSource, Report, Source, by_rows
-from .columns import MatrixColumns, by_columns
+from .columns import FRACTION_OF_MEMORY, MatrixColumns, by_columns
 
-FRACTION_OF_MEMORY = 0.4  # for rows to transpose: transposing takes as much again
 DENSE = 0.5  # of the values not 0: what has more is kept dense
 MOST_ROWS = 2**31 - 1
 WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
@@ -28,30 +26,31 @@ NEEDS_ALL = "and this method needs all of it; take fewer rows or features, or a 
 ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 
 
-class TransposedSource(MatrixColumns):
-    """Columns of rows that are in memory: a dense matrix, or CSC of all ids or of those that occur."""
+def columns_of_rows(source: Source, blocks: list[RowBlock]) -> MatrixColumns:
+    """Return the columns of all rows of a source, CSC of all ids or of those that occur.
 
-    def __init__(
-        self, source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
-    ) -> None:
-        super().__init__(source.name, matrix, y, n_features, ids, source.feature_names)
-        self.facts = replace(self.facts, value_type=np.float32, first_id=source.facts.first_id)
+    The list of its blocks is emptied, as they are needed no more.
+    """
+    from scipy.sparse import csr_array
 
-    @classmethod
-    def of_rows(cls, source: Source, blocks: list[RowBlock]) -> TransposedSource:
-        """The columns of all rows of a source; the list of its blocks is emptied, as they are needed no more."""
-        from scipy.sparse import csr_array
+    y = labels_of_blocks(source, [block.y for block in blocks])
+    rows = RowBlock.joined(blocks)
+    blocks.clear()
+    indices, ids = rows.indices, None
+    width = n_features = max(rows.n_features, source.n_features or 0)
+    if source.feature_names is None and width > WIDE and width > 4 * indices.size:
+        present, indices = np.unique(indices, return_inverse=True)
+        ids, width = present.astype(np.int64), present.size
+    matrix = csr_array((rows.values, indices, rows.indptr), shape=(rows.n_rows, width))
+    return transposed_matrix(source, matrix.tocsc(), y, n_features, ids)
 
-        y = labels_of_blocks(source, [block.y for block in blocks])
-        rows = RowBlock.joined(blocks)
-        blocks.clear()
-        indices, ids = rows.indices, None
-        width = n_features = max(rows.n_features, source.n_features or 0)
-        if source.feature_names is None and width > WIDE and width > 4 * indices.size:
-            present, indices = np.unique(indices, return_inverse=True)
-            ids, width = present.astype(np.int64), present.size
-        matrix = csr_array((rows.values, indices, rows.indptr), shape=(rows.n_rows, width)).tocsc()
-        return cls(source, matrix, y, n_features, ids)
+
+def transposed_matrix(
+    source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
+) -> MatrixColumns:
+    """Return the columns of rows, from a matrix of them in memory."""
+    facts = {"value_type": np.float32, "first_id": source.facts.first_id}
+    return MatrixColumns(source.name, matrix, y, n_features, ids, source.feature_names, **facts)
 
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
@@ -67,18 +66,17 @@ def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> N
     return y.astype(str) if y.dtype == object else y
 
 
-def transposed_in_memory(source: Source, report: Report | None = None) -> TransposedSource:
-    """The columns of rows that fit in the memory there is."""
+def transposed_in_memory(source: Source, report: Report | None = None) -> MatrixColumns:
+    """Return the columns of rows that fit in the memory there is."""
     room = Room(source, report, ROWS_READ, TRANSPOSE_ONCE.format(source.name))
-    table = source.dense_rows("keep")
-    dense = None if table is None else gathered(source, table, room)
+    dense = gathered(source, source.dense_rows("keep"), room)
     if dense is not None:
-        return TransposedSource(source, *dense, dense[0].shape[1])
+        return transposed_matrix(source, *dense, dense[0].shape[1])
     blocks = []
     for block in source.row_blocks("keep"):
         room.take(block.n_rows, block.n_bytes)
         blocks.append(block)
-    return TransposedSource.of_rows(source, blocks)
+    return columns_of_rows(source, blocks)
 
 
 class Room:
@@ -106,29 +104,31 @@ class Room:
             )
 
 
-def gathered(source: Source, parts: Iterator[DenseRows], room: Room) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """Return all rows of a table as one matrix, and their labels; None if the first of them are mostly zeros.
+def gathered(
+    source: Source, parts: Iterator[DenseRows] | None, room: Room
+) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+    """Return all rows of a table as one matrix, and their labels; None of no table, or if the first are mostly zeros.
 
     Later rows may be wider.
     """
-    first = next(parts, None)
-    if first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
+    first = None if parts is None else next(parts, None)
+    if parts is None or first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
         return None
     matrices, labels, row = [], [], 0
     room.expect(first.values[:1].nbytes * (source.n_rows or 0))
+    whole = np.zeros((source.n_rows or 0, first.values.shape[1]), np.float32)
     for part in chain([first], parts):
         room.take(part.n_rows, part.values.nbytes)
         labels.append(part.y)
         if source.n_rows is None:
             matrices.append(part.values)
-            continue
-        if not matrices:
-            matrices.append(np.zeros((source.n_rows, part.values.shape[1]), np.float32))
-        matrices[0] = widened(matrices[0], part.values.shape[1])
-        matrices[0][row : row + part.n_rows, : part.values.shape[1]] = part.values
-        row += part.n_rows
-    width = matrices[-1].shape[1]
-    whole = matrices[0] if len(matrices) == 1 else np.concatenate([widened(part, width) for part in matrices])
+        else:
+            whole = widened(whole, part.values.shape[1])
+            whole[row : row + part.n_rows, : part.values.shape[1]] = part.values
+            row += part.n_rows
+    if matrices:
+        width = matrices[-1].shape[1]
+        whole = matrices[0] if len(matrices) == 1 else np.concatenate([widened(part, width) for part in matrices])
     return whole, labels_of_blocks(source, labels)
 
 
@@ -151,8 +151,7 @@ def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
     """All of a source in memory, as dense or as sparse as its first rows or columns are."""
     if source.matrix is None and not isinstance(source, ColumnSource):
         rows = by_rows(source)
-        parts = dense_parts(rows)
-        dense = None if parts is None else gathered(rows, parts, Room(rows, report, ROWS_READ, NEEDS_ALL))
+        dense = gathered(rows, dense_parts(rows), Room(rows, report, ROWS_READ, NEEDS_ALL))
         if dense is not None:
             return Whole(*dense, None, dense[0].shape[1])
     columns = by_columns(source, report)

@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BufferedRandom
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ MOST_ENTRIES = 1 << 40  # of a range
 SURVEY, BUCKETS, NOTE = "survey", "buckets", "note"
 OWN = SURVEY, BUCKETS, NOTE
 SUFFIX = ".columns"
+UNREADABLE = DataError, OSError, LookupError, ValueError, MemoryError  # what is begun anew
 
 SURVEY_SCHEMA = {
     "y": ArraySpec(("rows",), finite=False),
@@ -83,27 +84,19 @@ class WorkFolder:
         self.stamp = json.dumps(stamp, sort_keys=True)
         self.path: Path | None = None
         self._lock = -1
-        self._check_sum = 0  # of the survey
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         ended = error is None or isinstance(error, DataError | UsageError)
-        if self.path is not None and (ended or not (self.path / SURVEY).exists()):
-            self.remove()
-        self._release()
+        self.release(remove=ended or (self.path is not None and not (self.path / SURVEY).exists()))
 
-    def remove(self) -> None:
-        """Remove the files that are known, and the folder if there are no others."""
+    def release(self, remove: bool) -> None:
+        """Let go of the folder, if there is one; ``remove`` the files that are known, and it if there are no others."""
         if self.path is not None:
-            _remove(self.path, self._lock)
-        self._release()
-
-    def _release(self) -> None:
-        if self.path is not None:
+            if remove:
+                _remove(self.path, self._lock)
             os.close(self._lock)
             self.path = None
 
@@ -120,7 +113,7 @@ class WorkFolder:
             state = lock(descriptor)
             if state == "taken":
                 os.close(descriptor)
-                self._release()
+                self.release(remove=False)
                 raise UsageError(f"{self.output}: another process is writing this file; wait until it has ended")
             survey = self._read_survey(path) if state == "ours" and found is None else None
             if survey is not None:
@@ -129,8 +122,6 @@ class WorkFolder:
             if state == "ours":
                 _remove(path, descriptor)
             os.close(descriptor)
-        if found is not None:
-            self._check_sum = found.check_sum
         return found
 
     def _read_survey(self, path: Path) -> Survey | None:
@@ -138,8 +129,7 @@ class WorkFolder:
         try:
             if not all(_is_own(path / name) for name in OWN if os.path.lexists(path / name)):
                 return None
-            model = _load(path, SURVEY, available_memory() // 4)
-            header, arrays = model.header, model.arrays
+            header, arrays = _load(path / SURVEY, available_memory() // 4)
             sizes = check_arrays(arrays, SURVEY_SCHEMA, {})
             width, shift = _count(header, "n_features", LARGEST_INDEX + 1), _count(header, "shift", MOST_SHIFT)
             used, counts = arrays["ranges"], np.zeros(RANGES, np.int64)
@@ -149,13 +139,13 @@ class WorkFolder:
                 return None
             counts[used] = arrays["counts"]
             return Survey(arrays["y"], width, _count(header, "memory", 2**62), shift, counts)
-        except (DataError, OSError, LookupError, ValueError, MemoryError):
+        except UNREADABLE:
             return None
 
     # ---- work
 
-    def keep(self, survey: Survey) -> None:
-        """Note the survey in a new folder, and make sure that there is room for the buckets."""
+    def _keep(self, survey: Survey) -> Path:
+        """Note the survey in a new folder, which is returned, and make sure that there is room for the buckets."""
         needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.output.parent).free
         if needed > free:
             raise UsageError(
@@ -163,47 +153,45 @@ class WorkFolder:
                 "are free; make room, or name an output on another disk"
             )
         self.path, self._lock = _new_folder(self.output)
-        self._check_sum = survey.check_sum
         header = {"stamp": self.stamp, "n_features": survey.n_features, "memory": survey.memory, "shift": survey.shift}
         used = np.flatnonzero(survey.counts)
         arrays = {"y": survey.y, "ranges": used, "counts": survey.counts[used]}
         Model(SURVEY, {}, header, arrays).save(self.path / SURVEY)
+        return self.path
 
     @contextmanager
-    def buckets(self, sizes: NDArray[np.int64], n_rows: int) -> Iterator[tuple[int, Filled]]:
-        """The file of buckets of these sizes, open, and how far they are filled."""
-        assert self.path is not None
-        path, filled = self.path / BUCKETS, self._read_note(self.path, sizes, n_rows)
+    def buckets(self, survey: Survey, sizes: NDArray[np.int64]) -> Iterator[tuple[BufferedRandom, Filled]]:
+        """Open the file of buckets of these sizes, with how far they are filled; of new rows keep the survey first."""
+        folder = self.path or self._keep(survey)
+        self._check_sum = survey.check_sum
+        path, filled = folder / BUCKETS, self._read_note(folder, sizes, survey.y.size)
         if filled is None:
             path.unlink(missing_ok=True)
             filled = Filled(0, np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.uint32))
         new = 0 if filled.rows else os.O_CREAT | os.O_EXCL
-        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | new, 0o600)
-        try:
+        with open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | new, 0o600), "r+b") as file:
             yield file, filled
-        finally:
-            os.close(file)
 
     def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> Filled | None:
-        """How far the buckets were filled, if that is noted and fits what is there."""
+        """Return how far the buckets were filled, if that is noted and fits what is there."""
         try:
-            model = _load(path, NOTE, (sizes.size << 5) + (1 << 16))
-            arrays = model.arrays
+            header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
             check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
-            rows, filled = _count(model.header, "rows", n_rows), arrays["filled"]
-            ends = ENTRY_BYTES * (np.cumsum(sizes) - sizes + filled)[filled > 0]
-            fits = _is_own(path / BUCKETS) and int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
+            rows, filled = _count(header, "rows", n_rows), arrays["filled"]
+            ends = (np.cumsum(sizes) - sizes + filled)[filled > 0]
+            fits = ENTRY_BYTES * int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
             complete = rows < n_rows or np.array_equal(filled, sizes)
-            if model.header["survey"] == self._check_sum and rows and fits and complete and (filled <= sizes).all():
+            if header["survey"] == self._check_sum and rows and fits and complete and (filled <= sizes).all():
                 return Filled(rows, filled, arrays["sums"])
-        except (DataError, OSError, LookupError, ValueError, MemoryError):
+        except UNREADABLE:
             pass
         return None
 
-    def take_note(self, file: int, filled: Filled) -> None:
+    def take_note(self, file: BufferedRandom, filled: Filled) -> None:
         """Note how far the buckets are filled, once that is on the disk."""
         assert self.path is not None
-        os.fsync(file)
+        file.flush()
+        os.fsync(file.fileno())
         header = {"rows": filled.rows, "survey": self._check_sum}
         Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(self.path / NOTE)
 
@@ -212,18 +200,14 @@ class WorkFolder:
 
 
 def earlier_folders(output: Path) -> list[Path]:
-    """The folders of conversions to an output that have not ended: real ones, of this user."""
+    """Return the folders of conversions to an output that have not ended: real ones, of this user."""
     name = re.compile(rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}")
-    found = []
     try:
         with os.scandir(output.parent) as entries:
-            for entry in entries:
-                real = name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
-                if real and entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                    found.append(Path(entry.path))
+            real = [entry for entry in entries if name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        return sorted(Path(entry) for entry in real if entry.stat(follow_symlinks=False).st_uid == os.getuid())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        pass
-    return sorted(found)
+        return []
 
 
 def _start_of_name(output: Path) -> str:
@@ -260,15 +244,14 @@ def _remove(path: Path, descriptor: int) -> None:
         pass
 
 
-def _load(folder: Path, name: str, most: int) -> Model:
-    """A note of a folder, once it is clear that it is a file of this folder alone, and not too large."""
-    path = folder / name
-    if not _is_own(path) or path.stat().st_size > most:
-        raise ValueError(f"{path}: is not a note of a conversion")
+def _load(path: Path, most: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return header and arrays of a note, a file that is the folder's, once it is clear that it is not too large."""
+    if path.stat().st_size > most:
+        raise ValueError(f"{path}: is too large for a note of a conversion")
     model = Model.load(path)
-    if model.method != name:
+    if model.method != path.name:
         raise ValueError(f"{path}: is not what it should be")
-    return model
+    return model.header, model.arrays
 
 
 def _is_own(path: Path) -> bool:

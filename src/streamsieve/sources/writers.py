@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, next_cut
-from ..errors import DataError, UsageError, spell
+from ..blocks import RowBlock, line_ranges
+from ..errors import DataError, UsageError
 from ..files import replacing
 from ..machine import fitting
 from .base import ColumnSource, Report
@@ -89,15 +89,6 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
-def labels_of(block: RowBlock) -> NDArray[Any]:
-    if block.y is None:
-        raise DataError(
-            f"{block.origin}: the rows have no labels, which svmlight text must have; write .parquet, .arrow, .npz or "
-            f"a table, or name the target: {spell('target', 'NAME')}"
-        )
-    return block.y
-
-
 def titles_of_ids(ids: Iterable[int]) -> list[str]:
     """What a table calls features without names, by which they are known again."""
     return [f"x{feature}" for feature in ids]
@@ -114,8 +105,8 @@ def titles_of(layout: Layout) -> list[str]:
             f"{layout.name}: a table needs the number of columns before the first row, which svmlight text does not "
             "say; write sparse .arrow, .parquet or .npz, or apply a selection first"
         )
-    titles = titles_of_ids(range(layout.n_features)) if layout.feature_names is None else layout.feature_names.tolist()
-    titles = list(map(str, titles))
+    names = layout.feature_names
+    titles = titles_of_ids(range(layout.n_features)) if names is None else list(map(str, names.tolist()))
     target = layout.target or LABEL
     if target in titles:
         raise UsageError(f"{layout.name}: a feature and the target are both called {target!r}; rename one of them")
@@ -132,23 +123,16 @@ def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     waiting: list[RowBlock] = []
     rows = nonzeros = 0
     most_nonzeros = block_nonzeros()
-    for piece in _pieces(blocks, most_rows, most_nonzeros):
-        if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
-            yield RowBlock.joined(waiting)
-            waiting, rows, nonzeros = [], 0, 0
-        waiting.append(piece)
-        rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
+    for block in blocks:
+        for start, stop in line_ranges(block.indptr, most_rows, most_nonzeros):
+            piece = block.rows(start, stop)
+            if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
+                yield RowBlock.joined(waiting)
+                waiting, rows, nonzeros = [], 0, 0
+            waiting.append(piece)
+            rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
     if waiting:
         yield RowBlock.joined(waiting)
-
-
-def _pieces(blocks: Iterable[RowBlock], most_rows: int, most_nonzeros: int) -> Iterator[RowBlock]:
-    for block in blocks:
-        start = 0
-        while start < block.n_rows:
-            stop = next_cut(block.indptr, start, most_rows, most_nonzeros)
-            yield block.rows(start, stop)
-            start = stop
 
 
 def as_before(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -26,8 +26,8 @@ from ..sources import refuse_target
 from ..sources.base import Missing, Source
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
-from ..sources.names import given_names
 from ..sources.options import ReadOptions
+from ..sources.wrapped import given_names
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
 from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths

@@ -9,17 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
+from ..blocks import RowBlock, canonical_rows
 from ..errors import DataError, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
-from ..sources.canonical import canonical_rows
 from ..sources.encoding import Encoding
-from ..sources.filtered import KeptFeatures
 from ..sources.finding import is_names
 from ..sources.options import ReadOptions
-from ..sources.wrapped import WrappedRows
+from ..sources.wrapped import KeptFeatures, WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .lengths import mark_of
 

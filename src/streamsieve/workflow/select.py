@@ -29,9 +29,9 @@ from ..sources import open_with
 from ..sources.base import ColumnSource, DataSource, Source, by_rows
 from ..sources.buckets import transposed
 from ..sources.groups import given_groups
-from ..sources.held_out import hold_out
 from ..sources.labels import expect_classes
 from ..sources.options import ReadOptions, shows_options
+from ..sources.wrapped import hold_out
 from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
 from .apply import predictions
 from .demands import as_request, new_learner, refuse_options, with_skipping

@@ -22,9 +22,9 @@ from streamsieve.distributed.driving import train_on
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.model import Model
 from streamsieve.registry import find_method
-from streamsieve.sources import group_order
+from streamsieve.sources import columns
 from streamsieve.sources.base import ColumnBlockSource
-from streamsieve.sources.group_order import OrderedColumns
+from streamsieve.sources.columns import OrderedColumns
 from streamsieve.sources.groups import Features, given_groups, read_groups
 from streamsieve.training import train
 
@@ -78,7 +78,7 @@ def test_groups_in_any_order_select_as_sorted_columns_do(genes, estimator, param
 @pytest.mark.parametrize("memory", [1 << 40, 40_000, 1])
 def test_columns_that_do_not_fit_are_read_again(genes, monkeypatch, memory) -> None:
     X, _, groups = genes
-    monkeypatch.setattr(group_order, "available_memory", lambda: memory)
+    monkeypatch.setattr(columns, "available_memory", lambda: memory)
     source = ColumnBlockSource([columns_of(X[:, at : at + 5], at) for at in range(0, 24, 5)], genes[1], n_features=24)
     order = by_first(groups)
     blocks = list(OrderedColumns(source, order).column_blocks())
