@@ -298,7 +298,7 @@ def test_nothing_selected(
 @pytest.mark.parametrize(
     ("method", "params", "advice"),
     [
-        ("alpha-investing", {}, "; wealth=1 accepts more features, but also more false ones"),
+        ("alpha-investing", {}, "; wealth=1.0 accepts more features, but also more false ones"),
         ("alpha-investing", {"wealth": 1.0}, ""),
         (
             "saola",

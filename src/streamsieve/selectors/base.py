@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import naming
-from ..errors import UsageError
+from ..errors import DataError, UsageError, prefix
 from ..kernels.types import F64, I64
 from ..machine import available_memory
 from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
@@ -133,6 +133,15 @@ class FeatureInfo:
         self.width = width
         if self.names is not None and self.names.size < width:
             self.names = None if self.encoding is None else self.encoding.feature_names[:width]
+
+    def refuse_more(self, n_features: int, origin: str) -> None:
+        """Refuse data with features that the table did not have: a model could not say how to read them."""
+        if self.encoding is not None and n_features > self.encoding.n_features:
+            raise DataError(
+                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned, which gives "
+                f"{self.encoding.n_features:,} features (0 to {self.encoding.n_features - 1:,}); give one table with "
+                "all columns, or begin anew"
+            )
 
     def title(self, feature: int, name: Any | None) -> str:
         """Return what a feature of a name, or of none, is called in messages."""

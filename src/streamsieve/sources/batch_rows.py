@@ -21,6 +21,7 @@ from ..values import frozen
 from .arrow_values import is_numeric
 from .base import LARGEST_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
 from .columns import RangedColumns
+from .encoded_rows import column_block, encode_rows, filled_column
 from .formats import Layout
 from .inference import ColumnStats, Known, infer_by_types
 from .options import ReadOptions
@@ -134,7 +135,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         names = [self._encoding.columns[at].name for at in self._encoding.texts]
         for batch in self.batches(names):
             texts, no_numbers = [batch.column(name) for name in names], np.empty((batch.num_rows, 0))
-            self._encoding.learn(self._encoding.encode(no_numbers, texts, self.where(0), True))
+            self._encoding.learn(encode_rows(self._encoding, no_numbers, texts, self.where(0), True))
         self.grows = False
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
@@ -162,7 +163,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
         end = int(np.searchsorted(encoding.starts, min(stop, encoding.n_first)))
         for columns in self._column_groups(range(begin, end)):
-            blocks = [encoding.column_block(position, column, where) for position, column in columns]
+            blocks = [column_block(encoding, position, column, where) for position, column in columns]
             blocks = [block.masked(block.ids < encoding.n_first) for block in blocks]
             block = ColumnBlock.joined([block for block in blocks if block.n_columns] or blocks[:1])
             yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
@@ -171,7 +172,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         found: dict[int, ColumnBlock] = {}
         for columns in self._column_groups(positions):
             for position, column in columns:
-                block = encoding.column_block(position, column, where)
+                block = column_block(encoding, position, column, where)
                 found |= {feature: block.columns(at, at + 1) for at, feature in enumerate(block.ids.tolist())}
         if late:
             yield ColumnBlock.joined([found[feature] for feature in late])
@@ -192,7 +193,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         for columns in self._column_groups(range(first, stop)):
             matrix = np.empty((len(columns[0][1]), len(columns)), order="F")
             for at, (position, column) in enumerate(columns):
-                matrix[:, at] = encoding.filled_column(position, column, where)
+                matrix[:, at] = filled_column(encoding, position, column, where)
             yield matrix
 
 

@@ -23,6 +23,7 @@ from ..machine import reading_threads
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
 from .delimited_text import Chunk, DelimitedText, delimiter_of
+from .encoded_rows import encode_rows, read_numbers
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
 from .labels import LabelKind, kind_of_labels, labels_of_kind, misfit
@@ -125,9 +126,9 @@ class DelimitedSource(TableSource):
         with np.errstate(over="ignore"):
             for at, (position, column) in enumerate(zip(encoding.others, others, strict=True)):
                 if column.kind != "number":
-                    numbers[:, at] = encoding.read_numbers(position, texts[column.name], where)
+                    numbers[:, at] = read_numbers(encoding, position, texts[column.name], where)
         levels = [texts[encoding.columns[position].name] for position in encoding.texts]
-        rows = encoding.encode(numbers, levels, where, missing == "keep")
+        rows = encode_rows(encoding, numbers, levels, where, missing == "keep")
         weights = None if weight is None else matrix[:, -1].astype(np.float64)
         if target is None:
             return self.weighted(rows, None, weights)

@@ -10,22 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from hashlib import blake2b
 from operator import lt
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError, prefix, spell
 from ..json_check import Count, conforms
-from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
+from ..kernels.reading.tables import NO_LEVEL
 from .options import MissingValues
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .arrow_values import Where
 
 Kind = Literal["number", "boolean", "date", "onehot", "hash"]
@@ -116,11 +112,6 @@ class Encoding:
         self.texts = [position for position, column in enumerate(self.columns) if column.kind in TEXT]
         self.others = [position for position, column in enumerate(self.columns) if column.kind not in TEXT]
 
-    @classmethod
-    def of_numbers(cls, columns: Sequence[str]) -> Encoding:
-        """Return that of a table of numbers."""
-        return cls([Column(name, "number") for name in columns])
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and self.to_dict() == other.to_dict()
 
@@ -205,15 +196,6 @@ class Encoding:
 
     # ---- as JSON
 
-    def refuse_more(self, n_features: int, origin: str) -> None:
-        """Refuse data with features that the table did not have: a model could not say how to read them."""
-        if n_features > self.n_features:
-            raise DataError(
-                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned, which gives "
-                f"{self.n_features:,} features (0 to {self.n_features - 1:,}); give one table with all columns, or "
-                "begin anew"
-            )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the same as JSON can hold it."""
         columns = [
@@ -245,26 +227,7 @@ class Encoding:
             raise ValueError("its encoding has too many levels of a column")
         return encoding
 
-    # ---- rows of a table
-
-    def encode_batch(self, batch: pa.RecordBatch, where: Where, keep: bool, kind: Any = np.float32) -> EncodedRows:
-        """Return the rows of a batch; ``keep`` gives NaN for numbers that are missing and not filled in."""
-        numbers = np.empty((batch.num_rows, len(self.others)), kind)
-        with np.errstate(over="ignore"):
-            for at, position in enumerate(self.others):
-                name = self.columns[position].name
-                numbers[:, at] = self.read_numbers(position, batch.column(name), where)
-        texts = [batch.column(self.columns[position].name) for position in self.texts]
-        return self.encode(numbers, texts, where, keep)
-
-    def encode(self, numbers: NDArray[Any], texts: Sequence[pa.Array], where: Where, keep: bool) -> EncodedRows:
-        """Return rows whose numbers were read already, NaN for those that are missing."""
-        self._fill(numbers, where, keep)
-        codes = np.empty((len(numbers), len(self.texts)), np.int64)
-        new: dict[LateLevel, list[int]] = {}
-        for at, (position, values) in enumerate(zip(self.texts, texts, strict=True)):
-            codes[:, at] = self._codes(position, values, where, keep, new)
-        return EncodedRows(numbers, codes, new, where)
+    # ---- late levels
 
     def learn(self, rows: EncodedRows) -> EncodedRows:
         """Give features to the levels that are new in some rows, by the row and the column in which they come first.
@@ -273,25 +236,21 @@ class Encoding:
         """
         if not rows.new:
             return rows
-        ids = np.empty(len(rows.new), np.int64)
+        features = np.empty(len(rows.new), np.int64)
         for late in sorted(rows.new, key=lambda late: (rows.new[late][FIRST_ROW], late.column)):
-            ids[rows.new[late][NUMBER]] = self._id_of(late, rows.where)
+            ids = self.ids[late.column]
+            if late.level not in ids:  # rows before these may have brought it
+                if len(ids) == MOST_LEVELS:
+                    raise too_many_levels(rows.where.origin, [self.columns[late.column].name], is_id=False)
+                ids[late.level] = self.n_features
+                self.late.append(late)
+            features[rows.new[late][NUMBER]] = ids[late.level]
         is_new = rows.codes < NO_LEVEL
-        rows.codes[is_new] = ids[-2 - rows.codes[is_new]]
+        rows.codes[is_new] = features[-2 - rows.codes[is_new]]
         return rows._replace(new={})
 
-    def _id_of(self, late: LateLevel, where: Where) -> int:
-        """Return the feature of a level, a new one if it has none."""
-        ids = self._ids[late.column]
-        if late.level not in ids:
-            if len(ids) == MOST_LEVELS:
-                raise too_many_levels(where.origin, [self.columns[late.column].name], is_id=False)
-            ids[late.level] = self.n_features
-            self.late.append(late)
-        return ids[late.level]
-
     @cached_property
-    def _ids(self) -> list[dict[str, int]]:
+    def ids(self) -> list[dict[str, int]]:
         """Return the feature of every level of every column, late ones too."""
         ids = [
             {level: number for number, level in enumerate(column.levels, start)}
@@ -300,129 +259,6 @@ class Encoding:
         for number, late in enumerate(self.late):
             ids[late.column][late.level] = self.n_first + number
         return ids
-
-    def _codes(
-        self, position: int, values: pa.Array, where: Where, keep: bool, new: dict[LateLevel, list[int]]
-    ) -> NDArray[np.int64]:
-        """Return the feature of every row of a column of text.
-
-        Where levels may be new, they are added to ``new``, each with its number and its first row.
-        """
-        from .arrow_values import first_rows, levels_in
-
-        column, ids, start = self.columns[position], self._ids[position], int(self.starts[position])
-        if values.null_count and self.missing == "error" and not keep:
-            raise where.missing_at(values.is_null().index(True).as_py(), column.name)
-        levels, present = levels_in(values, column.name, where)
-        if not levels:
-            return present
-        rows = first_rows(present, len(levels))
-        codes = np.full(len(levels) + 1, NO_LEVEL)  # the last one is for no level
-        for number, (level, row) in enumerate(zip(levels, rows.tolist(), strict=True)):
-            if row < 0:
-                continue  # categories may be declared that do not occur
-            if column.kind == "hash":
-                codes[number] = start + bucket_of(column.name, level)
-            elif level in ids:
-                codes[number] = ids[level]
-            elif where.grows:
-                late = LateLevel(position, level)
-                found = new.setdefault(late, [len(new), row])
-                found[FIRST_ROW] = min(row, found[FIRST_ROW])
-                codes[number] = -2 - found[NUMBER]
-            elif where.unseen is not None:
-                where.unseen.setdefault(column.name, level)
-        return codes[present]
-
-    def _fill(self, numbers: NDArray[Any], where: Where, keep: bool) -> None:
-        """Fill in what is missing, or refuse it; refuse what is infinite."""
-        finite = np.isfinite(numbers)
-        if finite.all():
-            return
-        kept = keep or self.missing in ("zero", "mean")
-        wrong = np.isinf(numbers) if kept else ~finite
-        if wrong.any():
-            row, at = np.argwhere(wrong)[0].tolist()
-            name, value = self.columns[self.others[at]].name, float(numbers[row, at])
-            raise where.missing_at(row, name) if np.isnan(value) else where.infinite(row, name)
-        if self.missing in ("zero", "mean"):
-            fills = np.array([self.columns[position].fill for position in self.others])
-            numbers[~finite] = np.broadcast_to(fills, numbers.shape)[~finite]
-
-    def read_numbers(self, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
-        """Return a column that is not text as numbers, NaN for what is missing."""
-        from .arrow_values import days_of, numbers_of, truth_of
-
-        column = self.columns[position]
-        if column.kind == "date":
-            return days_of(values, column.name, where, may_be_days=self.reduced)
-        return (truth_of if column.kind == "boolean" else numbers_of)(values, column.name, where)
-
-    def block_of(self, rows: EncodedRows, y: NDArray[Any] | None) -> RowBlock:
-        """Return rows without new levels as a block."""
-        numbers, codes, _, where = rows
-        if not self.texts:
-            return dense_block(numbers, y, where.origin)
-        indptr, ids, values = self._entries(numbers, codes)
-        return RowBlock.trusted(indptr, ids, values, y, self.n_features, where.origin)
-
-    def matrix_of(self, parts: Sequence[EncodedRows]) -> Any:
-        """Return all rows of a table in double precision: an array, or CSR if there are columns of text."""
-        if not self.texts:
-            return np.concatenate([part.numbers for part in parts] or [np.empty((0, self.n_features))])
-        from scipy.sparse import csr_array, vstack
-
-        matrices = []
-        for numbers, codes, _, _ in parts:
-            indptr, ids, values = self._entries(numbers, codes)
-            matrices.append(csr_array((values, ids, indptr), (len(numbers), self.n_features)))
-        return vstack(matrices, format="csr") if matrices else csr_array((0, self.n_features))
-
-    def _entries(
-        self, numbers: NDArray[Any], codes: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-        """Return the entries of rows in CSR form."""
-        indptr = np.zeros(len(numbers) + 1, np.int64)
-        count_entries(numbers, codes, indptr)
-        ids, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], numbers.dtype)
-        write_entries(numbers, codes, self._order, self.starts[self.others], self.n_first, ids, values)
-        return indptr, ids, values
-
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        """Return where each column is among those that are not text or, as -1, -2, ..., among those of text."""
-        order = np.empty(len(self.columns), np.int64)
-        order[self.others], order[self.texts] = np.arange(len(self.others)), -1 - np.arange(len(self.texts))
-        return order
-
-    # ---- columns of a table
-
-    def column_block(self, position: int, values: pa.Array, where: Where) -> ColumnBlock:
-        """Return the features of a column, of whose levels all are known; NaN is a number that is missing."""
-        column, start = self.columns[position], int(self.starts[position])
-        if column.kind not in TEXT:
-            numbers = self.filled_column(position, values, where)[:, None]
-            return columns_of(numbers, start, names=self.feature_names[start : start + 1], origin=where.origin)
-        codes = self._codes(position, values, where, True, {})
-        ids = np.array(self.features_of(position), np.int64)
-        order = np.argsort(codes, kind="stable")[np.count_nonzero(codes == NO_LEVEL) :]
-        indptr = np.append(0, np.searchsorted(codes[order], ids, side="right"))
-        rows, names = order.astype(np.int32), self.feature_names[ids]
-        return ColumnBlock(indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin)
-
-    def filled_column(self, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
-        """Return a column that is not text as numbers, NaN for what is missing and not filled in."""
-        numbers = self.read_numbers(position, values, where)
-        if self.missing not in ("zero", "mean"):
-            return numbers
-        return np.where(np.isnan(numbers), self.columns[position].fill, numbers)
-
-
-def bucket_of(column: str, level: str) -> int:
-    """The bucket of a text: the same everywhere, another one for another column."""
-    person = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
-    return int.from_bytes(digest, "little") % BUCKETS
 
 
 def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:

@@ -16,6 +16,7 @@ from ..errors import DataError, prefix
 from ..values import is_object
 from .arrays import ArraySource, names_of
 from .arrow_values import Where, numbers_of
+from .encoded_rows import encode_batch, matrix_of
 from .encoding import Encoding
 from .inference import (
     Inferred,
@@ -103,11 +104,11 @@ def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> 
     parts, row = [], 0
     for batch in table.to_batches(BATCH_ROWS):
         where = Where(origin, row, unseen if known else None, grows=not known)
-        parts.append(encoding.encode_batch(batch, where, encoding.missing == "skip", np.float64))
+        parts.append(encode_batch(encoding, batch, where, encoding.missing == "skip", np.float64))
         parts[-1] = encoding.learn(parts[-1])
         row += batch.num_rows
     Where(origin, unseen=unseen).say_unseen()
-    return encoding.matrix_of(parts)
+    return matrix_of(encoding, parts)
 
 
 def open_frame(

@@ -20,7 +20,8 @@ from ..machine import fitting
 from ..values import loss_of, unusable
 from .arrow_values import Where, is_numeric, numbers_of
 from .base import DataSource, Missing, Source, SourceFacts
-from .encoding import EncodedRows, Encoding
+from .encoded_rows import block_of, encode_batch
+from .encoding import Column, EncodedRows, Encoding
 from .formats import Layout
 from .inference import picked, refuse_absent, refuse_other_target, refuse_repeated
 from .options import ReadOptions
@@ -95,7 +96,7 @@ class TableSource(Source):
         self.label_column = target if target in available else None
         has_labels = self.label_column is not None
         super().__init__(replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight))
-        self.read_by(Encoding.of_numbers(columns))
+        self.read_by(Encoding([Column(name, "number") for name in columns]))
 
     def read_by(self, encoding: Encoding, grows: bool = False) -> None:
         """Give the features of an encoding from now on.
@@ -146,7 +147,7 @@ class TableSource(Source):
     def decode(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DecodedRows:
         """Return the rows of a batch."""
         target, weight, where = self.label_column, self.facts.weight, self.where(first_row)
-        rows = self._encoding.encode_batch(batch, where, missing == "keep")
+        rows = encode_batch(self._encoding, batch, where, missing == "keep")
         y = None if target is None else labels(batch.column(target), target, self.name, first_row)
         weights = None if weight is None else numbers_of(batch.column(weight), weight, where)
         return self.weighted(rows, y, weights)
@@ -159,7 +160,7 @@ class TableSource(Source):
 
     def _block(self, part: DecodedRows) -> RowBlock:
         """Return rows as a block; all rows before those with new levels have become one."""
-        block = self._encoding.block_of(self._encoding.learn(part.rows), part.y)
+        block = block_of(self._encoding, self._encoding.learn(part.rows), part.y)
         return block if part.weights is None else block.derived(sample_weight=part.weights)
 
     def _with_block(self, part: DecodedRows) -> DecodedRows:

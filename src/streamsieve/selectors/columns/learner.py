@@ -136,8 +136,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             return
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
-        if self.features.encoding is not None:
-            self.features.encoding.refuse_more(int(block.ids.max()) + 1, block.origin)
+        self.features.refuse_more(int(block.ids.max()) + 1, block.origin)
         refuse_not_finite(memory, block, self.missing_rows == "keep", "missing" in self.method.parameter_names)
         if not self.rule.takes_again:
             refuse_repeated(memory, block, self.remembered())

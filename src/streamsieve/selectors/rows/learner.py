@@ -191,8 +191,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
         self.inputs.refuse(block, memory)
         encoded = memory.target.encode(block.y, block.origin, None if self.learns_a_part else n_rows)
-        if self.features.encoding is not None:
-            self.features.encoding.refuse_more(block.n_features, block.origin)
+        self.features.refuse_more(block.n_features, block.origin)
         memory.target.refuse_weights(block, encoded, n_rows)
         return block, encoded
 

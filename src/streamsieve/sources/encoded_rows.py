@@ -1,0 +1,166 @@
+"""Rows and columns of a table as features, by an encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
+from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
+from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
+from .encoding import BUCKETS, FIRST_ROW, NUMBER, TEXT, EncodedRows, Encoding, LateLevel
+
+
+def encode_batch(
+    encoding: Encoding, batch: pa.RecordBatch, where: Where, keep: bool, kind: Any = np.float32
+) -> EncodedRows:
+    """Return the rows of a batch; ``keep`` gives NaN for numbers that are missing and not filled in."""
+    numbers = np.empty((batch.num_rows, len(encoding.others)), kind)
+    with np.errstate(over="ignore"):
+        for at, position in enumerate(encoding.others):
+            name = encoding.columns[position].name
+            numbers[:, at] = read_numbers(encoding, position, batch.column(name), where)
+    texts = [batch.column(encoding.columns[position].name) for position in encoding.texts]
+    return encode_rows(encoding, numbers, texts, where, keep)
+
+
+def encode_rows(
+    encoding: Encoding, numbers: NDArray[Any], texts: Sequence[pa.Array], where: Where, keep: bool
+) -> EncodedRows:
+    """Return rows whose numbers were read already, NaN for those that are missing."""
+    fill_missing(encoding, numbers, where, keep)
+    codes = np.empty((len(numbers), len(encoding.texts)), np.int64)
+    new: dict[LateLevel, list[int]] = {}
+    for at, (position, values) in enumerate(zip(encoding.texts, texts, strict=True)):
+        codes[:, at] = codes_of(encoding, position, values, where, keep, new)
+    return EncodedRows(numbers, codes, new, where)
+
+
+def codes_of(
+    encoding: Encoding, position: int, values: pa.Array, where: Where, keep: bool, new: dict[LateLevel, list[int]]
+) -> NDArray[np.int64]:
+    """Return the feature of every row of a column of text.
+
+    Where levels may be new, they are added to ``new``, each with its number and its first row.
+    """
+    column, ids, start = encoding.columns[position], encoding.ids[position], int(encoding.starts[position])
+    if values.null_count and encoding.missing == "error" and not keep:
+        raise where.missing_at(values.is_null().index(True).as_py(), column.name)
+    levels, present = levels_in(values, column.name, where)
+    if not levels:
+        return present
+    rows = first_rows(present, len(levels))
+    codes = np.full(len(levels) + 1, NO_LEVEL)  # the last one is for no level
+    for number, (level, row) in enumerate(zip(levels, rows.tolist(), strict=True)):
+        if row < 0:
+            continue  # categories may be declared that do not occur
+        if column.kind == "hash":
+            codes[number] = start + bucket_of(column.name, level)
+        elif level in ids:
+            codes[number] = ids[level]
+        elif where.grows:
+            late = LateLevel(position, level)
+            found = new.setdefault(late, [len(new), row])
+            found[FIRST_ROW] = min(row, found[FIRST_ROW])
+            codes[number] = -2 - found[NUMBER]
+        elif where.unseen is not None:
+            where.unseen.setdefault(column.name, level)
+    return codes[present]
+
+
+def fill_missing(encoding: Encoding, numbers: NDArray[Any], where: Where, keep: bool) -> None:
+    """Fill in what is missing, or refuse it; refuse what is infinite."""
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return
+    kept = keep or encoding.missing in ("zero", "mean")
+    wrong = np.isinf(numbers) if kept else ~finite
+    if wrong.any():
+        row, at = np.argwhere(wrong)[0].tolist()
+        name, value = encoding.columns[encoding.others[at]].name, float(numbers[row, at])
+        raise where.missing_at(row, name) if np.isnan(value) else where.infinite(row, name)
+    if encoding.missing in ("zero", "mean"):
+        fills = np.array([encoding.columns[position].fill for position in encoding.others])
+        numbers[~finite] = np.broadcast_to(fills, numbers.shape)[~finite]
+
+
+def read_numbers(encoding: Encoding, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
+    """Return a column that is not text as numbers, NaN for what is missing."""
+    column = encoding.columns[position]
+    if column.kind == "date":
+        return days_of(values, column.name, where, may_be_days=encoding.reduced)
+    return (truth_of if column.kind == "boolean" else numbers_of)(values, column.name, where)
+
+
+def block_of(encoding: Encoding, rows: EncodedRows, y: NDArray[Any] | None) -> RowBlock:
+    """Return rows without new levels as a block."""
+    numbers, codes, _, where = rows
+    if not encoding.texts:
+        return dense_block(numbers, y, where.origin)
+    indptr, ids, values = entries_of(encoding, numbers, codes)
+    return RowBlock.trusted(indptr, ids, values, y, encoding.n_features, where.origin)
+
+
+def matrix_of(encoding: Encoding, parts: Sequence[EncodedRows]) -> Any:
+    """Return all rows of a table in double precision: an array, or CSR if there are columns of text."""
+    if not encoding.texts:
+        return np.concatenate([part.numbers for part in parts] or [np.empty((0, encoding.n_features))])
+    from scipy.sparse import csr_array, vstack
+
+    matrices = []
+    for numbers, codes, _, _ in parts:
+        indptr, ids, values = entries_of(encoding, numbers, codes)
+        matrices.append(csr_array((values, ids, indptr), (len(numbers), encoding.n_features)))
+    return vstack(matrices, format="csr") if matrices else csr_array((0, encoding.n_features))
+
+
+def entries_of(
+    encoding: Encoding, numbers: NDArray[Any], codes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Return the entries of rows in CSR form."""
+    indptr = np.zeros(len(numbers) + 1, np.int64)
+    count_entries(numbers, codes, indptr)
+    ids, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], numbers.dtype)
+    write_entries(numbers, codes, order_of(encoding), encoding.starts[encoding.others], encoding.n_first, ids, values)
+    return indptr, ids, values
+
+
+def order_of(encoding: Encoding) -> NDArray[np.int64]:
+    """Return where each column is among those that are not text or, as -1, -2, ..., among those of text."""
+    order = np.empty(len(encoding.columns), np.int64)
+    order[encoding.others], order[encoding.texts] = np.arange(len(encoding.others)), -1 - np.arange(len(encoding.texts))
+    return order
+
+
+def column_block(encoding: Encoding, position: int, values: pa.Array, where: Where) -> ColumnBlock:
+    """Return the features of a column, of whose levels all are known; NaN is a number that is missing."""
+    column, start = encoding.columns[position], int(encoding.starts[position])
+    if column.kind not in TEXT:
+        numbers = filled_column(encoding, position, values, where)[:, None]
+        return columns_of(numbers, start, names=encoding.feature_names[start : start + 1], origin=where.origin)
+    codes = codes_of(encoding, position, values, where, True, {})
+    ids = np.array(encoding.features_of(position), np.int64)
+    order = np.argsort(codes, kind="stable")[np.count_nonzero(codes == NO_LEVEL) :]
+    indptr = np.append(0, np.searchsorted(codes[order], ids, side="right"))
+    rows, names = order.astype(np.int32), encoding.feature_names[ids]
+    return ColumnBlock(indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin)
+
+
+def filled_column(encoding: Encoding, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
+    """Return a column that is not text as numbers, NaN for what is missing and not filled in."""
+    numbers = read_numbers(encoding, position, values, where)
+    if encoding.missing not in ("zero", "mean"):
+        return numbers
+    return np.where(np.isnan(numbers), encoding.columns[position].fill, numbers)
+
+
+def bucket_of(column: str, level: str) -> int:
+    """The bucket of a text: the same everywhere, another one for another column."""
+    person = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
+    return int.from_bytes(digest, "little") % BUCKETS
