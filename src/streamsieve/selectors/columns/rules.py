@@ -19,8 +19,7 @@ from ...targets import Target
 from ..diagnosis import MOST_NAMED, Remark
 from ..parameters import ensure, parameters_of
 from ..prediction import LinearModel
-from .column_warnings import COPIES
-from .memory import ColumnMemory, Tally, are_repeated, sizes_of_target
+from .memory import COPIES, ColumnMemory, Tally, are_repeated, sizes_of_target
 
 C = TypeVar("C", bound=State)
 

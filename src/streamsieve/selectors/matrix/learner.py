@@ -17,7 +17,7 @@ from ...sources.base import Report
 from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
 from ...targets import Target
 from ..base import Findings, Learner, Method, Reads, Results
-from ..columns.column_warnings import COARSE, Noted, remarks_of
+from ..columns.memory import COARSE, Noted, remarks_of
 from ..diagnosis import Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
