@@ -10,7 +10,7 @@ from ...blocks import ColumnBlock
 from ...kernels.columns.investing import KEPT, SEEN, InvestingState, invest_in_columns
 from ...kernels.types import F64, I64
 from ...state import empty
-from ...targets import BOTH, TASKS, Target
+from ...targets import BOTH, TASKS
 from ..base import Method
 from ..parameters import ensure, fits, is_number, one_of, parameter
 from .learner import ColumnLearner
@@ -45,10 +45,6 @@ class AlphaInvestingParameters:
     payout: float = parameter(0.5, WEALTH)
     task: str = parameter("auto", one_of(*TASKS))
 
-    def rule_for(self, method: Method, target: Target) -> InvestingRule:
-        """Return how columns are taken and dropped."""
-        return InvestingRule(self, target)
-
 
 class InvestingRule(ColumnRule[InvestingState]):
     """Every test spends some wealth, every feature that is kept earns some."""
@@ -82,4 +78,4 @@ class InvestingRule(ColumnRule[InvestingState]):
         ensure(same, "its error is not that of its residual")
 
 
-ALPHA_INVESTING = Method("alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH)
+ALPHA_INVESTING = Method("alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH, rule=InvestingRule)

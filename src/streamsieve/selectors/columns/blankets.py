@@ -20,7 +20,7 @@ from ...kernels.columns.blankets import (
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
 from ...kernels.types import F64, I32, I64, Bool
-from ...targets import BOTH, TASKS, Target
+from ...targets import BOTH, TASKS
 from ...values import ascends
 from ..base import Method
 from ..parameters import LEVEL, ensure, one_of, parameter
@@ -121,10 +121,6 @@ class IAMBParameters:
     alpha: float = parameter(0.01, LEVEL)
     task: str = parameter("auto", one_of(*TASKS))
 
-    def rule_for(self, method: Method, target: Target) -> IambRule:
-        """Return how columns are taken and dropped."""
-        return IambRule(self, target)
-
 
 class IambRule(BlanketRule):
     """The blanket grows by the most associated feature, then shrinks."""
@@ -141,6 +137,7 @@ IAMB = Method(
     IAMBParameters,
     ColumnLearner,
     BOTH,
+    rule=IambRule,
     check_variants=({"measure": "fisher_z"}, {"measure": "chi2", "alpha": 0.05}),
     exempt_from_checks=GATHERS,
 )
@@ -173,10 +170,6 @@ class MMMBParameters:
     max_condition: int = parameter(3, CONDITION)
     task: str = parameter("auto", one_of(*TASKS))
 
-    def rule_for(self, method: Method, target: Target) -> MmmbRule:
-        """Return how columns are taken and dropped."""
-        return MmmbRule(self, target)
-
 
 class MmmbRule(BlanketRule):
     """Parents and children of the target, then spouses."""
@@ -208,6 +201,7 @@ MMMB = Method(
     MMMBParameters,
     ColumnLearner,
     BOTH,
+    rule=MmmbRule,
     check_variants=({"measure": "fisher_z", "max_condition": 2}, {"measure": "chi2", "alpha": 0.05}),
     exempt_from_checks=GATHERS,
 )

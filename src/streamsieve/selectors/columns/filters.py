@@ -17,7 +17,6 @@ from ...kernels.arrays import array
 from ...kernels.columns.dependence import EQUAL, uncertainties_of_target
 from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
 from ...kernels.types import F64, I32, I64, Bool
-from ...targets import Target
 from ..base import Method
 from ..parameters import BUDGET, BUDGET_OR_NONE, NOT_NEGATIVE, checked, ensure, one_of, parameter
 from .learner import ColumnLearner
@@ -92,10 +91,6 @@ class FCBFParameters:
     bins: int | str | None = parameter("mdl", BINS)
     class_weight: str | None = parameter(None, BALANCE)
 
-    def rule_for(self, method: Method, target: Target) -> FcbfRule:
-        """Return how columns are taken and dropped."""
-        return FcbfRule(self, target)
-
 
 class FcbfRule(FilterRule):
     """The most relevant feature takes out all that say no more about the target than about it, and so on."""
@@ -123,6 +118,7 @@ FCBF = Method(
     "fcbf",
     FCBFParameters,
     ColumnLearner,
+    rule=FcbfRule,
     check_variants=({"bins": 4, "class_weight": "balanced"},),
     exempt_from_checks=GATHERS,
 )
@@ -152,10 +148,6 @@ class MRMRParameters:
     bins: int | str | None = parameter("mdl", BINS)
     class_weight: str | None = parameter(None, BALANCE)
 
-    def rule_for(self, method: Method, target: Target) -> MrmrRule:
-        """Return how columns are taken and dropped."""
-        return MrmrRule(self, target)
-
 
 class MrmrRule(FilterRule):
     """The largest information about the target, less that about what was chosen."""
@@ -182,6 +174,7 @@ MRMR = Method(
     "mrmr",
     MRMRParameters,
     ColumnLearner,
+    rule=MrmrRule,
     check_variants=(
         {"n_features_to_select": 5, "criterion": "quotient", "bins": 3},
         {"n_features_to_select": 7, "class_weight": "balanced"},

@@ -19,8 +19,17 @@ from ..base import Method
 from ..fitting import LEAST_CURVATURE, LOSS, Slopes, slopes_at
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
-from .linear import SCANS, LinearRule, LinearSolver
-from .slots import HeldColumns, check_slots_of_columns, keep, length_at, with_room, with_twice_the_slots
+from .linear import (
+    SCANS,
+    HeldColumns,
+    LinearRule,
+    check_slots_of_columns,
+    keep,
+    length_at,
+    with_room,
+    with_twice_the_slots,
+)
+from .memory import ColumnMemory
 
 FRACTION, LEAST = 0, 1  # entries of ``falls``
 START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
@@ -74,35 +83,6 @@ class GraftingParameters:
     n_scans: int | None = parameter(None, SCANS)
     refit: bool = parameter(True, YES_OR_NO)
 
-    def rule_for(self, method: Method, target: Target) -> GraftingRule:
-        """Return how columns are taken and dropped."""
-        return GraftingRule(self, target)
-
-    def solver_for(self, loss: int, y: F64) -> Grafts:
-        """Return what finds the columns."""
-        penalty = None if self.penalty is None else float(self.penalty)
-        return Grafts(loss, y, int(self.n_features_to_select), penalty)
-
-
-class GraftingRule(LinearRule[Any]):
-    """A linear model of columns with an L1 penalty, which rises where too many are held."""
-
-    def advice(self, state: GraftingState) -> str:
-        return f"try a smaller penalty: {state.penalty[0] / 10:g}"
-
-    def details(self, state: GraftingState) -> dict[str, Any]:
-        return {"penalty": float(state.penalty[0])}
-
-
-GRAFTING = Method(
-    "grafting",
-    GraftingParameters,
-    ColumnLearner,
-    BOTH,
-    predicts=True,
-    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
-)
-
 
 class GraftingState(NamedTuple):
     """The held columns, their weights, and the quadratic model of the loss that finds them."""
@@ -119,11 +99,12 @@ class GraftingState(NamedTuple):
     slopes: F64 = array("rows")  # the derivative of the loss by the score, less its mean
 
 
-class Grafts(LinearSolver[GraftingState]):
-    """The rule, for a loss, a target, a number of columns and a penalty."""
+class GraftingRule(LinearRule):
+    """A linear model of columns with an L1 penalty, which rises where too many are held."""
 
-    def __init__(self, loss: int, y: F64, wanted: int, penalty: float | None) -> None:
-        self.loss, self.y, self.wanted, self.penalty = loss, y, wanted, penalty
+    def __init__(self, params: Any, target: Target) -> None:
+        super().__init__(params, target)
+        self.penalty = None if params.penalty is None else float(params.penalty)
 
     def start(self) -> GraftingState:
         rows = self.y.size
@@ -134,14 +115,15 @@ class Grafts(LinearSolver[GraftingState]):
         state.penalty[0] = state.falls[LEAST] if self.penalty is None else self.penalty
         return state
 
-    def offer(self, state: GraftingState, block: ColumnBlock) -> GraftingState:
-        columns = block.indptr, block.indices, block.values, block.ids
+    def offer(self, memory: ColumnMemory[GraftingState], block: ColumnBlock) -> None:
+        state, columns = memory.state, (block.indptr, block.indices, block.values, block.ids)
         at = 0
         while True:
             bar = (1.0 + MORE) * float(state.penalty[0])
             at, mean, scale = next_newcomer(state.slots, state.slopes, bar, *columns, at)
             if at == block.n_columns:
-                return state
+                memory.state = state
+                return
             state = self.with_room_for(state, length_at(block, at))
             used, span = int(state.slots.ends[USED]), (int(block.indptr[at]), int(block.indptr[at + 1]))
             unit = block.n_rows, mean, scale
@@ -245,12 +227,18 @@ class Grafts(LinearSolver[GraftingState]):
             entries[:count] = entries[chosen]
             entries[count:] = 0.0
 
-    def check(self, state: GraftingState, features: int) -> None:
+    def advice(self, state: GraftingState) -> str:
+        return f"try a smaller penalty: {state.penalty[0] / 10:g}"
+
+    def details(self, state: GraftingState) -> dict[str, Any]:
+        return {"penalty": float(state.penalty[0])}
+
+    def check(self, state: GraftingState, sizes: dict[str, int], n_features: int) -> None:
         within = state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted
         ensure(within, "it holds more features than it was asked for")
         bent = (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all()
         ensure(bent, "its loss is flatter than it can be")
-        check_slots_of_columns(state.slots, self.y.size, features)
+        check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
 def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
@@ -299,3 +287,14 @@ def until_zero(weights: F64, shrink: F64) -> tuple[float, int]:
     steps[falls] = weights[falls] / shrink[falls]
     first = int(np.argmin(steps)) if steps.size else 0
     return (float(steps[first]) if steps.size else np.inf), first
+
+
+GRAFTING = Method(
+    "grafting",
+    GraftingParameters,
+    ColumnLearner,
+    BOTH,
+    rule=GraftingRule,
+    predicts=True,
+    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
+)

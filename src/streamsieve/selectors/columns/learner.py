@@ -227,7 +227,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     def adopt(self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None) -> None:
         """Be ready to learn for a target, from a fresh state or another one, by the method's rule or another one."""
-        self.rule = self.params.rule_for(self.method, target) if rule is None else rule
+        self.rule = self.method.rule(self.params, target) if rule is None else rule
         self._memory = ColumnMemory(target, self.rule.start() if state is None else state, self.features)
 
     def refuse_other_target(self, y: Any) -> None:

@@ -22,7 +22,6 @@ from ...kernels.columns.group_selection import (
 from ...kernels.columns.group_selection import GroupRule as GroupRuleOfKernels
 from ...kernels.types import F64, I64
 from ...state import empty
-from ...targets import Target
 from ..base import Method
 from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
@@ -70,10 +69,6 @@ class OGFSParameters:
             "None or a number between 0 and 1",
         ),
     )
-
-    def rule_for(self, method: Method, target: Target) -> OgfsRule:
-        """Return how columns are taken and dropped."""
-        return OgfsRule(self, target)
 
 
 class OgfsRule(GroupRule[GroupState]):
@@ -130,6 +125,7 @@ OGFS = Method(
     "ogfs",
     OGFSParameters,
     ColumnLearner,
+    rule=OgfsRule,
     knows_groups=True,
     check_variants=(
         {"n_features_to_select": 2, "regularization": 0.1},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ...kernels.columns.osfs import (
 )
 from ...kernels.types import F64, I64
 from ...state import empty
-from ...targets import BOTH, TASKS, Target
+from ...targets import BOTH, TASKS
 from ..base import Method
 from ..parameters import LEVEL, ensure, one_of, parameter
 from .learner import ColumnLearner
@@ -66,17 +66,11 @@ class OSFSParameters:
     duplicates: str = parameter("drop", one_of("drop", "keep"))
     task: str = parameter("auto", one_of(*TASKS))
 
-    def rule_for(self, method: Method, target: Target) -> OsfsRule:
-        """Return how columns are taken and dropped."""
-        return OsfsRule(self, target, fast=method is FAST_OSFS)
-
 
 class OsfsRule(CopyDropper[IndependenceState]):
-    """Relevance by a test, then redundancy given some of the others; ``fast`` asks a newcomer first."""
+    """Relevance by a test, then redundancy given some of the others."""
 
-    def __init__(self, params: Any, target: Target, fast: bool) -> None:
-        super().__init__(params, target)
-        self.fast = fast
+    fast: ClassVar[bool] = False  # whether a newcomer is asked first whether it is redundant
 
     def sizes(self) -> dict[str, int]:
         counted = levels_of_target(self.target, self.params.measure) > 0
@@ -153,18 +147,25 @@ class OsfsRule(CopyDropper[IndependenceState]):
         check_codes(state.codes, state.n_levels, discrete)
 
 
+class FastOsfsRule(OsfsRule):
+    """The same, a newcomer first."""
+
+    fast: ClassVar[bool] = True
+
+
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"measure": "fisher_z"},
     {"measure": "g2", "max_condition": 2, "alpha": 0.1},
     {"measure": "chi2", "max_condition": 2},
     {"duplicates": "keep"},
 )
-OSFS = Method("osfs", OSFSParameters, ColumnLearner, BOTH, check_variants=VARIANTS)
+OSFS = Method("osfs", OSFSParameters, ColumnLearner, BOTH, rule=OsfsRule, check_variants=VARIANTS)
 FAST_OSFS = Method(
     "fast-osfs",
     OSFSParameters,
     ColumnLearner,
     BOTH,
+    rule=FastOsfsRule,
     check_variants=VARIANTS,
     own_doc="""OSFS that asks a newcomer first whether it is redundant, and the others only with sets that it is in.
 

@@ -31,7 +31,7 @@ from ...kernels.columns.saola import (
 )
 from ...kernels.types import F64, I64, Bool
 from ...state import empty, grown
-from ...targets import BOTH, TASKS, Target
+from ...targets import BOTH, TASKS
 from ..base import Method
 from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, one_of, parameter, together
 from .learner import ColumnLearner
@@ -120,10 +120,6 @@ class SAOLAParameters:
         ),
     )
     task: str = parameter("auto", one_of(*TASKS))
-
-    def rule_for(self, method: Method, target: Target) -> SaolaRule:
-        """Return how columns are taken and dropped."""
-        return GroupSaolaRule(self, target) if method.knows_groups else SaolaRule(self, target)
 
 
 class SaolaRule(CopyDropper[SaolaState]):
@@ -330,12 +326,15 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"bins": 3},
     {"variant": "paper"},
 )
-SAOLA = Method("saola", SAOLAParameters, ColumnLearner, BOTH, selects_again=True, check_variants=VARIANTS)
+SAOLA = Method(
+    "saola", SAOLAParameters, ColumnLearner, BOTH, rule=SaolaRule, selects_again=True, check_variants=VARIANTS
+)
 GROUP_SAOLA = Method(
     "group-saola",
     SAOLAParameters,
     ColumnLearner,
     BOTH,
+    rule=GroupSaolaRule,
     knows_groups=True,
     selects_again=True,
     check_variants=VARIANTS,

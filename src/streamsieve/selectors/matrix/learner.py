@@ -154,7 +154,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
 
     def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
         super().__init__(method, params, lock)
-        self.rule: MatrixRule[Any] = params.rule_for(method)
+        self.rule: MatrixRule[Any] = method.rule(params, method)
         self._target: Target | None = None
 
     @alone

@@ -93,18 +93,6 @@ class LocalLearningParameters:
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
 
-    def rule_for(self, method: Method) -> LocalLearningRule:
-        """Return how a matrix is learned."""
-        return LocalLearningRule(self, method)
-
-
-LOCAL_LEARNING = Method(
-    "local-learning",
-    LocalLearningParameters,
-    MatrixLearner,
-    check_variants=({"sigma": "auto"}, {"scale": "standard"}),
-)
-
 
 class LocalLearningRule(WeighingRule):
     """Rounds of neighbours under the weights so far, and weights that make the margins to them large."""
@@ -183,6 +171,15 @@ class LocalLearningRule(WeighingRule):
 
         pairs.over_blocks(features, expect)
         return minimise(Margins(pairs, margins, float(self.params.regularization)), v)
+
+
+LOCAL_LEARNING = Method(
+    "local-learning",
+    LocalLearningParameters,
+    MatrixLearner,
+    rule=LocalLearningRule,
+    check_variants=({"sigma": "auto"}, {"scale": "standard"}),
+)
 
 
 class Margins:

@@ -20,7 +20,7 @@ from ...sources.base import Report
 from ...state import empty
 from ...targets import BOTH, TASK_OF_KIND, Target
 from ..base import Method
-from ..columns.slots import HeldColumns, keep
+from ..columns.linear import HeldColumns, keep
 from ..fitting import LOSS, Fit, in_given_units, loss_of, project, refit, standardized
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, parameter
 from ..prediction import LinearModel
@@ -65,21 +65,6 @@ class ProjectedGradientParameters:
     loss: str = parameter("auto", LOSS)
     refit: bool = parameter(True, YES_OR_NO)
 
-    def rule_for(self, method: Method) -> ProjectedGradientRule:
-        """Return how a matrix is learned."""
-        return ProjectedGradientRule(self, method)
-
-
-PROJECTED_GRADIENT = Method(
-    "projected-gradient",
-    ProjectedGradientParameters,
-    MatrixLearner,
-    BOTH,
-    predicts=True,
-    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}),
-    exempt_from_checks={"check_many_classes": "a linear model tells two classes apart"},
-)
-
 
 class ProjectedGradientRule(MatrixRule[ProjectedState]):
     """A step of gradient descent over all columns, after which all but the largest weights become 0."""
@@ -116,6 +101,18 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
         classes = state.classes
         two = classes.dtype.kind in "biufU" and classes.size in (0, 2) and np.unique(classes).size == classes.size
         ensure(two, "its classes are not two")
+
+
+PROJECTED_GRADIENT = Method(
+    "projected-gradient",
+    ProjectedGradientParameters,
+    MatrixLearner,
+    BOTH,
+    rule=ProjectedGradientRule,
+    predicts=True,
+    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}),
+    exempt_from_checks={"check_many_classes": "a linear model tells two classes apart"},
+)
 
 
 NOTHING = Fit(np.empty(0, np.int64), np.empty(0), 0.0)  # of columns none of which varies

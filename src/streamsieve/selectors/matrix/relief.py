@@ -49,13 +49,6 @@ class ReliefFParameters:
     n_neighbors: int = parameter(10, BUDGET)
     scale: str = parameter("minmax", SCALE)
 
-    def rule_for(self, method: Method) -> ReliefFRule:
-        """Return how a matrix is learned."""
-        return ReliefFRule(self, method)
-
-
-RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner)
-
 
 class ReliefFRule(WeighingRule):
     """Nearest hits and nearest misses in all features."""
@@ -81,6 +74,9 @@ class ReliefFRule(WeighingRule):
         pairs.in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
         return sums_over_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
+
+
+RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner, rule=ReliefFRule)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,13 +106,6 @@ class IReliefParameters:
     tol: float = parameter(0.01, TOLERANCE)
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
-
-    def rule_for(self, method: Method) -> IReliefRule:
-        """Return how a matrix is learned."""
-        return IReliefRule(self, method)
-
-
-IRELIEF = Method("irelief", IReliefParameters, MatrixLearner)
 
 
 class IReliefRule(WeighingRule):
@@ -156,6 +145,9 @@ class IReliefRule(WeighingRule):
         pairs.in_parts(pairs.n_rows, weigh)
         fold_pairs(forth, back, inliers)
         return sums_over_pairs(pairs, forth)
+
+
+IRELIEF = Method("irelief", IReliefParameters, MatrixLearner, rule=IReliefRule)
 
 
 def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing) -> F64:
