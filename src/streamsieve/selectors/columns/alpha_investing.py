@@ -16,10 +16,8 @@ from ..parameters import ensure, fits, is_number, one_of, parameter
 from .learner import ColumnLearner
 from .measures import advice_on_strictness
 from .memory import ColumnMemory
-from .parts import centred, with_more_slots
-from .rules import ColumnRule
+from .rules import FIRST_SLOTS, ColumnRule, centred, take_columns
 
-FIRST_SLOTS = 16
 LARGEST_WEALTH = 1.0
 WEALTH = fits(lambda value: is_number(value) and 0 < value <= LARGEST_WEALTH, "above 0, and 1 at most")
 
@@ -57,12 +55,8 @@ class InvestingRule(ColumnRule[InvestingState]):
         return state
 
     def offer(self, memory: ColumnMemory[InvestingState], block: ColumnBlock) -> None:
-        columns = block.indptr, block.indices, centred(block), block.ids
-        done = 0
-        while done < block.n_columns:
-            if memory.state.counts[KEPT] == memory.state.ids.size:
-                memory.state = with_more_slots(memory.state)
-            done = invest_in_columns(memory.state, float(self.params.payout), *columns, done)
+        given = float(self.params.payout), block.indptr, block.indices, centred(block), block.ids
+        take_columns(memory, block.n_columns, lambda state, done: invest_in_columns(state, *given, done))
 
     def kept(self, state: InvestingState) -> tuple[I64, F64]:
         kept = state.counts[KEPT]

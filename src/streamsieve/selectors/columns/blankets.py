@@ -26,8 +26,7 @@ from ..base import Method
 from ..parameters import LEVEL, ensure, one_of, parameter
 from .learner import ColumnLearner
 from .measures import CONDITION, TEST, advice_on_level, coded_for, levels_of_target, prepared_tests
-from .parts import centred, in_parts
-from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule
+from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule, centred, in_parts
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
@@ -44,12 +43,12 @@ class GatheredState(NamedTuple):
     scores: F64 = SCORES
 
 
-class BlanketRule(BatchRule[GatheredState]):
+class BlanketRule(BatchRule):
     """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
 
     state_type: ClassVar[type[Any]] = GatheredState
 
-    def start(self) -> GatheredState:
+    def start(self) -> Any:
         levels_of_target(self.target, self.params.measure)
         return super().start()
 

@@ -22,8 +22,7 @@ from ..parameters import BUDGET, BUDGET_OR_NONE, NOT_NEGATIVE, checked, ensure, 
 from .learner import ColumnLearner
 from .measures import BALANCE, BINS, coded, refuse_large_tables
 from .memory import ColumnMemory
-from .parts import in_parts
-from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule
+from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule, in_parts
 
 
 class CodedState(NamedTuple):
@@ -40,7 +39,7 @@ class CodedState(NamedTuple):
     scores: F64 = SCORES
 
 
-class FilterRule(BatchRule[CodedState]):
+class FilterRule(BatchRule):
     """What the filters share: the relevant columns, as codes."""
 
     state_type: ClassVar[type[Any]] = CodedState

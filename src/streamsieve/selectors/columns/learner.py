@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError, UsageError, prefix, spell
 from ...kernels.arrays import NO_GROUP
+from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
 from ...kernels.types import F64, I64
 from ...model import NAMES, check_ids, check_scores, texts_of_arrays, texts_to_arrays
@@ -42,7 +43,7 @@ from .memory import (
     sizes_of_target,
     target_of_model,
 )
-from .rules import ColumnRule, CopyDropper
+from .rules import ColumnRule, CopyDropper, in_parts
 
 STATE = "state."  # before the names of its arrays in a model
 NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"  # arrays of a model
@@ -280,7 +281,16 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         memory.counts += (block.n_columns, block.n_nonzero, n_constant)
         self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
         memory.note_names(block, self.remembered(), self.rule.holds_all)
-        memory.note_coarse(block)
+        full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
+        if full and not memory.earlier:
+            self._note_coarse(block)
+
+    def _note_coarse(self, block: ColumnBlock) -> None:
+        """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
+        memory, (coarse, varies) = self.memory, np.zeros((2, block.n_columns), bool)
+        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
+        for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
+            memory.note(kind, [memory.title_in(block, column) for column in np.flatnonzero(chosen).tolist()])
 
     @alone
     def finish(self, origin: str = "") -> Self:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import LARGEST_VALUE, NO_GROUP, ArraySpec
-from ...kernels.columns.centring import find_coarse
 from ...kernels.types import F64, I64, Bool
 from ...model import check_classes
 from ...sources.groups import labels_of_groups
@@ -21,7 +20,6 @@ from ...targets import Target
 from ..base import FeatureInfo
 from ..diagnosis import MOST_NAMED, Remark
 from ..parameters import count_of, ensure, is_number
-from .parts import in_parts
 
 TARGET = "target."  # before the names of its arrays in a model
 ROUNDING = 1e-6  # of the length of a target
@@ -82,16 +80,6 @@ class ColumnMemory(Generic[C]):
         """Take note of columns that a user should know of, of which ``texts`` are the first or all."""
         if texts:
             self.noted.setdefault(kind, Noted()).add(texts, count)
-
-    def note_coarse(self, block: ColumnBlock) -> None:
-        """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
-        full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
-        if self.earlier or not full:
-            return
-        coarse, varies = np.zeros((2, block.n_columns), bool)
-        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
-        for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
-            self.note(kind, [self.title_in(block, column) for column in np.flatnonzero(chosen).tolist()])
 
     def note_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
         """Remember the names of features that are or may be kept, and of no others."""

@@ -25,13 +25,9 @@ from ...state import empty
 from ..base import Method
 from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
+from .measures import MOST_FREEDOM
 from .memory import ColumnMemory
-from .parts import centred, in_parts, with_more_slots
-from .rules import GroupRule, check_slots, groups_of
-
-NO_BUDGET = 2**31 - 1
-MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
-FIRST_SLOTS = 16
+from .rules import FIRST_SLOTS, NO_BUDGET, GroupRule, centred, check_slots, groups_of, in_parts, take_columns
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,7 +67,7 @@ class OGFSParameters:
     )
 
 
-class OgfsRule(GroupRule[GroupState]):
+class OgfsRule(GroupRule):
     """Class scatter within a group, then a sparse regression over all that is kept."""
 
     def sizes(self) -> dict[str, int]:
@@ -94,11 +90,8 @@ class OgfsRule(GroupRule[GroupState]):
         known = target.codes, target.class_counts
         in_parts(block, lambda a, b: scatter_of_classes(*columns, *known, a, b, between, norms))
         new = NewColumns(*columns, block.ids, groups_of(block), between, norms)
-        done = 0
-        while done < block.n_columns:
-            if memory.state.counts[KEPT] == memory.state.order.size:
-                memory.state = with_more_slots(memory.state)
-            done = select_in_groups(memory.state, self.kernel_rule(), new, *known, target.weights, done)
+        given = self.kernel_rule(), new, *known, target.weights
+        take_columns(memory, block.n_columns, lambda state, done: select_in_groups(state, *given, done))
 
     def close(self, state: GroupState) -> None:
         close_group(state, self.kernel_rule(), self.target.n_rows)

@@ -29,11 +29,7 @@ from ..parameters import LEVEL, ensure, one_of, parameter
 from .learner import ColumnLearner
 from .measures import CONDITION, TEST, advice_on_level, coded_for, least_correlation, levels_of_target, prepared_tests
 from .memory import ColumnMemory
-from .parts import centred, in_parts, pieces, with_more_slots
-from .rules import CopyDropper, check_codes, check_slots
-
-FIRST_SLOTS = 16
-PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+from .rules import FIRST_SLOTS, CopyDropper, centred, check_codes, check_slots, in_parts, pieces, take_columns
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -92,7 +88,7 @@ class OsfsRule(CopyDropper[IndependenceState]):
     def offer(self, memory: ColumnMemory[IndependenceState], block: ColumnBlock) -> None:
         filled = block.without_empty()
         memory.state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
-        for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
+        for piece in pieces(filled):
             self.offer_piece(memory, piece)
 
     def offer_piece(self, memory: ColumnMemory[IndependenceState], block: ColumnBlock) -> None:
@@ -116,12 +112,8 @@ class OsfsRule(CopyDropper[IndependenceState]):
         state.counts[IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
         new = NewColumns(*columns, block.values, block.ids, codes, n_levels, relevance, norms, copies)
-        rule = tests, self.fast, self.drops_copies, params.max_condition
-        done = 0
-        while done < candidates.size:
-            if memory.state.counts[KEPT] + 1 == memory.state.order.size:
-                memory.state = with_more_slots(memory.state)
-            done = update_blanket(memory.state, *rule, new, target.weights, candidates, done)
+        given = tests, self.fast, self.drops_copies, params.max_condition, new, target.weights, candidates
+        take_columns(memory, candidates.size, lambda state, done: update_blanket(state, *given, done))
         self.note_copies(memory, block, copies)
 
     def kept(self, state: IndependenceState) -> tuple[I64, F64]:

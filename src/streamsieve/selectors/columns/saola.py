@@ -46,12 +46,19 @@ from .measures import (
     refuse_large_tables,
 )
 from .memory import ColumnMemory, Tally
-from .parts import centred, in_parts, pieces, with_more_slots
-from .rules import CopyDropper, GroupRule, check_codes, check_slots, groups_of
-
-NO_BUDGET = 2**31 - 1
-FIRST_SLOTS = 16
-PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+from .rules import (
+    FIRST_SLOTS,
+    NO_BUDGET,
+    CopyDropper,
+    GroupRule,
+    centred,
+    check_codes,
+    check_slots,
+    groups_of,
+    in_parts,
+    pieces,
+    take_columns,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -164,7 +171,7 @@ class SaolaRule(CopyDropper[SaolaState]):
     def offer(self, memory: ColumnMemory[SaolaState], block: ColumnBlock) -> None:
         filled = block.without_empty() if block.groups is None else block
         memory.state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
-        for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
+        for piece in pieces(filled):
             new, candidates = self.measure(piece)
             memory.state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
             memory.state.counts[IRRELEVANT] += piece.n_columns - candidates.size
@@ -232,12 +239,8 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     def compare_within(self, memory: ColumnMemory[SaolaState], new: NewColumns, candidates: I64, budget: int) -> None:
         """Compare candidates with what is kept, of which there may be so many."""
-        done = 0
-        while done < candidates.size:
-            if memory.state.counts[KEPT] == memory.state.order.size:
-                memory.state = with_more_slots(memory.state)
-            rule, weights = self.kernel_rule(), self.target.weights
-            done = compare_with_kept(memory.state, rule, budget, new, weights, candidates, done)
+        given = self.kernel_rule(), budget, new, self.target.weights, candidates
+        take_columns(memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done))
 
     def discrete(self, block: ColumnBlock) -> Bool:
         """Return which columns are measured by uncertainty."""
@@ -287,7 +290,7 @@ class SaolaRule(CopyDropper[SaolaState]):
         return int(state.counts[KEPT])
 
 
-class GroupSaolaRule(GroupRule[SaolaState], SaolaRule):
+class GroupSaolaRule(GroupRule, SaolaRule):
     """SAOLA's rule within a group, then against every kept group."""
 
     def compare(self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64) -> None:

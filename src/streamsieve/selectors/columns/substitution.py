@@ -38,7 +38,7 @@ from .linear import (
     with_twice_the_slots,
 )
 from .memory import ColumnMemory
-from .parts import in_parts, pieces
+from .rules import in_parts, pieces
 
 HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
 
