@@ -46,15 +46,12 @@ class ColumnSet(Protocol):
 
     def products(self, vector: F64) -> F64:
         """z'vector / n of every column."""
-        ...
 
     def combine(self, weights: F64, intercept: float) -> F64:
         """The intercept and all columns times their weights, a score per row."""
-        ...
 
     def dense(self, columns: I64) -> F64:
         """Some columns written out, a line each."""
-        ...
 
 
 class Fit(NamedTuple):

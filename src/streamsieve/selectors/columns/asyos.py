@@ -26,7 +26,7 @@ from ..base import Method
 from ..fitting import LOSS, Fit
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, parameter, require
 from .learner import ColumnLearner
-from .linear import SCANS, SHORTER, STEP, LinearRule, picked
+from .linear import SCANS, SHORTER, STEP, LinearRule, picked, with_space
 from .memory import ColumnMemory
 from .substitution import SteppingRule, SteppingState, diverged
 
@@ -154,7 +154,7 @@ class Worker:
                 raise diverged(block.origin, steps, "online-substitution with ")
             if at == block.n_columns:
                 return change
-            self.state = self.rule.with_space(self.state, block, at)
+            self.state = with_space(self.state, block, at, self.rule.wanted + 1)
 
 
 class BlockWorker(Worker):

@@ -124,7 +124,11 @@ class GraftingRule(LinearRule):
             if at == block.n_columns:
                 memory.state = state
                 return
-            state = self.with_room_for(state, length_at(block, at))
+            length = length_at(block, at)
+            if state.slots.ends[USED] == state.slots.ids.size:
+                state = with_twice_the_slots(state, self.wanted + 1)
+            if state.slots.ends[TOP] + length > state.slots.values.size:
+                state = state._replace(slots=with_room(state.slots, length))
             used, span = int(state.slots.ends[USED]), (int(block.indptr[at]), int(block.indptr[at + 1]))
             unit = block.n_rows, mean, scale
             put_column(state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span)
@@ -132,14 +136,6 @@ class GraftingRule(LinearRule):
             weigh_products(state.slots, state.curvatures, used, state.gram, state.middles)
             self.take_in(state)
             at += 1
-
-    def with_room_for(self, state: GraftingState, length: int) -> GraftingState:
-        """The same columns, with a slot and room for one more."""
-        if state.slots.ends[USED] == state.slots.ids.size:
-            state = with_twice_the_slots(state, self.wanted + 1)
-        if state.slots.ends[TOP] + length > state.slots.values.size:
-            state = state._replace(slots=with_room(state.slots, length))
-        return state
 
     def take_in(self, state: GraftingState) -> None:
         """Solve the problem with a newcomer, in the last slot, and drop what it makes superfluous."""
@@ -221,11 +217,8 @@ class GraftingRule(LinearRule):
 
     def keep(self, state: GraftingState, chosen: I64) -> None:
         count = chosen.size
-        keep(state.slots, chosen)
+        keep(state.slots, chosen, state.weights, state.middles)
         state.gram[:count, :count] = state.gram[np.ix_(chosen, chosen)]
-        for entries in (state.weights, state.middles):
-            entries[:count] = entries[chosen]
-            entries[count:] = 0.0
 
     def advice(self, state: GraftingState) -> str:
         return f"try a smaller penalty: {state.penalty[0] / 10:g}"

@@ -61,6 +61,9 @@ class ColumnOptions:
 class ColumnResults(Results):
     """What a learner of columns has learned; the selection is read as if no column were to come."""
 
+    memory: ColumnMemory[Any]
+    rule: ColumnRule[Any]
+
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
@@ -95,12 +98,10 @@ class ColumnResults(Results):
 
     @alone
     def kept_now(self) -> tuple[I64, F64] | None:
-        kept: tuple[I64, F64] = self.rule.kept_now(self.memory.state)
-        return kept
+        return self.rule.kept_now(self.memory.state)
 
     def class_rows(self) -> dict[Any, int] | None:
-        rows: dict[Any, int] | None = self.memory.target.class_rows()
-        return rows
+        return self.memory.target.class_rows()
 
     # ---- attributes that some methods have
 
@@ -111,7 +112,7 @@ class ColumnResults(Results):
         Copies that were dropped are among the redundant ones, and so is, with ``n_features_to_select``, a newcomer that
         is less relevant than all of a full selection.
         """
-        counts: dict[str, int] | None = self.rule.counted(self.settled()).get("counts")
+        counts = self.rule.counted(self.settled()).get("counts")
         if counts is None:
             raise AttributeError(f"{self.method.name} does not count what becomes of features")
         return counts
@@ -119,7 +120,7 @@ class ColumnResults(Results):
     @property
     def measures_(self) -> dict[str, int]:
         """Return how many relevant features were measured by what."""
-        measures: dict[str, int] | None = self.rule.counted(self.memory.state).get("measures")
+        measures = self.rule.counted(self.memory.state).get("measures")
         if measures is None:
             raise AttributeError(f"{self.method.name} measures all features alike")
         return measures
@@ -138,8 +139,7 @@ class ColumnResults(Results):
 
     @alone
     def linear_model(self) -> LinearModel:
-        model: LinearModel | None = self.rule.linear_model(self.settled())
-        return super().linear_model() if model is None else model
+        return self.rule.linear_model(self.settled()) or super().linear_model()
 
     # ---- what is reported
 
@@ -161,8 +161,7 @@ class ColumnResults(Results):
         return None if held is None else checksums_of(held[np.argsort(self.rule.kept(state)[0])])[:, None]
 
     def title(self, feature: int) -> str:
-        title: str = self.memory.title(feature)
-        return title
+        return self.memory.title(feature)
 
     @alone
     def findings(self) -> Findings:
@@ -355,10 +354,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def _groups(self) -> I64:
         """Return the groups that are known: of kept features, and the one that is open."""
         state = self.memory.state
-        groups = self.rule.groups(state)
-        assert groups is not None, "groups have names only where the rule knows groups"
-        numbers: I64 = np.setdiff1d(np.append(groups, state.current), NO_GROUP)
-        return numbers
+        groups: Any = self.rule.groups(state)  # groups have names only where the rule knows groups
+        return np.setdiff1d(np.append(groups, state.current), NO_GROUP)
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         features = self.features

@@ -127,9 +127,19 @@ def length_at(block: ColumnBlock, column: int) -> int:
     return held_length(block.n_rows, int(block.indptr[column + 1] - block.indptr[column]))
 
 
-def keep(slots: Slots, chosen: I64) -> None:
-    """Drop all columns but some, which are then in the slots from the first on, in the order given."""
+def with_space(state: Any, block: ColumnBlock, column: int, most: int) -> Any:
+    """Return the state with more slots, ``most`` at most, or where one is free with room for a column of a block."""
+    if state.slots.ends[USED] == state.slots.ids.size:
+        return with_twice_the_slots(state, most)
+    return changed(state, slots=with_room(state.slots, length_at(block, column)))
+
+
+def keep(slots: Slots, chosen: I64, *others: F64) -> None:
+    """Drop all columns but some, which are then in the slots from the first on, in the order given; so are others."""
     pack(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
+    for entries in others:
+        entries[: chosen.size] = entries[chosen]
+        entries[chosen.size :] = 0.0
 
 
 def some_of(slots: Slots, chosen: I64) -> Slots:

@@ -163,14 +163,10 @@ class GroupRule(ColumnRule[Any]):
         """Decide about the group that is open, in place."""
         raise NotImplementedError
 
-    def close_open(self, state: Any) -> None:
-        """Decide about the group that is open; then none is."""
-        self.close(state)
-        state.current[0] = NO_GROUP
-
     def finish(self, state: Any) -> Any:
         copy = copied(state)
-        self.close_open(copy)
+        self.close(copy)
+        copy.current[0] = NO_GROUP
         return copy
 
     def groups(self, state: Any) -> I64:

@@ -307,10 +307,9 @@ class GroupSaolaRule(GroupRule, SaolaRule):
         """Close the open group, pass over groups without a candidate, and open the last of some; it may be open."""
         if groups.size and groups[0] == state.current[0]:
             groups = groups[1:]
-        if not groups.size:
-            return
-        self.close_open(state)
-        state.current[0] = groups[-1]
+        if groups.size:
+            self.close(state)
+            state.current[0] = groups[-1]
 
     def close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:

@@ -32,10 +32,8 @@ from .linear import (
     LinearRule,
     check_slots_of_columns,
     keep,
-    length_at,
     some_of,
-    with_room,
-    with_twice_the_slots,
+    with_space,
 )
 from .memory import ColumnMemory
 from .rules import in_parts, pieces
@@ -131,13 +129,7 @@ class SteppingRule(LinearRule):
             at = substitute_columns(slots, weights, level, self.y, others, alike, steps, *columns, at)
             if at < 0 or at == block.n_columns:
                 return state, at < 0
-            state = self.with_space(state, block, at)
-
-    def with_space(self, state: SteppingState, block: ColumnBlock, column: int) -> Any:
-        """The same columns, with a free slot, or with room for the values of one more."""
-        if state.slots.ends[USED] == state.slots.ids.size:
-            return with_twice_the_slots(state, self.wanted + 1)
-        return state._replace(slots=with_room(state.slots, length_at(block, column)))
+            state = with_space(state, block, at, self.wanted + 1)
 
     def check(self, state: SteppingState, sizes: dict[str, int], n_features: int) -> None:
         ensure(state.slots.ends[USED] <= self.wanted, "it keeps more features than it was asked for")
@@ -216,10 +208,8 @@ class PoolRule(LinearRule):
             at = admit_columns(*known, block.indptr, block.indices, block.values, block.ids, at)
             if at == block.n_columns:
                 return state
-            if state.slots.ends[USED] < state.slots.ids.size:
-                state = state._replace(slots=with_room(state.slots, length_at(block, at)))
-            elif state.slots.ids.size < self.capacity:
-                state = with_twice_the_slots(state, self.capacity)
+            if state.slots.ends[USED] < self.capacity:
+                state = with_space(state, block, at, self.capacity)
             else:
                 state = self.cut(state)
                 self.look(state, block, looks, at)
@@ -258,10 +248,7 @@ class PoolRule(LinearRule):
 
     def keep(self, state: PoolState, gram: F64, chosen: I64) -> PoolState:
         """Drop all columns but some."""
-        keep(state.slots, chosen)
-        for entries in (state.weights, state.marginals):
-            entries[: chosen.size] = entries[chosen]
-            entries[chosen.size :] = 0.0
+        keep(state.slots, chosen, state.weights, state.marginals)
         return state._replace(gram=gram[np.ix_(chosen, chosen)])
 
     def weigh(self, state: PoolState) -> F64:

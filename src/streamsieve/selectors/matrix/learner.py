@@ -18,7 +18,7 @@ from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, sche
 from ...targets import Target
 from ..base import Findings, Learner, Method, Reads, Results
 from ..columns.memory import COARSE, Noted, remarks_of
-from ..diagnosis import Look, Remark
+from ..diagnosis import MOST_NAMED, Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
 from ..prediction import LinearModel
@@ -88,6 +88,9 @@ class MatrixMemory(Generic[S]):
 class MatrixResults(Results):
     """What a learner of the whole matrix has learned."""
 
+    memory: MatrixMemory[Any]
+    rule: MatrixRule[Any]
+
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
@@ -104,12 +107,10 @@ class MatrixResults(Results):
         return [*super().__dir__(), *(f"{name}_" for name in self.memory.fitted)]
 
     def selected(self) -> tuple[I64, F64]:
-        selected: tuple[I64, F64] = self.rule.selected(self.memory.state)
-        return selected
+        return self.rule.selected(self.memory.state)
 
     def class_rows(self) -> dict[Any, int] | None:
-        rows: dict[Any, int] | None = self.memory.class_rows
-        return rows
+        return self.memory.class_rows
 
     @alone
     def diagnosis(self, look: Look) -> list[Remark]:
@@ -142,8 +143,7 @@ class MatrixResults(Results):
         return int(fitted["n_iter"]) if "n_iter" in fitted else len(fitted["rounds"])
 
     def linear_model(self) -> LinearModel:
-        model: LinearModel | None = self.rule.linear_model(self.memory.state)
-        return super().linear_model() if model is None else model
+        return self.rule.linear_model(self.memory.state) or super().linear_model()
 
 
 class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
@@ -194,9 +194,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         memory = self._memory = MatrixMemory(state, counts, dict(fitted), class_rows=target.class_rows())
         self.features.width = block.n_features
         coarse = block.coarse()
-        if coarse:
-            memory.noted[COARSE] = Noted()
-            memory.noted[COARSE].add(coarse)
+        memory.noted = {COARSE: Noted(len(coarse), coarse[:MOST_NAMED])} if coarse else {}
         return self
 
     @property

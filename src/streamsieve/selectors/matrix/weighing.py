@@ -21,6 +21,7 @@ from ...kernels.matrix.pairs import spread_of
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
 from ...kernels.types import F64, I32, I64
 from ...machine import size_text
+from ...parallel import Threads
 from ...selection import Selection
 from ...sources.base import Report
 from ...targets import Target
@@ -76,7 +77,8 @@ class WeighingRule(MatrixRule[FeatureWeights]):
         raise NotImplementedError
 
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[FeatureWeights]:
-        with Pairs(matrix, self.params.scale, self.cost) as pairs:
+        with Threads() as threads:
+            pairs = Pairs(matrix, threads, self.params.scale, self.cost)
             announce(pairs, self.method.name, self.passes())
             weights, fitted = self.solve(pairs, target.codes, report)
         present = np.flatnonzero(weights)
