@@ -237,8 +237,7 @@ class AsynchronousRule(LinearRule):
 
     def workers(self, states: Sequence[SteppingState]) -> list[Worker]:
         """The workers that are in some states."""
-        count = len(self.rules)
-        return [Worker(rule, count, state) for rule, state in zip(self.rules, states, strict=True)]
+        return [Worker(rule, len(self.rules), state) for rule, state in zip(self.rules, states, strict=True)]
 
     def offer(self, memory: ColumnMemory[AsynchronousState], block: ColumnBlock) -> None:
         """Take some more columns; the state stays as it is where the weights diverge."""
@@ -303,8 +302,10 @@ class AsynchronousRule(LinearRule):
             rule.check(worker, sizes, n_features)
         ensure(np.unique(state.ids).size == state.ids.size, "two workers have the same feature")
         ensure(len(state.parts) == len(self.rules), "it has more or fewer parts than workers")
-        known = min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness
-        ensure(known, "it has more or fewer pushes than its workers have made")
+        ensure(
+            min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness,
+            "it has more or fewer pushes than its workers have made",
+        )
 
 
 ASYOS = Method(

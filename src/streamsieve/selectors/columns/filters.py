@@ -134,8 +134,9 @@ class FcbfRule(FilterRule):
 
     def choose(self, state: CodedState) -> tuple[I64, F64]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))
-        columns = state.indptr, state.indices, state.codes, state.n_levels
-        stays = filter_by_correlation(*columns, state.relevance, order, self.target.weights)
+        stays = filter_by_correlation(
+            state.indptr, state.indices, state.codes, state.n_levels, state.relevance, order, self.target.weights
+        )
         chosen = order[stays[order]][: self.params.n_features_to_select]
         return chosen, state.relevance[chosen]
 
@@ -189,9 +190,8 @@ class MrmrRule(FilterRule):
         budget = int(self.params.n_features_to_select)
         scores = np.zeros(min(budget, state.ids.size))
         columns = state.indptr, state.indices, state.codes, state.n_levels
-        by_quotient = self.params.criterion == "quotient"
         chosen: I64 = choose_relevant_and_new(
-            *columns, state.relevance, self.target.weights, budget, by_quotient, scores
+            *columns, state.relevance, self.target.weights, budget, self.params.criterion == "quotient", scores
         )
         return chosen, scores
 

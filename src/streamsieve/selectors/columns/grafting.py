@@ -227,10 +227,11 @@ class GraftingRule(LinearRule):
         return {"penalty": float(state.penalty[0])}
 
     def check(self, state: GraftingState, sizes: dict[str, int], n_features: int) -> None:
-        within = state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted
-        ensure(within, "it holds more features than it was asked for")
-        bent = (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all()
-        ensure(bent, "its loss is flatter than it can be")
+        ensure(
+            state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted,
+            "it holds more features than it was asked for",
+        )
+        ensure((state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all(), "its loss is flatter than it can be")
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
@@ -255,8 +256,7 @@ def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) ->
         if descend_coordinates(gram, pulls, penalty, enough, LASSO_SWEEPS, weights):
             break
         live = np.flatnonzero(weights)
-        signs = np.sign(weights[live])
-        change = solve_equations(gram, live, pulls[live] - penalty * signs) - weights[live]
+        change = solve_equations(gram, live, pulls[live] - penalty * np.sign(weights[live])) - weights[live]
         step, first = until_zero(weights[live], -change)
         weights[live] += min(step, 1.0) * change
         if step <= 1.0:

@@ -276,8 +276,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         memory = self.memory
         memory.settled = None
         self.rule.offer(memory, block)
-        n_constant = count_constant(block.indptr, block.values, block.n_rows)
-        memory.counts += (block.n_columns, block.n_nonzero, n_constant)
+        memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, block.n_rows))
         self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
         memory.note_names(block, self.remembered(), self.rule.holds_all)
         full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
@@ -361,8 +360,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         features = self.features
         names = named_texts(arrays, NAMES, NAMED_IDS, "its names do not fit their features")
         group_names = named_texts(arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them")
-        fit = all(0 <= feature < features.width for feature in names)
-        ensure(fit, "it has names of features that there are not")
+        ensure(all(0 <= feature < features.width for feature in names), "it has names of features that there are not")
         target = target_of_model(header, arrays.pop("classes"), arrays)
         own = {name: arrays.pop(name) for name in TARGET_SCHEMA}
         check_arrays(own, TARGET_SCHEMA, sizes_of_target(target))
@@ -383,8 +381,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             memory.names = dict(zip(remembered.tolist(), features.names[remembered].tolist(), strict=True))
         if group_names:
             once = len(set(group_names.values())) == len(group_names)
-            whole = once and set(self._groups().tolist()) == set(group_names)
-            ensure(whole, "the names of its groups do not fit them")
+            ensure(once and set(self._groups().tolist()) == set(group_names), "the names of its groups do not fit them")
             memory.group_names = group_names
 
 

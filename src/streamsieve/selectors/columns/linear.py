@@ -109,8 +109,7 @@ def with_room(slots: Slots, length: int) -> Slots:
 
     So does a state that has them, if the rest of the block is refused.
     """
-    used = np.arange(slots.ends[USED])
-    keep(slots, used)
+    keep(slots, np.arange(slots.ends[USED]))
     top = int(slots.ends[TOP])
     if top + length <= slots.values.size - int(SPARE * top):  # what was dropped left enough
         return slots
@@ -144,8 +143,9 @@ def keep(slots: Slots, chosen: I64, *others: F64) -> None:
 
 def some_of(slots: Slots, chosen: I64) -> Slots:
     """Some columns, in slots of their own; their values are shared."""
-    ends = np.array([chosen.size, slots.ends[TOP]])
-    return slots._replace(**{name: getattr(slots, name)[chosen] for name in PER_SLOT}, ends=ends)
+    return slots._replace(
+        **{name: getattr(slots, name)[chosen] for name in PER_SLOT}, ends=np.array([chosen.size, slots.ends[TOP]])
+    )
 
 
 def picked(parts: Sequence[Slots], ids: I64) -> Slots:
@@ -168,16 +168,21 @@ def picked(parts: Sequence[Slots], ids: I64) -> Slots:
 def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
     """Refuse, with a ValueError, slots whose arrays do not fit one another."""
     used, top = (int(end) for end in slots.ends)
-    room = used <= slots.ids.size and top <= slots.values.size
-    ensure(room, "it has more columns than slots, or more values than room")
+    ensure(
+        used <= slots.ids.size and top <= slots.values.size, "it has more columns than slots, or more values than room"
+    )
     starts, lengths, ids = slots.starts[:used], slots.lengths[:used], slots.ids[:used]
     order = np.argsort(starts, kind="stable")
     ends = np.append(starts[order][1:], top)
-    apart = not used or ((lengths <= n_rows).all() and (lengths[order] <= ends - starts[order]).all())
-    ensure(apart, "columns overlap, or have more values than rows")
+    ensure(
+        not used or ((lengths <= n_rows).all() and (lengths[order] <= ends - starts[order]).all()),
+        "columns overlap, or have more values than rows",
+    )
     ensure(slots.rows.max(initial=-1) < n_rows, "a column has a row that there is not")
-    once = np.unique(ids).size == used and ids.max(initial=-1) < features
-    ensure(once, "a feature is held twice, or there is no such feature")
+    ensure(
+        np.unique(ids).size == used and ids.max(initial=-1) < features,
+        "a feature is held twice, or there is no such feature",
+    )
     ensure((slots.scales[:used] > SMALLEST_SCALE).all(), "a column that does not vary is held")
 
 

@@ -128,9 +128,9 @@ def noted_in(header: Any) -> dict[str, Noted]:
     """What ``as_header`` gave; a ValueError if it is not that."""
     ensure(isinstance(header, dict) and set(header) <= set(KINDS), "what it has noted is not known")
     noted = {kind: Noted(count_of(known, "count"), list(known["first"])) for kind, known in header.items()}
-    texts = [text for known in noted.values() for text in known.first[: MOST_NAMED + 1]]
-    few = all(len(known.first) <= MOST_NAMED for known in noted.values())
-    ensure(few and all(isinstance(text, str) for text in texts), "what it has noted are not names")
+    for some in noted.values():
+        fit = len(some.first) <= MOST_NAMED and all(isinstance(text, str) for text in some.first)
+        ensure(fit, "what it has noted are not names")
     return noted
 
 
@@ -209,14 +209,20 @@ def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Array
         arrays[TARGET + name] for name in ("numbers", "codes", "class_counts", "weights")
     )
     of_classes = kind == "classes"
-    known = (of_classes or (kind == "numbers" and not codes.size)) and is_number(centre) and is_number(scale)
-    ensure(known, "its target is neither classes nor numbers")
+    ensure(
+        (of_classes or (kind == "numbers" and not codes.size)) and is_number(centre) and is_number(scale),
+        "its target is neither classes nor numbers",
+    )
     check_classes(classes)
-    fit = classes.shape == counts.shape and (not of_classes or classes.size >= 2) and codes.size in (0, weights.size)
-    ensure(fit, "its classes do not fit its target")
+    ensure(
+        classes.shape == counts.shape and (not of_classes or classes.size >= 2) and codes.size in (0, weights.size),
+        "its classes do not fit its target",
+    )
     ensure(weights.size and of_classes == bool(codes.size), "its target has no rows")
-    whole = numbers.shape == weights.shape and (weights > 0).all() and is_standardized(numbers, weights)
-    ensure(whole, "its target is not standardised")
+    ensure(
+        numbers.shape == weights.shape and (weights > 0).all() and is_standardized(numbers, weights),
+        "its target is not standardised",
+    )
     return Target("classes" if of_classes else "numbers", numbers, codes, counts, weights, classes, centre, scale)
 
 

@@ -11,8 +11,7 @@ from scipy.special import stdtrit
 
 from ...blocks import ColumnBlock
 from ...errors import spell
-from ...kernels.columns import group_selection as groups
-from ...kernels.columns import investing, osfs
+from ...kernels.columns import group_selection, investing, osfs
 from ...kernels.columns.copies import NO_COPY
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
@@ -237,13 +236,16 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
         return state.ids[:kept], state.scores[:kept]
 
     def advice(self, state: investing.InvestingState) -> str:
-        finding = "no feature improves the fit more than chance would"
-        return advice_on_strictness(finding, "wealth", float(self.params.wealth), LARGEST_WEALTH)
+        return advice_on_strictness(
+            "no feature improves the fit more than chance would", "wealth", float(self.params.wealth), LARGEST_WEALTH
+        )
 
     def check(self, state: investing.InvestingState, sizes: dict[str, int], n_features: int) -> None:
         ensure(state.counts[investing.KEPT] <= sizes["slots"], "it keeps more features than it has slots")
-        same = np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0)
-        ensure(same, "its error is not that of its residual")
+        ensure(
+            np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0),
+            "its error is not that of its residual",
+        )
 
 
 ALPHA_INVESTING = Method("alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH, rule=InvestingRule)
@@ -296,44 +298,44 @@ class OgfsRule(GroupRule):
         n_classes = self.target.n_classes
         return {**super().sizes(), "regressions": 1 if n_classes == 2 else n_classes}
 
-    def start(self) -> groups.GroupState:
-        return empty(groups.GroupState, **self.sizes(), slots=FIRST_SLOTS)
+    def start(self) -> group_selection.GroupState:
+        return empty(group_selection.GroupState, **self.sizes(), slots=FIRST_SLOTS)
 
-    def kernel_rule(self) -> groups.GroupRule:
+    def kernel_rule(self) -> group_selection.GroupRule:
         """Return the rule as kernels take it."""
         params = self.params
         penalty = 0.0 if params.regularization is None else float(params.regularization)
         budget = NO_BUDGET if params.n_features_to_select is None else int(params.n_features_to_select)
-        return groups.GroupRule(float(params.epsilon), limits_of_t(float(params.alpha)), penalty, budget)
+        return group_selection.GroupRule(float(params.epsilon), limits_of_t(float(params.alpha)), penalty, budget)
 
-    def offer(self, memory: ColumnMemory[groups.GroupState], block: ColumnBlock) -> None:
+    def offer(self, memory: ColumnMemory[group_selection.GroupState], block: ColumnBlock) -> None:
         target, columns = self.target, (block.indptr, block.indices, centred(block))
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
-        in_parts(block, lambda a, b: groups.scatter_of_classes(*columns, *known, a, b, between, norms))
-        new = groups.NewColumns(*columns, block.ids, groups_of(block), between, norms)
+        in_parts(block, lambda a, b: group_selection.scatter_of_classes(*columns, *known, a, b, between, norms))
+        new = group_selection.NewColumns(*columns, block.ids, groups_of(block), between, norms)
         given = self.kernel_rule(), new, *known, target.weights
-        take_columns(memory, block.n_columns, lambda state, done: groups.select_in_groups(state, *given, done))
+        take_columns(memory, block.n_columns, lambda state, done: group_selection.select_in_groups(state, *given, done))
 
-    def close(self, state: groups.GroupState) -> None:
-        groups.close_group(state, self.kernel_rule(), self.target.n_rows)
+    def close(self, state: group_selection.GroupState) -> None:
+        group_selection.close_group(state, self.kernel_rule(), self.target.n_rows)
 
-    def kept(self, state: groups.GroupState) -> tuple[I64, F64]:
-        slots = state.order[: state.counts[groups.KEPT]]
+    def kept(self, state: group_selection.GroupState) -> tuple[I64, F64]:
+        slots = state.order[: state.counts[group_selection.KEPT]]
         return state.ids[slots], np.abs(state.weights[slots]).max(axis=1)
 
-    def advice(self, state: groups.GroupState) -> str:
+    def advice(self, state: group_selection.GroupState) -> str:
         smaller = float(f"{(self.params.regularization or 0.1) / 10:g}")
         return f"try a smaller penalty: {spell('regularization', smaller)}"
 
-    def counted(self, state: groups.GroupState) -> dict[str, dict[str, int]]:
+    def counted(self, state: group_selection.GroupState) -> dict[str, dict[str, int]]:
         kept, _, irrelevant, redundant, _ = state.counts.tolist()
         return {"counts": {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}}
 
-    def check(self, state: groups.GroupState, sizes: dict[str, int], n_features: int) -> None:
-        kept = int(state.counts[groups.KEPT])
+    def check(self, state: group_selection.GroupState, sizes: dict[str, int], n_features: int) -> None:
+        kept = int(state.counts[group_selection.KEPT])
         check_slots(state.order, kept)
-        ensure(state.counts[groups.CLOSED] <= kept, "what it has counted does not fit what it keeps")
+        ensure(state.counts[group_selection.CLOSED] <= kept, "what it has counted does not fit what it keeps")
 
 
 OGFS = Method(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import parallel
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import NO_GROUP, NO_ID, array
@@ -15,8 +16,6 @@ from ...kernels.columns.centring import LARGEST, centre_columns, find_far
 from ...kernels.columns.copies import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
-from ...parallel import cut
-from ...parallel import in_parts as on_threads
 from ...state import State, changed, copied, empty, grown, names_along
 from ...targets import Target
 from ..diagnosis import MOST_NAMED, Remark
@@ -278,10 +277,14 @@ class BatchRule(ColumnRule[Any]):
 
     def check(self, state: Any, sizes: dict[str, int], n_features: int) -> None:
         indptr = state.indptr
-        whole = state.used.tolist() == [sizes["columns"], sizes["nonzeros"]] and indptr.size == sizes["columns"] + 1
-        ensure(whole, "it does not have the columns it says")
-        cut = indptr[0] == 0 and indptr[-1] == sizes["nonzeros"] and (np.diff(indptr) >= 0).all()
-        ensure(cut, "its columns are cut in the wrong places")
+        ensure(
+            state.used.tolist() == [sizes["columns"], sizes["nonzeros"]] and indptr.size == sizes["columns"] + 1,
+            "it does not have the columns it says",
+        )
+        ensure(
+            indptr[0] == 0 and indptr[-1] == sizes["nonzeros"] and (np.diff(indptr) >= 0).all(),
+            "its columns are cut in the wrong places",
+        )
         ensure(np.unique(state.chosen).size == state.chosen.size, "a column is chosen twice")
         wanted = parameters_of(self.params).get("n_features_to_select")
         ensure(wanted is None or state.chosen.size <= wanted, "it has chosen more columns than it was asked for")
@@ -314,7 +317,7 @@ def pieces(
 def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
     """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
     before = block.indptr + np.arange(block.n_columns + 1)
-    on_threads(np.searchsorted(before, cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
+    parallel.in_parts(np.searchsorted(before, parallel.cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
 
 
 def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int], int]) -> None:
@@ -348,12 +351,16 @@ def centred(block: ColumnBlock) -> F64:
 
 def check_slots(order: I32, kept: int) -> None:
     """Raise ValueError if an order does not have every slot once, or has more kept than slots."""
-    whole = np.array_equal(np.sort(order), np.arange(order.size)) and 0 <= kept <= order.size
-    ensure(whole, "a slot is not in the order, or twice")
+    ensure(
+        np.array_equal(np.sort(order), np.arange(order.size)) and 0 <= kept <= order.size,
+        "a slot is not in the order, or twice",
+    )
 
 
 def check_codes(codes: I32, n_levels: I64, slots: I32) -> None:
     """Raise ValueError if codes of slots are beyond their number of levels."""
     coded = codes.shape[1] and slots.size
-    within = not coded or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all()
-    ensure(within, "a code is beyond the levels of its column")
+    ensure(
+        not coded or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
+        "a code is beyond the levels of its column",
+    )

@@ -265,8 +265,10 @@ class SaolaRule(CopyDropper[SaolaState]):
     def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced, _ = state.counts.tolist()
         fates = {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
-        measures = {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])}
-        return {"counts": fates, "measures": measures}
+        return {
+            "counts": fates,
+            "measures": {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])},
+        }
 
     def tally(self, state: SaolaState) -> Tally:
         return {"fates": state.counts.copy(), "measured": state.measured.copy()}
@@ -279,10 +281,13 @@ class SaolaRule(CopyDropper[SaolaState]):
     def check(self, state: SaolaState, sizes: dict[str, int], n_features: int) -> None:
         kept, budget = int(state.counts[KEPT]), self.budget
         check_slots(state.order, kept)
-        within = budget == NO_BUDGET or self.limited(state) <= budget
-        ensure(within, f"it keeps more than n_features_to_select={budget}")
-        counted = state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all()
-        ensure(counted, "what it has counted does not fit what it keeps")
+        ensure(
+            budget == NO_BUDGET or self.limited(state) <= budget, f"it keeps more than n_features_to_select={budget}"
+        )
+        ensure(
+            state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all(),
+            "what it has counted does not fit what it keeps",
+        )
         check_codes(state.codes, state.n_levels, state.order[:kept])
 
     def limited(self, state: SaolaState) -> int:

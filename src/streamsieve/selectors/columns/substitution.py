@@ -283,8 +283,10 @@ class PoolRule(LinearRule):
         return fit._replace(columns=chosen[fit.columns])
 
     def check(self, state: PoolState, sizes: dict[str, int], n_features: int) -> None:
-        fit = state.slots.ids.size <= self.capacity and len(state.gram) <= state.slots.ends[USED]
-        ensure(fit, "its pool has more columns than its parameters say, or correlations of columns it lacks")
+        ensure(
+            state.slots.ids.size <= self.capacity and len(state.gram) <= state.slots.ends[USED],
+            "its pool has more columns than its parameters say, or correlations of columns it lacks",
+        )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 

@@ -70,8 +70,9 @@ class MatrixRule(Generic[S]):
         """Return what to try where no feature was selected."""
         return None
 
-    def check(self, state: S) -> None:
-        """Raise ValueError if the arrays of a state from a file do not fit one another."""
+    def check(self, state: Any) -> None:
+        """Raise ValueError if the arrays of a state from a file do not fit one another: its ids ascend."""
+        ensure(not (np.diff(state.ids) <= 0).any(), "its features are not in order")
 
 
 @dataclass(slots=True, eq=False)
@@ -190,8 +191,9 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
             )
         state, n_nonzero, fitted = self.rule.learn(block, target, self.report)
         self._target = None
-        counts = np.array([block.n_rows, n_nonzero])
-        memory = self._memory = MatrixMemory(state, counts, dict(fitted), class_rows=target.class_rows())
+        memory = self._memory = MatrixMemory(
+            state, np.array([block.n_rows, n_nonzero]), dict(fitted), class_rows=target.class_rows()
+        )
         self.features.width = block.n_features
         coarse = block.coarse()
         memory.noted = {COARSE: Noted(len(coarse), coarse[:MOST_NAMED])} if coarse else {}
@@ -214,11 +216,8 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         fitted = header["fitted"]
         ensure(isinstance(fitted, dict), "what it reports is not known")
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
-        many = is_integer(wanted) and rule.selected(state)[0].size > wanted
-        ensure(not many, f"it selects more than {wanted} features")
+        ensure(
+            not (is_integer(wanted) and rule.selected(state)[0].size > wanted),
+            f"it selects more than {wanted} features",
+        )
         self._memory = MatrixMemory(state, arrays["counts"], fitted)
-
-
-def check_order(ids: I64) -> None:
-    """Raise ValueError if ids do not ascend."""
-    ensure(not (np.diff(ids) <= 0).any(), "its features are not in order")

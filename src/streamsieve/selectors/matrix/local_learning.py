@@ -144,8 +144,8 @@ class LocalLearningRule(WeighingRule):
             change = float(np.linalg.norm(now - last))
             stay = v > LEAVES
             live, v, last = live[stay], v[stay], now[stay]
-            details = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
-            rounds.append({**details, "objective": ended.objective, "change": change})
+            reached = {"steps": ended.steps, "objective": ended.objective, "change": change}
+            rounds.append({"features": int(stay.size), "sigma": sigma, **reached})
             report("rounds", done + len(rounds), None)
         weights = np.zeros(n_features)
         heavy = last > NEGLIGIBLE

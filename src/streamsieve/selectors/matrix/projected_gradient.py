@@ -25,7 +25,7 @@ from ..fitting import LOSS, Fit, in_given_units, loss_of, project, refit, standa
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, parameter
 from ..prediction import LinearModel
 from .data import Matrix
-from .learner import MatrixLearner, MatrixRule, Solution, check_order
+from .learner import MatrixLearner, MatrixRule, Solution
 
 WORTH_A_PART = 1 << 14  # values: less work is not shared out
 BYTES_PER_VALUE = 24  # a row number and a number in double precision, while blocks are made of them
@@ -97,10 +97,12 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
         return {"task": TASK_OF_KIND["classes" if state.classes.size else "numbers"]}
 
     def check(self, state: ProjectedState) -> None:
-        check_order(state.ids)
+        super().check(state)
         classes = state.classes
-        two = classes.dtype.kind in "biufU" and classes.size in (0, 2) and np.unique(classes).size == classes.size
-        ensure(two, "its classes are not two")
+        ensure(
+            classes.dtype.kind in "biufU" and classes.size in (0, 2) and np.unique(classes).size == classes.size,
+            "its classes are not two",
+        )
 
 
 PROJECTED_GRADIENT = Method(
@@ -129,8 +131,11 @@ class StandardizedColumns:
 
     def __init__(self, matrix: Matrix, threads: Threads) -> None:
         self.matrix, self.threads, self.n_rows = matrix, threads, matrix.n_rows
-        what = f"{prefix(matrix.origin)}the standardised columns"
-        refuse_beyond_memory(BYTES_PER_VALUE * matrix.n_stored, what, "take fewer rows or features")
+        refuse_beyond_memory(
+            BYTES_PER_VALUE * matrix.n_stored,
+            f"{prefix(matrix.origin)}the standardised columns",
+            "take fewer rows or features",
+        )
         cuts = cut(matrix.n_columns, -(-WORTH_A_PART // matrix.n_rows))
         held = threads.each(len(cuts) - 1, lambda part: self._hold(cuts[part], cuts[part + 1]))
         self.n_nonzero = sum(n_nonzero for _, n_nonzero in held)
@@ -181,8 +186,7 @@ class StandardizedColumns:
 
     def products(self, vector: F64) -> F64:
         """z'vector / n of every column."""
-        found = self.threads.each(len(self.parts), lambda part: self.parts[part].products(vector))
-        return np.concatenate(found)
+        return np.concatenate(self.threads.each(len(self.parts), lambda part: self.parts[part].products(vector)))
 
     def combine(self, weights: F64, intercept: float) -> F64:
         """The intercept and all columns times their weights, a score per row."""

@@ -28,7 +28,7 @@ from ...targets import Target
 from ..base import Method
 from ..parameters import BUDGET, BUDGET_OR_NONE, checked, fits, is_integer, is_number, one_of, parameter
 from .data import SCALES, Cost, Matrix, Pairs, nothing, slices
-from .learner import MatrixLearner, MatrixRule, Solution, check_order
+from .learner import MatrixLearner, MatrixRule, Solution
 
 SMALL = 2e10  # pairs of rows times features: less work takes seconds, and is not worth a forecast
 SAMPLE = 64  # features to take the time of
@@ -95,9 +95,6 @@ class WeighingRule(MatrixRule[FeatureWeights]):
         if wanted is not None:
             selection = selection.top(int(wanted))
         return selection.indices, selection.scores
-
-    def check(self, state: FeatureWeights) -> None:
-        check_order(state.ids)
 
 
 # ---- what the work is going to take, said before it begins
