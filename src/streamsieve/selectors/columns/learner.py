@@ -311,8 +311,13 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def tally(self) -> Tally:
         """Return what was counted of all features that came by, for whoever learns those that are left of them."""
         memory = self.memory
-        counted = {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.features.width}
-        return {**counted, "noted": as_header(memory.noted), **self.rule.tally(memory.state)}
+        return {
+            "counts": memory.counts.copy(),
+            "earlier": memory.earlier,
+            "width": self.features.width,
+            "noted": as_header(memory.noted),
+            **self.rule.tally(memory.state),
+        }
 
     @alone
     def adopt_counts(self, tallies: Sequence[Tally]) -> None:

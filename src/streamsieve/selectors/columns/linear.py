@@ -72,8 +72,7 @@ class LinearRule(ColumnRule[Any]):
         return ids, np.abs(state.weights[: ids.size])
 
     def remembered(self, state: Any) -> I64:
-        ids: I64 = state.slots.ids[: state.slots.ends[USED]]
-        return ids
+        return np.asarray(state.slots.ids[: state.slots.ends[USED]])
 
     def kept_now(self, state: Any) -> tuple[I64, F64]:
         """Return those with the largest weights: candidates beside them have none yet, or a small one."""

@@ -45,11 +45,6 @@ class Noted:
     count: int = 0
     first: list[str] = field(default_factory=list)  # what is said of each, of a few
 
-    def add(self, texts: Sequence[str], count: int | None = None) -> None:
-        """Take note of some more, of which ``texts`` are the first or all."""
-        self.count += len(texts) if count is None else count
-        self.first = [*self.first, *texts][:MOST_NAMED]
-
     def __str__(self) -> str:
         return ", ".join([*self.first, *(["..."] if self.count > len(self.first) else [])])
 
@@ -79,7 +74,9 @@ class ColumnMemory(Generic[C]):
     def note(self, kind: str, texts: Sequence[str], count: int | None = None) -> None:
         """Take note of columns that a user should know of, of which ``texts`` are the first or all."""
         if texts:
-            self.noted.setdefault(kind, Noted()).add(texts, count)
+            noted = self.noted.setdefault(kind, Noted())
+            noted.count += len(texts) if count is None else count
+            noted.first = [*noted.first, *texts][:MOST_NAMED]
 
     def note_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
         """Remember the names of features that are or may be kept, and of no others."""

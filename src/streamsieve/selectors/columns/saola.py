@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ...kernels.columns.saola import (
     compare_with_kept,
     measure_present,
 )
-from ...kernels.types import F64, I64, Bool
+from ...kernels.types import F64, I64
 from ...state import empty, grown
 from ...targets import BOTH, TASKS
 from ..base import Method
@@ -132,11 +132,12 @@ class SAOLAParameters:
 class SaolaRule(CopyDropper[SaolaState]):
     """Relevance to the target, then redundancy by pairs."""
 
+    limited: ClassVar[int] = KEPT  # entry of ``counts``: the features of which the budget is a limit
+
     @property
     def budget(self) -> int:
         """Return the most features that are kept."""
-        wanted = self.params.n_features_to_select
-        return NO_BUDGET if wanted is None else int(wanted)
+        return int(self.params.n_features_to_select or NO_BUDGET)
 
     @property
     def drops_copies(self) -> bool:
@@ -200,7 +201,8 @@ class SaolaRule(CopyDropper[SaolaState]):
             )
             relevance[:, CORRELATION] = np.abs(strengths)
         if params.measure != "fisher_z" and target.codes.size:
-            discrete = self.discrete(block)
+            all_discrete = params.measure == "su" or params.bins is not None
+            discrete = np.ones(n_columns, bool) if all_discrete else are_discrete(block)
             codes, n_levels = coded(block, target, params.bins, discrete)
             uncertainties = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
@@ -242,12 +244,6 @@ class SaolaRule(CopyDropper[SaolaState]):
         given = self.kernel_rule(), budget, new, self.target.weights, candidates
         take_columns(memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done))
 
-    def discrete(self, block: ColumnBlock) -> Bool:
-        """Return which columns are measured by uncertainty."""
-        if self.params.measure == "su" or self.params.bins is not None:
-            return np.ones(block.n_columns, bool)
-        return are_discrete(block)
-
     def kept(self, state: SaolaState) -> tuple[I64, F64]:
         slots = state.order[: state.counts[KEPT]]
         return state.ids[slots], state.relevance[slots, state.measure[slots]]
@@ -282,7 +278,8 @@ class SaolaRule(CopyDropper[SaolaState]):
         kept, budget = int(state.counts[KEPT]), self.budget
         check_slots(state.order, kept)
         ensure(
-            budget == NO_BUDGET or self.limited(state) <= budget, f"it keeps more than n_features_to_select={budget}"
+            budget == NO_BUDGET or state.counts[self.limited] <= budget,
+            f"it keeps more than n_features_to_select={budget}",
         )
         ensure(
             state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all(),
@@ -290,13 +287,11 @@ class SaolaRule(CopyDropper[SaolaState]):
         )
         check_codes(state.codes, state.n_levels, state.order[:kept])
 
-    def limited(self, state: SaolaState) -> int:
-        """Return how many features there are of which the budget is a limit."""
-        return int(state.counts[KEPT])
-
 
 class GroupSaolaRule(GroupRule, SaolaRule):
     """SAOLA's rule within a group, then against every kept group."""
+
+    limited: ClassVar[int] = CLOSED
 
     def compare(self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64) -> None:
         starts = np.append(0, np.flatnonzero(np.diff(groups := groups_of(block))) + 1)
@@ -319,9 +314,6 @@ class GroupSaolaRule(GroupRule, SaolaRule):
     def close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:
             close_group(state, self.kernel_rule(), self.budget, self.target.weights)
-
-    def limited(self, state: SaolaState) -> int:
-        return int(state.counts[CLOSED])
 
 
 VARIANTS: tuple[dict[str, Any], ...] = (
