@@ -28,7 +28,7 @@ from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.kernels.columns.slots import combine
 from streamsieve.selectors.columns.asyos import ASYOS
-from streamsieve.selectors.columns.slots import picked
+from streamsieve.selectors.columns.linear import picked
 from streamsieve.selectors.columns.substitution import ONLINE_SUBSTITUTION, SteppingState
 from streamsieve.sources.arrays import ArraySource
 

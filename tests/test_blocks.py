@@ -233,7 +233,7 @@ def test_a_selection_that_outgrows_the_memory_can_still_be_read(monkeypatch: pyt
             raise DataError("no memory")
         granted.pop()
 
-    monkeypatch.setattr("streamsieve.selectors.columns.parts.refuse_beyond_memory", refuse)
+    monkeypatch.setattr("streamsieve.selectors.columns.rules.refuse_beyond_memory", refuse)
     with pytest.raises(DataError, match="no memory"):
         selector.partial_fit_columns(columns)
     assert selector.learner.memory.state.ids.size == 32

@@ -59,7 +59,14 @@ def test_every_method_has_an_oracle_and_a_page() -> None:
         assert found or method in WITHOUT_ORACLE, f"{method}: write a slow, obvious version of it in tests/oracles"
 
 
-ORACLES = {"group-saola": ("saola",)}  # where an oracle serves another method too
+ORACLES = {  # where an oracle serves another method too
+    "group-saola": ("saola",),
+    "fast-osfs": ("osfs",),
+    "iamb": ("blankets",),
+    "mmmb": ("blankets",),
+    "relieff": ("relief",),
+    "irelief": ("relief",),
+}
 WITHOUT_ORACLE = {"random-selection"}  # what it draws is tested statistically
 
 

@@ -75,12 +75,12 @@ METHODS = {
     "saola": Entry("columns.saola:SAOLA", "SAOLA", SAOLA_PAPER),
     "group-saola": Entry("columns.saola:GROUP_SAOLA", "GroupSAOLA", SAOLA_PAPER),
     "ogfs": Entry(
-        "columns.ogfs:OGFS",
+        "columns.rivals:OGFS",
         "OGFS",
         "J. Wang, Z.-Q. Zhao, X. Hu, Y.-M. Cheung, M. Wang, X. Wu: Online group feature selection. IJCAI 2013",
     ),
-    "osfs": Entry("columns.osfs:OSFS", "OSFS", OSFS_PAPER),
-    "fast-osfs": Entry("columns.osfs:FAST_OSFS", "FastOSFS", OSFS_PAPER),
+    "osfs": Entry("columns.rivals:OSFS", "OSFS", OSFS_PAPER),
+    "fast-osfs": Entry("columns.rivals:FAST_OSFS", "FastOSFS", OSFS_PAPER),
     "fcbf": Entry(
         "columns.filters:FCBF",
         "FCBF",
@@ -94,18 +94,18 @@ METHODS = {
         "Analysis and Machine Intelligence 27, 2005",
     ),
     "iamb": Entry(
-        "columns.blankets:IAMB",
+        "columns.filters:IAMB",
         "IAMB",
         "I. Tsamardinos, C. Aliferis, A. Statnikov: Algorithms for large scale Markov blanket discovery. FLAIRS 2003",
     ),
     "mmmb": Entry(
-        "columns.blankets:MMMB",
+        "columns.filters:MMMB",
         "MMMB",
         "I. Tsamardinos, C. Aliferis, A. Statnikov: Time and sample efficient discovery of Markov blankets and direct "
         "causal relations. KDD 2003",
     ),
     "alpha-investing": Entry(
-        "columns.alpha_investing:ALPHA_INVESTING",
+        "columns.rivals:ALPHA_INVESTING",
         "AlphaInvesting",
         "J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of Machine Learning "
         "Research 7, 2006",
@@ -126,12 +126,12 @@ METHODS = {
     ),
     "local-learning": Entry("matrix.local_learning:LOCAL_LEARNING", "LocalLearning", LOCAL_PAPER),
     "relieff": Entry(
-        "matrix.relief:RELIEFF",
+        "matrix.weighing:RELIEFF",
         "ReliefF",
         "I. Kononenko: Estimating attributes: analysis and extensions of RELIEF. ECML 1994",
     ),
     "irelief": Entry(
-        "matrix.relief:IRELIEF",
+        "matrix.weighing:IRELIEF",
         "IRelief",
         "Y. Sun: Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE Transactions on "
         "Pattern Analysis and Machine Intelligence 29(6), 2007",

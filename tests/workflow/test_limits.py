@@ -23,7 +23,7 @@ from streamsieve import machine, workflow
 from streamsieve.blocks import RowBlock
 from streamsieve.machine import available_memory, limited, reading_bytes, reading_threads, resident_memory
 from streamsieve.runs import RunDirectory
-from streamsieve.selectors.matrix import forecast
+from streamsieve.selectors.matrix import weighing
 from streamsieve.selectors.rows.sofs import SOFS
 from streamsieve.sources import buckets, delimited_text, transpose
 from streamsieve.sources.arrays import ArraySource
@@ -394,8 +394,8 @@ def test_a_first_chunk_of_a_table_is_cut_without_a_change(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("method", ["local-learning", "relieff", "irelief"])
 def test_long_work_is_announced_before_it_begins(caplog, monkeypatch, method):
-    monkeypatch.setattr(forecast, "SMALL", 0)
-    monkeypatch.setattr(forecast, "LONG", 0.0)
+    monkeypatch.setattr(weighing, "SMALL", 0)
+    monkeypatch.setattr(weighing, "LONG", 0.0)
     random = np.random.default_rng(0)
     X = random.standard_normal((40, 12))
     y = (X[:, 0] > 0).astype(int)
@@ -412,15 +412,15 @@ def test_short_work_is_not_announced(caplog):
 
 @pytest.mark.parametrize(("seconds", "text"), [(61, "1 min"), (2400, "40 min"), (9000, "2.5 h")])
 def test_times_in_words(seconds, text):
-    assert forecast.duration(seconds) == text
+    assert weighing.duration(seconds) == text
 
 
 def test_a_forecast_grows_with_the_features(monkeypatch):
     class Work:
         n_rows, varying = 10**6, np.arange(1000)
 
-    monkeypatch.setattr(forecast, "seconds_of", lambda pairs, features: 5.0 + 0.01 * features)
-    assert forecast.forecast(Work(), 2.0) == pytest.approx(20.0)
+    monkeypatch.setattr(weighing, "seconds_of", lambda pairs, features: 5.0 + 0.01 * features)
+    assert weighing.forecast(Work(), 2.0) == pytest.approx(20.0)
 
 
 # ---- full disks

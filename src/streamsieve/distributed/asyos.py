@@ -99,12 +99,11 @@ class AsyOSRun:
         self, learner: ColumnLearner, engine: Engine, pieces: list[ColumnSource], passes: int, n_features: int | None
     ) -> None:
         target, workers = learner.memory.target, learner.params.workers
-        rule: Any = learner.rule
-        params, wanted = learner.params, learner.params.n_features_to_select
+        params = learner.params
         self.learner, self.engine = learner, engine
         self.hands = deal(pieces, [1.0] * len(pieces), workers)
-        size = block_size(target.n_rows, n_features, wanted, workers)
-        self.task = engine.share(Task(target, rule.loss, wanted, params.step, params.m, workers, passes, size))
+        size = block_size(target.n_rows, n_features, params.n_features_to_select, workers)
+        self.task = engine.share(Task(target, params, passes, size))
         self.centre = engine.centre(target.n_rows)
         self.saved = [Saved.nothing(learner.features.width) for _ in range(workers)]
         self.seconds = [(0.0, 0.0)] * workers  # of each: learning and compiling
@@ -155,6 +154,6 @@ class AsyOSRun:
         """Give the learner what all workers know."""
         learner, memory = self.learner, self.learner.memory
         rule: Any = learner.rule
-        memory.state = rule.solver.gather([saved.state for saved in self.saved])
+        memory.state = rule.gather([saved.state for saved in self.saved])
         memory.names = {feature: name for saved in self.saved for feature, name in saved.names.items()}
         learner.adopt_counts([saved.tally for saved in self.saved])

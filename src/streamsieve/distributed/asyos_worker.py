@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,11 +18,10 @@ from ..kernels.columns.slots import Slots
 from ..kernels.types import F64, I64
 from ..selectors.columns.asyos import ASYOS, AsyOSParameters, BlockWorker, shares
 from ..selectors.columns.learner import ColumnLearner
+from ..selectors.columns.linear import picked
 from ..selectors.columns.memory import ColumnMemory, Tally
 from ..selectors.columns.rules import ColumnRule
-from ..selectors.columns.slots import picked
-from ..selectors.columns.substitution import Stepping, SteppingState
-from ..selectors.fitting import standardized
+from ..selectors.columns.substitution import SteppingRule, SteppingState
 from ..sources.base import ColumnSource
 from ..state import empty
 from ..targets import Target
@@ -34,11 +34,7 @@ class Task(NamedTuple):
     """What all workers know."""
 
     target: Target
-    loss: int
-    wanted: int  # columns, of all workers together
-    step: float | None
-    m: float
-    workers: int
+    params: AsyOSParameters  # of all workers together
     passes: int
     block_size: int  # columns that a worker takes between two exchanges
 
@@ -116,11 +112,12 @@ class SubstitutionWorker:
     def __init__(
         self, number: int, task: Task, centre: CentreLike, pieces: Sequence[ColumnSource], saved: Saved
     ) -> None:
-        share = shares(task.wanted, task.workers)[number]
-        rule = Stepping(task.loss, standardized(task.target), share, task.step, task.m)
+        params = task.params
+        share = shares(params.n_features_to_select, params.workers)[number]
+        rule = SteppingRule(replace(params, n_features_to_select=share), task.target)
         slots, weights, level = saved.state
         own = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
-        self.worker = BlockWorker(rule, task.workers, own)
+        self.worker = BlockWorker(rule, params.workers, own)
         self.learner = ColumnLearner(ASYOS, AsyOSParameters())  # checks and counts columns, and notes their names
         self.learner.adopt(task.target, own, WorkerRule(number, self.worker, centre, task.target))
         self.learner.memory.names = saved.names

@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class CentreLike(Protocol):
-    """The scores that workers of online substitution share: see ``selectors.columns.asynchronous.Centre``."""
+    """The scores that workers of online substitution share: see ``selectors.columns.asyos.Centre``."""
 
     def scores(self) -> F64: ...
 

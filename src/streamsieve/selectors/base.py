@@ -56,9 +56,10 @@ class Method:
     """A method: its parameters, how it touches the data, and what it can do."""
 
     name: str  # in the registry and on the command line
-    parameters: type[Any]  # a dataclass of declared parameters, which also makes the rule that learns
+    parameters: type[Any]  # a dataclass of declared parameters, which for rows also makes the rule that learns
     learner: type[Learner[Any, Any]]
     targets: frozenset[Kind] = ONLY_CLASSES  # what it can learn
+    rule: Any = None  # of columns, made of parameters and a target, or of the matrix, made of parameters and a method
     predicts: bool = False
     knows_groups: bool = False
     merges: bool = False  # models that learned different rows can become one

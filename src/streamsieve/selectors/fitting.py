@@ -46,15 +46,12 @@ class ColumnSet(Protocol):
 
     def products(self, vector: F64) -> F64:
         """z'vector / n of every column."""
-        ...
 
     def combine(self, weights: F64, intercept: float) -> F64:
         """The intercept and all columns times their weights, a score per row."""
-        ...
 
     def dense(self, columns: I64) -> F64:
         """Some columns written out, a line each."""
-        ...
 
 
 class Fit(NamedTuple):
@@ -170,9 +167,12 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
 # ---- targets of linear models
 
 
-def read_linear_target(y: Any, loss: str, method: str, origin: str = "") -> Target:
-    """Return a target of the kind that a loss is for."""
-    y = np.asarray(y)
+def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
+    """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
+    if not method.fits_model:
+        options: TargetOptions = options_of(TargetOptions, params)
+        return read_target(y, options.task, method.targets, options.class_weight, origin)
+    y, loss = np.asarray(y), params.loss
     if loss == "squared" and y.size and y.dtype.kind not in "biuf":
         raise DataError(
             f"{prefix(origin)}{spell('loss', 'squared')} is for numbers, and the target holds {show(y.ravel()[0])}; "
@@ -181,18 +181,10 @@ def read_linear_target(y: Any, loss: str, method: str, origin: str = "") -> Targ
     target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
     if target.kind == "classes" and target.n_classes > 2:
         raise DataError(
-            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method} tells two apart; for "
+            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name} tells two apart; for "
             f"numbers set {spell('loss', 'squared')}, for many classes take another method, such as sofs or saola"
         )
     return target
-
-
-def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
-    """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
-    if method.fits_model:
-        return read_linear_target(y, params.loss, method.name, origin)
-    options: TargetOptions = options_of(TargetOptions, params)
-    return read_target(y, options.task, method.targets, options.class_weight, origin)
 
 
 def loss_of(target: Target, loss: str) -> int:

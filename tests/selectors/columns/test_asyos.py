@@ -13,9 +13,8 @@ from scipy.sparse import csc_array
 import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.estimators import as_estimator
-from streamsieve.selectors.columns.asyos import ASYOS, Asynchronous, BlockWorker, Centre, Worker, shares
-from streamsieve.selectors.columns.substitution import Stepping
-from streamsieve.selectors.fitting import LOSSES, standardized
+from streamsieve.selectors.columns.asyos import ASYOS, BlockWorker, Centre, Worker, shares
+from streamsieve.selectors.fitting import LOSSES
 from tests.oracles import asyos as oracle
 
 SAFE = 1e-7
@@ -140,9 +139,8 @@ def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
 
 def pieces(X, y, wanted=12, workers=3):
     """A rule, workers that have nothing yet, and blocks of columns for each of them."""
-    learner = ASYOS.make(wanted, workers=workers, refit=False).start(X.shape[1], y=y)
-    target = learner.memory.target
-    rule = Asynchronous(LOSSES["squared"], standardized(target), wanted, workers, 0, None, 1.0)
+    learner = ASYOS.make(wanted, workers=workers, staleness=0, refit=False).start(X.shape[1], y=y)
+    rule = learner.rule
     blocks = [columns_of(X[:, start : start + 16], start) for start in range(0, X.shape[1], 16)]
     return learner, rule, rule.workers(rule.start().workers), [blocks[worker::workers] for worker in range(workers)]
 
@@ -183,9 +181,7 @@ def in_step(X, y, wanted, workers, size, **params):
     """Blocks taken by all workers at once, none of which knows what the others do: the centre's scores after that."""
     learner = ASYOS.make(wanted, workers=workers, **params)
     learner.start(y=y)
-    target, loss = learner.memory.target, learner.rule.loss
-    rules = [Stepping(loss, standardized(target), share, None, learner.params.m) for share in shares(wanted, workers)]
-    parallel = [BlockWorker(rule, workers) for rule in rules]
+    parallel = [BlockWorker(rule, workers) for rule in learner.rule.rules]
     centre = Centre(np.zeros((workers, y.size)))
     parts = [worker.part() for worker in parallel]
     for scan in (range(X.shape[1]),) * 2:
@@ -275,9 +271,7 @@ def test_shares_add_up():
 def test_a_worker_keeps_no_more_than_its_share():
     X, y, _ = planted()
     found = ss.AsyOS(11, workers=4).fit(X, y)
-    assert [
-        Worker(Stepping(0, y, 3, None, 1.0), 4, state).ids.size for state in found.learner.memory.state.workers
-    ] == [
+    assert [worker.ids.size for worker in found.learner.rule.workers(found.learner.memory.state.workers)] == [
         3,
         3,
         3,

@@ -12,6 +12,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import RowBlock
 from streamsieve.kernels.matrix.local_learning import search_line, value_and_slope
+from streamsieve.parallel import Threads
 from streamsieve.selectors.matrix import local_learning
 from streamsieve.selectors.matrix.data import Matrix, Pairs
 from streamsieve.selectors.matrix.local_learning import Margins, minimise
@@ -162,7 +163,8 @@ def test_any_start_leads_to_the_same_weights(size):
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.1, 1.0, 5.0]))
 def test_the_objective_falls_at_every_step(seed, size, regularization):
     random = np.random.default_rng(seed)
-    with Pairs(Matrix(random.random((20, 6))), "none") as pairs:
+    with Threads() as threads:
+        pairs = Pairs(Matrix(random.random((20, 6))), threads, "none")
         z = np.zeros((6, pairs.width), np.float32)
         z[:, :20] = size * random.standard_normal((6, 20))
         margins = Margins(pairs, z, regularization)
@@ -180,7 +182,8 @@ def test_the_objective_falls_at_every_step(seed, size, regularization):
 def test_the_descent_ends_at_the_minimum(to_the_end):
     """Of a convex problem: no feature without weight wants any, and the others want neither more nor less."""
     random = np.random.default_rng(8)
-    with Pairs(Matrix(random.random((60, 200))), "none") as pairs:
+    with Threads() as threads:
+        pairs = Pairs(Matrix(random.random((60, 200))), threads, "none")
         z = np.zeros((200, pairs.width), np.float32)
         z[:, :60] = random.standard_normal((200, 60))
         margins = Margins(pairs, z, 3.0)

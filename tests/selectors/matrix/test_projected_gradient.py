@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 import streamsieve as ss
 from streamsieve.parallel import Threads
 from streamsieve.selectors.matrix.data import Matrix
-from streamsieve.selectors.matrix.standardized import StandardizedColumns
+from streamsieve.selectors.matrix.projected_gradient import StandardizedColumns
 from tests.oracles import projected_gradient as oracle
 from tests.selectors.columns.test_substitution import LOSSES, as_solved, planted, problem
 

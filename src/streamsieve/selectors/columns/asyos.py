@@ -9,7 +9,7 @@ has the scores of all columns, as a part per worker; ``exchange`` is a push and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,15 +20,15 @@ from ...kernels.arrays import array
 from ...kernels.columns.asynchronous import mark_varying, substitute_apart, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
 from ...kernels.types import F64, I64
-from ...state import changed, copied
+from ...state import copied
 from ...targets import BOTH, Target
 from ..base import Method
 from ..fitting import LOSS, Fit
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, parameter, require
 from .learner import ColumnLearner
-from .linear import SCANS, SHORTER, STEP, LinearRule, LinearSolver
-from .slots import joined
-from .substitution import Stepping, SteppingState, diverged
+from .linear import SCANS, SHORTER, STEP, LinearRule, picked, with_space
+from .memory import ColumnMemory
+from .substitution import SteppingRule, SteppingState, diverged
 
 FIRST_PUSHES = 16  # lines of the ring at first: staleness may be large, and the data small
 MOST_WORKERS = 1024
@@ -90,30 +90,6 @@ class AsyOSParameters:
     m: float = parameter(1.0, SHORTER)
     refit: bool = parameter(True, YES_OR_NO)
 
-    def rule_for(self, method: Method, target: Target) -> LinearRule[AsynchronousState]:
-        """Return how columns are taken and dropped."""
-        return LinearRule(self, target)
-
-    def solver_for(self, loss: int, y: F64) -> Asynchronous:
-        """Return what finds the columns."""
-        workers = int(self.workers)
-        staleness = workers if self.staleness is None else int(self.staleness)
-        return Asynchronous(loss, y, int(self.n_features_to_select), workers, staleness, self.step, self.m)
-
-
-ASYOS = Method(
-    "asyos",
-    AsyOSParameters,
-    ColumnLearner,
-    BOTH,
-    predicts=True,
-    is_asynchronous=True,
-    check_variants=(
-        {"loss": "squared", "workers": 7, "staleness": 3},
-        {"n_features_to_select": 3, "workers": 2, "staleness": 0},
-    ),
-)
-
 
 # ---- the centre and its workers
 
@@ -150,7 +126,7 @@ class Centre:
 class Worker:
     """Algorithm 3: the columns of one of some workers; ``rule`` says how many it keeps, and how long its steps are."""
 
-    def __init__(self, rule: Stepping, workers: int, state: SteppingState | None = None) -> None:
+    def __init__(self, rule: SteppingRule, workers: int, state: SteppingState | None = None) -> None:
         self.rule, self.workers = rule, workers
         self.state = rule.start() if state is None else state  # all there is to know, to start again from
 
@@ -178,7 +154,7 @@ class Worker:
                 raise diverged(block.origin, steps, "online-substitution with ")
             if at == block.n_columns:
                 return change
-            self.state = self.rule.with_space(self.state, block, at)
+            self.state = with_space(self.state, block, at, self.rule.wanted + 1)
 
 
 class BlockWorker(Worker):
@@ -224,7 +200,7 @@ class AsynchronousState(NamedTuple):
     @property
     def slots(self) -> Slots:
         """The columns of all workers, in one."""
-        return joined([worker.slots for worker in self.workers])
+        return picked([worker.slots for worker in self.workers], self.ids)
 
     @property
     def weights(self) -> F64:
@@ -237,17 +213,19 @@ class AsynchronousState(NamedTuple):
         return np.array([sum(float(worker.level[0]) for worker in self.workers)])
 
 
-class Asynchronous(LinearSolver[AsynchronousState]):
-    """Algorithms 2 and 3 for a loss, a target and a number of columns: column by column, worker by worker.
+class AsynchronousRule(LinearRule):
+    """Algorithms 2 and 3: column by column, worker by worker.
 
     What a worker reads lacks the pushes of other workers among the last ``staleness``; its own are always in.
     """
 
-    def __init__(
-        self, loss: int, y: F64, wanted: int, workers: int, staleness: int, step: float | None, m: float
-    ) -> None:
-        self.y, self.staleness = y, staleness if workers > 1 else 0
-        self.rules = [Stepping(loss, y, share, step, m) for share in shares(wanted, workers)]
+    def __init__(self, params: Any, target: Target) -> None:
+        super().__init__(params, target)
+        workers = int(params.workers)
+        staleness = workers if params.staleness is None else int(params.staleness)
+        self.staleness = staleness if workers > 1 else 0
+        each = (replace(params, n_features_to_select=share) for share in shares(self.wanted, workers))
+        self.rules = [SteppingRule(share_params, target) for share_params in each]
 
     def start(self) -> AsynchronousState:
         return self.gather([rule.start() for rule in self.rules])
@@ -259,12 +237,11 @@ class Asynchronous(LinearSolver[AsynchronousState]):
 
     def workers(self, states: Sequence[SteppingState]) -> list[Worker]:
         """The workers that are in some states."""
-        count = len(self.rules)
-        return [Worker(rule, count, state) for rule, state in zip(self.rules, states, strict=True)]
+        return [Worker(rule, len(self.rules), state) for rule, state in zip(self.rules, states, strict=True)]
 
-    def offer(self, state: AsynchronousState, block: ColumnBlock) -> AsynchronousState:
-        """The state after some more columns; what is given stays whole, where the weights diverge."""
-        state = copied(state)
+    def offer(self, memory: ColumnMemory[AsynchronousState], block: ColumnBlock) -> None:
+        """Take some more columns; the state stays as it is where the weights diverge."""
+        state = copied(memory.state)
         centre = Centre(state.parts)
         workers = self.workers(state.workers)
         kept = [set(worker.ids.tolist()) for worker in workers]
@@ -283,7 +260,7 @@ class Asynchronous(LinearSolver[AsynchronousState]):
             kept[at] = set(workers[at].ids.tolist())
             turn += 1
         state.turns[0] = turn
-        return state._replace(workers=tuple(worker.state for worker in workers), pushes=pushes)
+        memory.state = state._replace(workers=tuple(worker.state for worker in workers), pushes=pushes)
 
     def note(self, pushes: F64, turn: int, change: F64) -> F64:
         """The last pushes, with one more; the array grows until it has as many lines as are ever needed."""
@@ -296,9 +273,9 @@ class Asynchronous(LinearSolver[AsynchronousState]):
         pushes[turn % len(pushes)] = change
         return pushes
 
-    def finish(self, state: AsynchronousState) -> Fit:
+    def fit(self, state: SteppingState) -> Fit:
         """All workers' columns; of those that are the same at two workers one, with the weight of both."""
-        slots, weights = state.slots, state.weights
+        slots, weights = state.slots, state.weights.copy()
         used = weights.size
         gram = np.empty((used, used))
         correlate(slots, self.y.size, 0, used, gram)
@@ -312,17 +289,35 @@ class Asynchronous(LinearSolver[AsynchronousState]):
         columns = np.sort(np.array(chosen, np.int64))
         return Fit(columns, weights[columns], float(state.level[0]))
 
-    def check(self, state: AsynchronousState, features: int) -> None:
-        for rule, worker in zip(self.rules, state.workers, strict=True):
-            rule.check(worker, features)
-        ensure(np.unique(state.ids).size == state.ids.size, "two workers have the same feature")
-        ensure(len(state.parts) == len(self.rules), "it has more or fewer parts than workers")
-        known = min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness
-        ensure(known, "it has more or fewer pushes than its workers have made")
+    def finish(self, state: AsynchronousState) -> AsynchronousState:
+        model = super().finish(SteppingState(state.slots, state.weights, state.level))
+        nothing = np.empty((0, 0))
+        return state._replace(workers=(model,), parts=nothing, pushes=nothing)
 
-    def ids(self, state: AsynchronousState) -> I64:
+    def remembered(self, state: AsynchronousState) -> I64:
         return state.ids
 
-    def with_model(self, state: AsynchronousState, slots: Slots, weights: F64, level: F64) -> AsynchronousState:
-        nothing = np.empty((0, 0))
-        return changed(state, workers=(SteppingState(slots, weights, level),), parts=nothing, pushes=nothing)
+    def check(self, state: AsynchronousState, sizes: dict[str, int], n_features: int) -> None:
+        for rule, worker in zip(self.rules, state.workers, strict=True):
+            rule.check(worker, sizes, n_features)
+        ensure(np.unique(state.ids).size == state.ids.size, "two workers have the same feature")
+        ensure(len(state.parts) == len(self.rules), "it has more or fewer parts than workers")
+        ensure(
+            min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness,
+            "it has more or fewer pushes than its workers have made",
+        )
+
+
+ASYOS = Method(
+    "asyos",
+    AsyOSParameters,
+    ColumnLearner,
+    BOTH,
+    rule=AsynchronousRule,
+    predicts=True,
+    is_asynchronous=True,
+    check_variants=(
+        {"loss": "squared", "workers": 7, "staleness": 3},
+        {"n_features_to_select": 3, "workers": 2, "staleness": 0},
+    ),
+)

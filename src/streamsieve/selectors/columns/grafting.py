@@ -19,8 +19,17 @@ from ..base import Method
 from ..fitting import LEAST_CURVATURE, LOSS, Slopes, slopes_at
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
-from .linear import SCANS, LinearRule, LinearSolver
-from .slots import HeldColumns, check_slots_of_columns, keep, length_at, with_room, with_twice_the_slots
+from .linear import (
+    SCANS,
+    HeldColumns,
+    LinearRule,
+    check_slots_of_columns,
+    keep,
+    length_at,
+    with_room,
+    with_twice_the_slots,
+)
+from .memory import ColumnMemory
 
 FRACTION, LEAST = 0, 1  # entries of ``falls``
 START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
@@ -74,35 +83,6 @@ class GraftingParameters:
     n_scans: int | None = parameter(None, SCANS)
     refit: bool = parameter(True, YES_OR_NO)
 
-    def rule_for(self, method: Method, target: Target) -> GraftingRule:
-        """Return how columns are taken and dropped."""
-        return GraftingRule(self, target)
-
-    def solver_for(self, loss: int, y: F64) -> Grafts:
-        """Return what finds the columns."""
-        penalty = None if self.penalty is None else float(self.penalty)
-        return Grafts(loss, y, int(self.n_features_to_select), penalty)
-
-
-class GraftingRule(LinearRule[Any]):
-    """A linear model of columns with an L1 penalty, which rises where too many are held."""
-
-    def advice(self, state: GraftingState) -> str:
-        return f"try a smaller penalty: {state.penalty[0] / 10:g}"
-
-    def details(self, state: GraftingState) -> dict[str, Any]:
-        return {"penalty": float(state.penalty[0])}
-
-
-GRAFTING = Method(
-    "grafting",
-    GraftingParameters,
-    ColumnLearner,
-    BOTH,
-    predicts=True,
-    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
-)
-
 
 class GraftingState(NamedTuple):
     """The held columns, their weights, and the quadratic model of the loss that finds them."""
@@ -119,11 +99,12 @@ class GraftingState(NamedTuple):
     slopes: F64 = array("rows")  # the derivative of the loss by the score, less its mean
 
 
-class Grafts(LinearSolver[GraftingState]):
-    """The rule, for a loss, a target, a number of columns and a penalty."""
+class GraftingRule(LinearRule):
+    """A linear model of columns with an L1 penalty, which rises where too many are held."""
 
-    def __init__(self, loss: int, y: F64, wanted: int, penalty: float | None) -> None:
-        self.loss, self.y, self.wanted, self.penalty = loss, y, wanted, penalty
+    def __init__(self, params: Any, target: Target) -> None:
+        super().__init__(params, target)
+        self.penalty = None if params.penalty is None else float(params.penalty)
 
     def start(self) -> GraftingState:
         rows = self.y.size
@@ -134,15 +115,20 @@ class Grafts(LinearSolver[GraftingState]):
         state.penalty[0] = state.falls[LEAST] if self.penalty is None else self.penalty
         return state
 
-    def offer(self, state: GraftingState, block: ColumnBlock) -> GraftingState:
-        columns = block.indptr, block.indices, block.values, block.ids
+    def offer(self, memory: ColumnMemory[GraftingState], block: ColumnBlock) -> None:
+        state, columns = memory.state, (block.indptr, block.indices, block.values, block.ids)
         at = 0
         while True:
             bar = (1.0 + MORE) * float(state.penalty[0])
             at, mean, scale = next_newcomer(state.slots, state.slopes, bar, *columns, at)
             if at == block.n_columns:
-                return state
-            state = self.with_room_for(state, length_at(block, at))
+                memory.state = state
+                return
+            length = length_at(block, at)
+            if state.slots.ends[USED] == state.slots.ids.size:
+                state = with_twice_the_slots(state, self.wanted + 1)
+            if state.slots.ends[TOP] + length > state.slots.values.size:
+                state = state._replace(slots=with_room(state.slots, length))
             used, span = int(state.slots.ends[USED]), (int(block.indptr[at]), int(block.indptr[at + 1]))
             unit = block.n_rows, mean, scale
             put_column(state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span)
@@ -150,14 +136,6 @@ class Grafts(LinearSolver[GraftingState]):
             weigh_products(state.slots, state.curvatures, used, state.gram, state.middles)
             self.take_in(state)
             at += 1
-
-    def with_room_for(self, state: GraftingState, length: int) -> GraftingState:
-        """The same columns, with a slot and room for one more."""
-        if state.slots.ends[USED] == state.slots.ids.size:
-            state = with_twice_the_slots(state, self.wanted + 1)
-        if state.slots.ends[TOP] + length > state.slots.values.size:
-            state = state._replace(slots=with_room(state.slots, length))
-        return state
 
     def take_in(self, state: GraftingState) -> None:
         """Solve the problem with a newcomer, in the last slot, and drop what it makes superfluous."""
@@ -239,18 +217,22 @@ class Grafts(LinearSolver[GraftingState]):
 
     def keep(self, state: GraftingState, chosen: I64) -> None:
         count = chosen.size
-        keep(state.slots, chosen)
+        keep(state.slots, chosen, state.weights, state.middles)
         state.gram[:count, :count] = state.gram[np.ix_(chosen, chosen)]
-        for entries in (state.weights, state.middles):
-            entries[:count] = entries[chosen]
-            entries[count:] = 0.0
 
-    def check(self, state: GraftingState, features: int) -> None:
-        within = state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted
-        ensure(within, "it holds more features than it was asked for")
-        bent = (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all()
-        ensure(bent, "its loss is flatter than it can be")
-        check_slots_of_columns(state.slots, self.y.size, features)
+    def advice(self, state: GraftingState) -> str:
+        return f"try a smaller penalty: {state.penalty[0] / 10:g}"
+
+    def details(self, state: GraftingState) -> dict[str, Any]:
+        return {"penalty": float(state.penalty[0])}
+
+    def check(self, state: GraftingState, sizes: dict[str, int], n_features: int) -> None:
+        ensure(
+            state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted,
+            "it holds more features than it was asked for",
+        )
+        ensure((state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all(), "its loss is flatter than it can be")
+        check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
 def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
@@ -274,8 +256,7 @@ def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) ->
         if descend_coordinates(gram, pulls, penalty, enough, LASSO_SWEEPS, weights):
             break
         live = np.flatnonzero(weights)
-        signs = np.sign(weights[live])
-        change = solve_equations(gram, live, pulls[live] - penalty * signs) - weights[live]
+        change = solve_equations(gram, live, pulls[live] - penalty * np.sign(weights[live])) - weights[live]
         step, first = until_zero(weights[live], -change)
         weights[live] += min(step, 1.0) * change
         if step <= 1.0:
@@ -299,3 +280,14 @@ def until_zero(weights: F64, shrink: F64) -> tuple[float, int]:
     steps[falls] = weights[falls] / shrink[falls]
     first = int(np.argmin(steps)) if steps.size else 0
     return (float(steps[first]) if steps.size else np.inf), first
+
+
+GRAFTING = Method(
+    "grafting",
+    GraftingParameters,
+    ColumnLearner,
+    BOTH,
+    rule=GraftingRule,
+    predicts=True,
+    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
+)

@@ -1,4 +1,4 @@
-"""The learner of columns: features as they come, for rows and a target that are known from the start."""
+"""The learner of columns: features as they come, for rows and a target that are known; and what it has learned."""
 
 from __future__ import annotations
 
@@ -12,29 +12,38 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError, UsageError, prefix, spell
 from ...kernels.arrays import NO_GROUP
+from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
-from ...kernels.types import I64
+from ...kernels.types import F64, I64
 from ...model import NAMES, check_ids, check_scores, texts_of_arrays, texts_to_arrays
+from ...selection import Selection
 from ...sources.base import DataSource
 from ...state import Arrays, arrays_of, check_arrays, schema_of, with_arrays
-from ...targets import Target
-from ..base import Learner, Method, Reads, Results
+from ...targets import TASK_OF_KIND, Target
+from ..base import Findings, Learner, Method, Reads, Results
+from ..diagnosis import Look, Remark, checksums_of
 from ..fitting import target_for
 from ..parameters import count_of, ensure, options_of
+from ..prediction import LinearModel
 from ..serial import Lock, alone
-from .column_warnings import COARSE, COLLAPSED, as_header, noted_in
 from .memory import (
+    COARSE,
+    COLLAPSED,
+    COPIES,
     TARGET,
     TARGET_SCHEMA,
     ColumnMemory,
+    Noted,
     Tally,
+    as_header,
+    noted_in,
     refuse_not_finite,
     refuse_repeated,
+    remarks_of,
     sizes_of_target,
     target_of_model,
 )
-from .results import ColumnResults
-from .rules import ColumnRule
+from .rules import ColumnRule, CopyDropper, in_parts
 
 STATE = "state."  # before the names of its arrays in a model
 NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"  # arrays of a model
@@ -47,6 +56,125 @@ class ColumnOptions:
 
     missing: str = "error"
     n_scans: int | None = 1
+
+
+class ColumnResults(Results):
+    """What a learner of columns has learned; the selection is read as if no column were to come."""
+
+    memory: ColumnMemory[Any]
+    rule: ColumnRule[Any]
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner)
+        self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
+        self.rule = learner.rule
+        self.n_features_seen_ = int(self.memory.counts[0])  # that were offered, each once
+        self.n_constant_ = int(self.memory.counts[2])  # that never vary, or have no value: none is ever selected
+
+    @alone
+    def settled(self) -> Any:
+        """Return the state as if no feature were to come."""
+        memory = self.memory
+        if memory.settled is None:
+            memory.settled = self.rule.finish(memory.state)
+        return memory.settled
+
+    def selected(self) -> tuple[I64, F64]:
+        ids, scores = self.rule.kept(self.settled())
+        order = np.argsort(ids)
+        return ids[order], scores[order]
+
+    @alone
+    def selection(self) -> Selection:
+        """Return the selected features, with scores, names and groups; its size is that of the selection."""
+        (indices, scores), known, state = self.selected(), self.memory.names, self.settled()
+        names = np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object) if known else None
+        groups = self.rule.groups(state)
+        if groups is None:
+            return Selection(indices, scores, names)
+        groups = groups[np.argsort(self.rule.kept(state)[0])]
+        titles = self.memory.titles_of_groups(groups) if self.memory.group_names else None
+        return Selection(indices, scores, names, groups if titles is None else np.array(titles, object))
+
+    @alone
+    def kept_now(self) -> tuple[I64, F64] | None:
+        return self.rule.kept_now(self.memory.state)
+
+    def class_rows(self) -> dict[Any, int] | None:
+        return self.memory.target.class_rows()
+
+    # ---- attributes that some methods have
+
+    @property
+    def counts_(self) -> dict[str, int]:
+        """Return what became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
+
+        Copies that were dropped are among the redundant ones, and so is, with ``n_features_to_select``, a newcomer that
+        is less relevant than all of a full selection.
+        """
+        counts = self.rule.counted(self.settled()).get("counts")
+        if counts is None:
+            raise AttributeError(f"{self.method.name} does not count what becomes of features")
+        return counts
+
+    @property
+    def measures_(self) -> dict[str, int]:
+        """Return how many relevant features were measured by what."""
+        measures = self.rule.counted(self.memory.state).get("measures")
+        if measures is None:
+            raise AttributeError(f"{self.method.name} measures all features alike")
+        return measures
+
+    @property
+    def n_duplicates_(self) -> int:
+        """Return how many features were dropped because they are equal to a kept one in every row."""
+        if not isinstance(self.rule, CopyDropper):
+            raise AttributeError(f"{self.method.name} does not look for copies")
+        return int(self.memory.noted.get(COPIES, Noted()).count)
+
+    @property
+    def penalty_(self) -> float:
+        """Return the penalty that was reached."""
+        return float(self.memory.state.penalty[0])
+
+    @alone
+    def linear_model(self) -> LinearModel:
+        return self.rule.linear_model(self.settled()) or super().linear_model()
+
+    # ---- what is reported
+
+    @property
+    def advice_if_empty(self) -> str:  # type: ignore[override]
+        varies = self.n_constant_ < self.n_features_seen_
+        return (self.rule.advice(self.settled()) if varies else None) or Results.advice_if_empty
+
+    @alone
+    def diagnosis(self, look: Look) -> list[Remark]:
+        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
+
+    def remarks(self, selection: Selection, look: Look) -> list[Remark]:
+        return [*super().remarks(selection, look), *self.rule.remarks(self.memory.state)]
+
+    def evidence(self, selection: Selection) -> F64 | None:
+        state = self.settled()
+        held = self.rule.held(state)
+        return None if held is None else checksums_of(held[np.argsort(self.rule.kept(state)[0])])[:, None]
+
+    def title(self, feature: int) -> str:
+        return self.memory.title(feature)
+
+    @alone
+    def findings(self) -> Findings:
+        state, groups = self.settled(), self.selection().groups
+        details = {"task": TASK_OF_KIND[self.memory.target.kind], "constant": self.n_constant_}
+        if groups is not None:
+            details["groups"] = groups.tolist()
+        if isinstance(self.rule, CopyDropper):
+            details["duplicates"] = self.n_duplicates_
+        counted, model = self.rule.counted(state), self.rule.linear_model(state)
+        details |= {"counts": counted["counts"]} if counted else {}
+        details |= {} if model is None else model.details()
+        return Findings(measures=counted.get("measures"), details={**details, **self.rule.details(state)})
 
 
 class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
@@ -99,7 +227,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     def adopt(self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None) -> None:
         """Be ready to learn for a target, from a fresh state or another one, by the method's rule or another one."""
-        self.rule = self.params.rule_for(self.method, target) if rule is None else rule
+        self.rule = self.method.rule(self.params, target) if rule is None else rule
         self._memory = ColumnMemory(target, self.rule.start() if state is None else state, self.features)
 
     def refuse_other_target(self, y: Any) -> None:
@@ -147,11 +275,19 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         memory = self.memory
         memory.settled = None
         self.rule.offer(memory, block)
-        n_constant = count_constant(block.indptr, block.values, block.n_rows)
-        memory.counts += (block.n_columns, block.n_nonzero, n_constant)
+        memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, block.n_rows))
         self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
         memory.note_names(block, self.remembered(), self.rule.holds_all)
-        memory.note_coarse(block)
+        full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
+        if full and not memory.earlier:
+            self._note_coarse(block)
+
+    def _note_coarse(self, block: ColumnBlock) -> None:
+        """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
+        memory, (coarse, varies) = self.memory, np.zeros((2, block.n_columns), bool)
+        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
+        for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
+            memory.note(kind, [memory.title_in(block, column) for column in np.flatnonzero(chosen).tolist()])
 
     @alone
     def finish(self, origin: str = "") -> Self:
@@ -174,8 +310,13 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def tally(self) -> Tally:
         """Return what was counted of all features that came by, for whoever learns those that are left of them."""
         memory = self.memory
-        counted = {"counts": memory.counts.copy(), "earlier": memory.earlier, "width": self.features.width}
-        return {**counted, "noted": as_header(memory.noted), **self.rule.tally(memory.state)}
+        return {
+            "counts": memory.counts.copy(),
+            "earlier": memory.earlier,
+            "width": self.features.width,
+            "noted": as_header(memory.noted),
+            **self.rule.tally(memory.state),
+        }
 
     @alone
     def adopt_counts(self, tallies: Sequence[Tally]) -> None:
@@ -216,17 +357,14 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def _groups(self) -> I64:
         """Return the groups that are known: of kept features, and the one that is open."""
         state = self.memory.state
-        groups = self.rule.groups(state)
-        assert groups is not None, "groups have names only where the rule knows groups"
-        numbers: I64 = np.setdiff1d(np.append(groups, state.current), NO_GROUP)
-        return numbers
+        groups: Any = self.rule.groups(state)  # groups have names only where the rule knows groups
+        return np.setdiff1d(np.append(groups, state.current), NO_GROUP)
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         features = self.features
         names = named_texts(arrays, NAMES, NAMED_IDS, "its names do not fit their features")
         group_names = named_texts(arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them")
-        fit = all(0 <= feature < features.width for feature in names)
-        ensure(fit, "it has names of features that there are not")
+        ensure(all(0 <= feature < features.width for feature in names), "it has names of features that there are not")
         target = target_of_model(header, arrays.pop("classes"), arrays)
         own = {name: arrays.pop(name) for name in TARGET_SCHEMA}
         check_arrays(own, TARGET_SCHEMA, sizes_of_target(target))
@@ -247,8 +385,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             memory.names = dict(zip(remembered.tolist(), features.names[remembered].tolist(), strict=True))
         if group_names:
             once = len(set(group_names.values())) == len(group_names)
-            whole = once and set(self._groups().tolist()) == set(group_names)
-            ensure(whole, "the names of its groups do not fit them")
+            ensure(once and set(self._groups().tolist()) == set(group_names), "the names of its groups do not fit them")
             memory.group_names = group_names
 
 

@@ -15,7 +15,7 @@ from ...kernels.columns.independence import Tests
 from ...kernels.types import F64, I32, I64, Bool
 from ...targets import Target
 from ..parameters import fits, is_integer, one_of
-from .parts import in_parts
+from .rules import in_parts
 
 MOST_BINS = 1 << 16
 MOST_CELLS = 1 << 28  # of a table of values by classes: 2 GB
@@ -60,9 +60,7 @@ def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | No
     most = int(np.diff(block.indptr).max(initial=0)) + 1
     if bins is None or most * target.n_classes <= MOST_CELLS:
         return
-    chosen = ~are_discrete(block)
-    codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(block.n_columns, np.int64)
-    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, chosen, a, b, codes, n_levels))
+    _, n_levels = coded(block, target, None, ~are_discrete(block))
     levels, classes = int(n_levels.max()), target.n_classes
     if levels * classes > MOST_CELLS:
         raise DataError(

@@ -1,8 +1,8 @@
-"""All that a learner of columns has learned."""
+"""All that a learner of columns has learned, and the columns that a user should know of when a run ends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import LARGEST_VALUE, NO_GROUP, ArraySpec
-from ...kernels.columns.centring import find_coarse
 from ...kernels.types import F64, I64, Bool
 from ...model import check_classes
 from ...sources.groups import labels_of_groups
 from ...state import Arrays, Schema, State
 from ...targets import Target
 from ..base import FeatureInfo
-from ..parameters import ensure, is_number
-from .column_warnings import COARSE, COLLAPSED, Noted
-from .parts import in_parts
+from ..diagnosis import MOST_NAMED, Remark
+from ..parameters import count_of, ensure, is_number
 
 TARGET = "target."  # before the names of its arrays in a model
 ROUNDING = 1e-6  # of the length of a target
+COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds
+KINDS = (COARSE, COLLAPSED, COPIES)
+IN_64_BITS = "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table in Parquet"
 TARGET_SCHEMA: Schema = {
     TARGET + "numbers": ArraySpec(("rows",), dtype=np.float64),
     TARGET + "codes": ArraySpec(("coded_rows",), 0, "classes", dtype=np.int32),
@@ -35,6 +36,17 @@ TARGET_SCHEMA: Schema = {
 
 C = TypeVar("C", bound=State)
 Tally = dict[str, Any]  # numbers, and arrays of them
+
+
+@dataclass(slots=True)
+class Noted:
+    """Some columns, all of one kind."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)  # what is said of each, of a few
+
+    def __str__(self) -> str:
+        return ", ".join([*self.first, *(["..."] if self.count > len(self.first) else [])])
 
 
 @dataclass(slots=True, eq=False)
@@ -62,17 +74,9 @@ class ColumnMemory(Generic[C]):
     def note(self, kind: str, texts: Sequence[str], count: int | None = None) -> None:
         """Take note of columns that a user should know of, of which ``texts`` are the first or all."""
         if texts:
-            self.noted.setdefault(kind, Noted()).add(texts, count)
-
-    def note_coarse(self, block: ColumnBlock) -> None:
-        """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
-        full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
-        if self.earlier or not full:
-            return
-        coarse, varies = np.zeros((2, block.n_columns), bool)
-        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
-        for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
-            self.note(kind, [self.title_in(block, column) for column in np.flatnonzero(chosen).tolist()])
+            noted = self.noted.setdefault(kind, Noted())
+            noted.count += len(texts) if count is None else count
+            noted.first = [*noted.first, *texts][:MOST_NAMED]
 
     def note_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
         """Remember the names of features that are or may be kept, and of no others."""
@@ -107,6 +111,40 @@ class ColumnMemory(Generic[C]):
                 known[name], following = following, following + 1
         self.group_names = {group: name for name, group in known.items()}
         return np.array([known[str(name)] for name in given], np.int64)
+
+
+# ---- columns that were noted
+
+
+def as_header(noted: Mapping[str, Noted]) -> dict[str, Any]:
+    """As JSON can hold it."""
+    return {kind: {"count": found.count, "first": list(found.first)} for kind, found in noted.items()}
+
+
+def noted_in(header: Any) -> dict[str, Noted]:
+    """What ``as_header`` gave; a ValueError if it is not that."""
+    ensure(isinstance(header, dict) and set(header) <= set(KINDS), "what it has noted is not known")
+    noted = {kind: Noted(count_of(known, "count"), list(known["first"])) for kind, known in header.items()}
+    for some in noted.values():
+        fit = len(some.first) <= MOST_NAMED and all(isinstance(text, str) for text in some.first)
+        ensure(fit, "what it has noted are not names")
+    return noted
+
+
+def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
+    """What is to be said of the columns that were noted."""
+    remarks = []
+    if COARSE in noted:
+        text = f"32-bit numbers hold few of the values, far from 0, of {noted[COARSE]}"
+        remarks.append(Remark("coarse values", "warning", text, IN_64_BITS))
+    if COLLAPSED in noted:
+        text = f"no variation, or more than 32-bit numbers can hold so far from 0, in {noted[COLLAPSED]}"
+        remarks.append(Remark("collapsed values", "note", text, f"if they vary, {IN_64_BITS}"))
+    if COPIES in noted:
+        text = f"{noted[COPIES].count:,} exact copies of kept features were dropped: {noted[COPIES]}"
+        advice = f"{spell('duplicates', 'keep')} decides about copies by the rule alone"
+        remarks.append(Remark("copies dropped", "note", text, advice))
+    return remarks
 
 
 # ---- columns that cannot be learned
@@ -168,14 +206,20 @@ def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Array
         arrays[TARGET + name] for name in ("numbers", "codes", "class_counts", "weights")
     )
     of_classes = kind == "classes"
-    known = (of_classes or (kind == "numbers" and not codes.size)) and is_number(centre) and is_number(scale)
-    ensure(known, "its target is neither classes nor numbers")
+    ensure(
+        (of_classes or (kind == "numbers" and not codes.size)) and is_number(centre) and is_number(scale),
+        "its target is neither classes nor numbers",
+    )
     check_classes(classes)
-    fit = classes.shape == counts.shape and (not of_classes or classes.size >= 2) and codes.size in (0, weights.size)
-    ensure(fit, "its classes do not fit its target")
+    ensure(
+        classes.shape == counts.shape and (not of_classes or classes.size >= 2) and codes.size in (0, weights.size),
+        "its classes do not fit its target",
+    )
     ensure(weights.size and of_classes == bool(codes.size), "its target has no rows")
-    whole = numbers.shape == weights.shape and (weights > 0).all() and is_standardized(numbers, weights)
-    ensure(whole, "its target is not standardised")
+    ensure(
+        numbers.shape == weights.shape and (weights > 0).all() and is_standardized(numbers, weights),
+        "its target is not standardised",
+    )
     return Target("classes" if of_classes else "numbers", numbers, codes, counts, weights, classes, centre, scale)
 
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...blocks import ColumnBlock
+from ... import parallel
+from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import NO_GROUP, NO_ID, array
+from ...kernels.columns.centring import LARGEST, centre_columns, find_far
 from ...kernels.columns.copies import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
-from ...state import State, changed, copied, empty, names_along
+from ...state import State, changed, copied, empty, grown, names_along
 from ...targets import Target
 from ..diagnosis import MOST_NAMED, Remark
 from ..parameters import ensure, parameters_of
 from ..prediction import LinearModel
-from .column_warnings import COPIES
-from .memory import ColumnMemory, Tally, are_repeated, sizes_of_target
+from .memory import COPIES, ColumnMemory, Tally, are_repeated, sizes_of_target
 
 C = TypeVar("C", bound=State)
+
+FIRST_SLOTS = 16
+NO_BUDGET = 2**31 - 1
+PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 
 
 class ColumnRule(Generic[C]):
@@ -145,43 +151,27 @@ class CopyDropper(ColumnRule[C]):
 # ---- groups
 
 
-class GroupedColumns(State, Protocol):
-    """Kept columns, a slot each; those kept come first in the order of slots."""
+class GroupRule(ColumnRule[Any]):
+    """A rule that decides about a group when it is complete, that is when the next one begins.
 
-    @property
-    def order(self) -> I32: ...
+    In a state ``group`` has the group of every slot, ``order`` the slots, those kept first, and ``current`` the group
+    that is open.
+    """
 
-    @property
-    def group(self) -> I64: ...
-
-    @property
-    def current(self) -> I64: ...  # the group that is open
-
-
-D = TypeVar("D", bound=GroupedColumns)
-
-
-class GroupRule(ColumnRule[D]):
-    """A rule that decides about a group when it is complete, that is when the next one begins."""
-
-    def close(self, state: D) -> None:
+    def close(self, state: Any) -> None:
         """Decide about the group that is open, in place."""
         raise NotImplementedError
 
-    def close_open(self, state: D) -> None:
-        """Decide about the group that is open; then none is."""
-        self.close(state)
-        state.current[0] = NO_GROUP
-
-    def finish(self, state: D) -> D:
+    def finish(self, state: Any) -> Any:
         copy = copied(state)
-        self.close_open(copy)
+        self.close(copy)
+        copy.current[0] = NO_GROUP
         return copy
 
-    def groups(self, state: D) -> I64:
-        return state.group[state.order[: self.kept(state)[0].size]]
+    def groups(self, state: Any) -> I64:
+        return np.asarray(state.group[state.order[: self.kept(state)[0].size]])
 
-    def refuse(self, memory: ColumnMemory[D], block: ColumnBlock) -> None:
+    def refuse(self, memory: ColumnMemory[Any], block: ColumnBlock) -> None:
         """Refuse groups that come twice; a group may go on with the first columns of a block."""
         super().refuse(memory, block)
         groups, state = groups_of(block), memory.state
@@ -209,41 +199,19 @@ def groups_of(block: ColumnBlock) -> I64:
 
 # ---- all columns first
 
-
-class GatheredColumns(State, Protocol):
-    """The columns of some use, CSC, and what was chosen of them."""
-
-    @property
-    def ids(self) -> I64: ...
-
-    @property
-    def indptr(self) -> I64: ...
-
-    @property
-    def used(self) -> I64: ...  # columns, non-zeros: arrays may have room for more
-
-    @property
-    def chosen(self) -> I64: ...  # columns, by number; none until somebody asks
-
-    @property
-    def scores(self) -> F64: ...
-
-
-G = TypeVar("G", bound=GatheredColumns)
-
 # Arrays that the states declare alike.
 COLUMN_IDS = array("columns", low=0, below=NO_ID)
 ENDS = array("ends", low=0)
 ROW_NUMBERS = array("nonzeros", low=0, below="rows")
-USED = array(2, low=0)
-CHOSEN = array("chosen", low=0, below="columns")
+USED = array(2, low=0)  # columns, non-zeros: arrays may have room for more
+CHOSEN = array("chosen", low=0, below="columns")  # by number; none until somebody asks
 SCORES = array("chosen")
 GATHERS = {
     "check_memory_is_that_of_the_kept": "a batch method: all columns of any use are held until the last has come"
 }
 
 
-class BatchRule(ColumnRule[G]):
+class BatchRule(ColumnRule[Any]):
     """A rule that gathers columns and chooses from them when somebody asks for the selection.
 
     An author writes ``worth`` and ``choose``, and a state whose arrays are as long as the columns or the non-zeros.
@@ -256,15 +224,14 @@ class BatchRule(ColumnRule[G]):
         """Return which columns to hold, and what of a block to remember, by its name in the state."""
         raise NotImplementedError
 
-    def choose(self, state: G) -> tuple[I64, F64]:
+    def choose(self, state: Any) -> tuple[I64, F64]:
         """Return the chosen columns, by number, and their scores."""
         raise NotImplementedError
 
-    def start(self) -> G:
-        state: G = empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)
-        return state
+    def start(self) -> Any:
+        return empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)
 
-    def offer(self, memory: ColumnMemory[G], block: ColumnBlock) -> None:
+    def offer(self, memory: ColumnMemory[Any], block: ColumnBlock) -> None:
         state, (worth, arrays) = memory.state, self.worth(block)
         lengths = np.diff(block.indptr)
         entries = np.repeat(worth, lengths)
@@ -276,7 +243,7 @@ class BatchRule(ColumnRule[G]):
         used = np.array([n_columns + worth.sum(), n_nonzeros + entries.sum()])
         memory.state = changed(state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0))
 
-    def finish(self, state: G) -> G:
+    def finish(self, state: Any) -> Any:
         if not state.used[0]:
             return state
         state = self.trimmed(state)
@@ -285,7 +252,7 @@ class BatchRule(ColumnRule[G]):
             state = changed(state, chosen=chosen, scores=scores)
         return state
 
-    def trimmed(self, state: G) -> G:
+    def trimmed(self, state: Any) -> Any:
         """Return the state without the room that its arrays have for more columns."""
         n_columns, n_nonzeros = state.used.tolist()
         sizes = {"columns": n_columns, "nonzeros": n_nonzeros, "ends": n_columns + 1}
@@ -298,22 +265,26 @@ class BatchRule(ColumnRule[G]):
             },
         )
 
-    def kept(self, state: G) -> tuple[I64, F64]:
+    def kept(self, state: Any) -> tuple[I64, F64]:
         return state.ids[state.chosen], state.scores
 
-    def remembered(self, state: G) -> I64:
-        return state.ids[: state.used[0]]
+    def remembered(self, state: Any) -> I64:
+        return np.asarray(state.ids[: state.used[0]])
 
-    def saved(self, memory: ColumnMemory[G]) -> G:
+    def saved(self, memory: ColumnMemory[Any]) -> Any:
         """Return everything, with what was chosen if somebody has asked: it need not be chosen again."""
         return self.trimmed(memory.state if memory.settled is None else memory.settled)
 
-    def check(self, state: G, sizes: dict[str, int], n_features: int) -> None:
+    def check(self, state: Any, sizes: dict[str, int], n_features: int) -> None:
         indptr = state.indptr
-        whole = state.used.tolist() == [sizes["columns"], sizes["nonzeros"]] and indptr.size == sizes["columns"] + 1
-        ensure(whole, "it does not have the columns it says")
-        cut = indptr[0] == 0 and indptr[-1] == sizes["nonzeros"] and (np.diff(indptr) >= 0).all()
-        ensure(cut, "its columns are cut in the wrong places")
+        ensure(
+            state.used.tolist() == [sizes["columns"], sizes["nonzeros"]] and indptr.size == sizes["columns"] + 1,
+            "it does not have the columns it says",
+        )
+        ensure(
+            indptr[0] == 0 and indptr[-1] == sizes["nonzeros"] and (np.diff(indptr) >= 0).all(),
+            "its columns are cut in the wrong places",
+        )
         ensure(np.unique(state.chosen).size == state.chosen.size, "a column is chosen twice")
         wanted = parameters_of(self.params).get("n_features_to_select")
         ensure(wanted is None or state.chosen.size <= wanted, "it has chosen more columns than it was asked for")
@@ -329,17 +300,67 @@ def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]
     return array
 
 
+# ---- blocks in parts of a bounded size, work on threads, more slots
+
+
+def pieces(
+    block: ColumnBlock, most_columns: int = PIECE_COLUMNS, most_nonzeros: int = PIECE_NONZEROS
+) -> Iterator[ColumnBlock]:
+    """A block in parts of a bounded size, a column at least in each."""
+    start = 0
+    while start < block.n_columns:
+        stop = next_cut(block.indptr, start, most_columns, most_nonzeros)
+        yield block.columns(start, stop)
+        start = stop
+
+
+def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
+    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
+    before = block.indptr + np.arange(block.n_columns + 1)
+    parallel.in_parts(np.searchsorted(before, parallel.cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
+
+
+def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int], int]) -> None:
+    """Have a kernel take that many columns; whenever it stops, as all slots are taken, there are twice as many."""
+    done = 0
+    while done < count:
+        done = take(memory.state, done)
+        if done < count:
+            state = memory.state
+            per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
+            needed = 4 * sum(array.nbytes for array in per_slot)  # twice the slots, and a copy at the end of the data
+            refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
+            memory.state = grown(state, "slots", 2 * per_slot[0].shape[0])
+
+
+def centred(block: ColumnBlock) -> F64:
+    """The values of a block, columns shifted and in other units where that helps; for what depends on neither."""
+    far, values = np.zeros(block.n_columns, bool), block.values
+    any_large = max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > LARGEST
+    in_parts(block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, far))
+    if not far.any():
+        return values
+    out = values.copy()
+    in_parts(block, lambda a, b: centre_columns(block.indptr, block.n_rows, far, a, b, out))
+    out.flags.writeable = False  # as the values of a block are: kernels are compiled for one of the two
+    return out
+
+
 # ---- states from files
 
 
 def check_slots(order: I32, kept: int) -> None:
     """Raise ValueError if an order does not have every slot once, or has more kept than slots."""
-    whole = np.array_equal(np.sort(order), np.arange(order.size)) and 0 <= kept <= order.size
-    ensure(whole, "a slot is not in the order, or twice")
+    ensure(
+        np.array_equal(np.sort(order), np.arange(order.size)) and 0 <= kept <= order.size,
+        "a slot is not in the order, or twice",
+    )
 
 
 def check_codes(codes: I32, n_levels: I64, slots: I32) -> None:
     """Raise ValueError if codes of slots are beyond their number of levels."""
     coded = codes.shape[1] and slots.size
-    within = not coded or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all()
-    ensure(within, "a code is beyond the levels of its column")
+    ensure(
+        not coded or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
+        "a code is beyond the levels of its column",
+    )

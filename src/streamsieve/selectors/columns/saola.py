@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ from ...kernels.columns.saola import (
     compare_with_kept,
     measure_present,
 )
-from ...kernels.types import F64, I64, Bool
+from ...kernels.types import F64, I64
 from ...state import empty, grown
-from ...targets import BOTH, TASKS, Target
+from ...targets import BOTH, TASKS
 from ..base import Method
 from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, one_of, parameter, together
 from .learner import ColumnLearner
@@ -46,12 +46,19 @@ from .measures import (
     refuse_large_tables,
 )
 from .memory import ColumnMemory, Tally
-from .parts import centred, in_parts, pieces, with_more_slots
-from .rules import CopyDropper, GroupRule, check_codes, check_slots, groups_of
-
-NO_BUDGET = 2**31 - 1
-FIRST_SLOTS = 16
-PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
+from .rules import (
+    FIRST_SLOTS,
+    NO_BUDGET,
+    CopyDropper,
+    GroupRule,
+    centred,
+    check_codes,
+    check_slots,
+    groups_of,
+    in_parts,
+    pieces,
+    take_columns,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -121,19 +128,16 @@ class SAOLAParameters:
     )
     task: str = parameter("auto", one_of(*TASKS))
 
-    def rule_for(self, method: Method, target: Target) -> SaolaRule:
-        """Return how columns are taken and dropped."""
-        return GroupSaolaRule(self, target) if method.knows_groups else SaolaRule(self, target)
-
 
 class SaolaRule(CopyDropper[SaolaState]):
     """Relevance to the target, then redundancy by pairs."""
 
+    limited: ClassVar[int] = KEPT  # entry of ``counts``: the features of which the budget is a limit
+
     @property
     def budget(self) -> int:
         """Return the most features that are kept."""
-        wanted = self.params.n_features_to_select
-        return NO_BUDGET if wanted is None else int(wanted)
+        return int(self.params.n_features_to_select or NO_BUDGET)
 
     @property
     def drops_copies(self) -> bool:
@@ -168,7 +172,7 @@ class SaolaRule(CopyDropper[SaolaState]):
     def offer(self, memory: ColumnMemory[SaolaState], block: ColumnBlock) -> None:
         filled = block.without_empty() if block.groups is None else block
         memory.state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
-        for piece in pieces(filled, PIECE_COLUMNS, PIECE_NONZEROS):
+        for piece in pieces(filled):
             new, candidates = self.measure(piece)
             memory.state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
             memory.state.counts[IRRELEVANT] += piece.n_columns - candidates.size
@@ -197,7 +201,8 @@ class SaolaRule(CopyDropper[SaolaState]):
             )
             relevance[:, CORRELATION] = np.abs(strengths)
         if params.measure != "fisher_z" and target.codes.size:
-            discrete = self.discrete(block)
+            all_discrete = params.measure == "su" or params.bins is not None
+            discrete = np.ones(n_columns, bool) if all_discrete else are_discrete(block)
             codes, n_levels = coded(block, target, params.bins, discrete)
             uncertainties = np.zeros(n_columns)
             known = target.weights, target.codes, target.class_counts
@@ -236,18 +241,8 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     def compare_within(self, memory: ColumnMemory[SaolaState], new: NewColumns, candidates: I64, budget: int) -> None:
         """Compare candidates with what is kept, of which there may be so many."""
-        done = 0
-        while done < candidates.size:
-            if memory.state.counts[KEPT] == memory.state.order.size:
-                memory.state = with_more_slots(memory.state)
-            rule, weights = self.kernel_rule(), self.target.weights
-            done = compare_with_kept(memory.state, rule, budget, new, weights, candidates, done)
-
-    def discrete(self, block: ColumnBlock) -> Bool:
-        """Return which columns are measured by uncertainty."""
-        if self.params.measure == "su" or self.params.bins is not None:
-            return np.ones(block.n_columns, bool)
-        return are_discrete(block)
+        given = self.kernel_rule(), budget, new, self.target.weights, candidates
+        take_columns(memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done))
 
     def kept(self, state: SaolaState) -> tuple[I64, F64]:
         slots = state.order[: state.counts[KEPT]]
@@ -266,8 +261,10 @@ class SaolaRule(CopyDropper[SaolaState]):
     def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced, _ = state.counts.tolist()
         fates = {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
-        measures = {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])}
-        return {"counts": fates, "measures": measures}
+        return {
+            "counts": fates,
+            "measures": {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])},
+        }
 
     def tally(self, state: SaolaState) -> Tally:
         return {"fates": state.counts.copy(), "measured": state.measured.copy()}
@@ -280,19 +277,21 @@ class SaolaRule(CopyDropper[SaolaState]):
     def check(self, state: SaolaState, sizes: dict[str, int], n_features: int) -> None:
         kept, budget = int(state.counts[KEPT]), self.budget
         check_slots(state.order, kept)
-        within = budget == NO_BUDGET or self.limited(state) <= budget
-        ensure(within, f"it keeps more than n_features_to_select={budget}")
-        counted = state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all()
-        ensure(counted, "what it has counted does not fit what it keeps")
+        ensure(
+            budget == NO_BUDGET or state.counts[self.limited] <= budget,
+            f"it keeps more than n_features_to_select={budget}",
+        )
+        ensure(
+            state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all(),
+            "what it has counted does not fit what it keeps",
+        )
         check_codes(state.codes, state.n_levels, state.order[:kept])
 
-    def limited(self, state: SaolaState) -> int:
-        """Return how many features there are of which the budget is a limit."""
-        return int(state.counts[KEPT])
 
-
-class GroupSaolaRule(GroupRule[SaolaState], SaolaRule):
+class GroupSaolaRule(GroupRule, SaolaRule):
     """SAOLA's rule within a group, then against every kept group."""
+
+    limited: ClassVar[int] = CLOSED
 
     def compare(self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64) -> None:
         starts = np.append(0, np.flatnonzero(np.diff(groups := groups_of(block))) + 1)
@@ -308,17 +307,13 @@ class GroupSaolaRule(GroupRule[SaolaState], SaolaRule):
         """Close the open group, pass over groups without a candidate, and open the last of some; it may be open."""
         if groups.size and groups[0] == state.current[0]:
             groups = groups[1:]
-        if not groups.size:
-            return
-        self.close_open(state)
-        state.current[0] = groups[-1]
+        if groups.size:
+            self.close(state)
+            state.current[0] = groups[-1]
 
     def close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:
             close_group(state, self.kernel_rule(), self.budget, self.target.weights)
-
-    def limited(self, state: SaolaState) -> int:
-        return int(state.counts[CLOSED])
 
 
 VARIANTS: tuple[dict[str, Any], ...] = (
@@ -330,12 +325,15 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"bins": 3},
     {"variant": "paper"},
 )
-SAOLA = Method("saola", SAOLAParameters, ColumnLearner, BOTH, selects_again=True, check_variants=VARIANTS)
+SAOLA = Method(
+    "saola", SAOLAParameters, ColumnLearner, BOTH, rule=SaolaRule, selects_again=True, check_variants=VARIANTS
+)
 GROUP_SAOLA = Method(
     "group-saola",
     SAOLAParameters,
     ColumnLearner,
     BOTH,
+    rule=GroupSaolaRule,
     knows_groups=True,
     selects_again=True,
     check_variants=VARIANTS,

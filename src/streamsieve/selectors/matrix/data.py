@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from threading import local
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,18 +179,17 @@ class Own(local):
 
 
 class Pairs:
-    """Scaled features and all pairs of rows, for as long as they are worked on (a context manager: it has threads).
+    """Scaled features and all pairs of rows, which some threads work on.
 
     ``varying`` are the features that are not constant; the others say nothing and count nowhere.
     """
 
-    def __init__(self, matrix: Matrix, scale: str, cost: Cost | None = None) -> None:
+    def __init__(self, matrix: Matrix, threads: Threads, scale: str, cost: Cost | None = None) -> None:
         n_rows = matrix.n_rows
         self.n_bytes = (cost or Cost()).refuse_beyond_memory(matrix)
-        self.matrix, self.n_rows = matrix, n_rows
+        self.matrix, self.threads, self.n_rows = matrix, threads, n_rows
         self.lines = -(-n_rows // STEP) * STEP
         self.width = -(-self.lines // LANE) * LANE
-        self.threads = Threads()
         self._own = Own(self.width)
         self.shift, self.factor = np.empty(matrix.n_columns), np.empty(matrix.n_columns)
         kind = SCALES[scale]
@@ -199,14 +197,6 @@ class Pairs:
             self.in_parts(matrix.n_columns, lambda first, last, part: self._measure(first, last, kind))
         )
         self.varying: NDArray[np.int64] = np.flatnonzero(self.factor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.threads.__exit__(kind, error, trace)
 
     def in_parts(self, size: int, work: Callable[[int, int, int], R]) -> list[R]:
         """``work`` of ranges of rows or features, with where each begins and ends and its number, below ``PARTS``."""

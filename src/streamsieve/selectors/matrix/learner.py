@@ -17,8 +17,8 @@ from ...sources.base import Report
 from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
 from ...targets import Target
 from ..base import Findings, Learner, Method, Reads, Results
-from ..columns.column_warnings import COARSE, Noted, remarks_of
-from ..diagnosis import Look, Remark
+from ..columns.memory import COARSE, Noted, remarks_of
+from ..diagnosis import MOST_NAMED, Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
 from ..prediction import LinearModel
@@ -70,8 +70,9 @@ class MatrixRule(Generic[S]):
         """Return what to try where no feature was selected."""
         return None
 
-    def check(self, state: S) -> None:
-        """Raise ValueError if the arrays of a state from a file do not fit one another."""
+    def check(self, state: Any) -> None:
+        """Raise ValueError if the arrays of a state from a file do not fit one another: its ids ascend."""
+        ensure(not (np.diff(state.ids) <= 0).any(), "its features are not in order")
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +88,9 @@ class MatrixMemory(Generic[S]):
 
 class MatrixResults(Results):
     """What a learner of the whole matrix has learned."""
+
+    memory: MatrixMemory[Any]
+    rule: MatrixRule[Any]
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
@@ -104,12 +108,10 @@ class MatrixResults(Results):
         return [*super().__dir__(), *(f"{name}_" for name in self.memory.fitted)]
 
     def selected(self) -> tuple[I64, F64]:
-        selected: tuple[I64, F64] = self.rule.selected(self.memory.state)
-        return selected
+        return self.rule.selected(self.memory.state)
 
     def class_rows(self) -> dict[Any, int] | None:
-        rows: dict[Any, int] | None = self.memory.class_rows
-        return rows
+        return self.memory.class_rows
 
     @alone
     def diagnosis(self, look: Look) -> list[Remark]:
@@ -142,8 +144,7 @@ class MatrixResults(Results):
         return int(fitted["n_iter"]) if "n_iter" in fitted else len(fitted["rounds"])
 
     def linear_model(self) -> LinearModel:
-        model: LinearModel | None = self.rule.linear_model(self.memory.state)
-        return super().linear_model() if model is None else model
+        return self.rule.linear_model(self.memory.state) or super().linear_model()
 
 
 class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
@@ -154,7 +155,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
 
     def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
         super().__init__(method, params, lock)
-        self.rule: MatrixRule[Any] = params.rule_for(method)
+        self.rule: MatrixRule[Any] = method.rule(params, method)
         self._target: Target | None = None
 
     @alone
@@ -190,13 +191,12 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
             )
         state, n_nonzero, fitted = self.rule.learn(block, target, self.report)
         self._target = None
-        counts = np.array([block.n_rows, n_nonzero])
-        memory = self._memory = MatrixMemory(state, counts, dict(fitted), class_rows=target.class_rows())
+        memory = self._memory = MatrixMemory(
+            state, np.array([block.n_rows, n_nonzero]), dict(fitted), class_rows=target.class_rows()
+        )
         self.features.width = block.n_features
         coarse = block.coarse()
-        if coarse:
-            memory.noted[COARSE] = Noted()
-            memory.noted[COARSE].add(coarse)
+        memory.noted = {COARSE: Noted(len(coarse), coarse[:MOST_NAMED])} if coarse else {}
         return self
 
     @property
@@ -216,11 +216,8 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         fitted = header["fitted"]
         ensure(isinstance(fitted, dict), "what it reports is not known")
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
-        many = is_integer(wanted) and rule.selected(state)[0].size > wanted
-        ensure(not many, f"it selects more than {wanted} features")
+        ensure(
+            not (is_integer(wanted) and rule.selected(state)[0].size > wanted),
+            f"it selects more than {wanted} features",
+        )
         self._memory = MatrixMemory(state, arrays["counts"], fitted)
-
-
-def check_order(ids: I64) -> None:
-    """Raise ValueError if ids do not ascend."""
-    ensure(not (np.diff(ids) <= 0).any(), "its features are not in order")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -93,18 +91,6 @@ class LocalLearningParameters:
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
 
-    def rule_for(self, method: Method) -> LocalLearningRule:
-        """Return how a matrix is learned."""
-        return LocalLearningRule(self, method)
-
-
-LOCAL_LEARNING = Method(
-    "local-learning",
-    LocalLearningParameters,
-    MatrixLearner,
-    check_variants=({"sigma": "auto"}, {"scale": "standard"}),
-)
-
 
 class LocalLearningRule(WeighingRule):
     """Rounds of neighbours under the weights so far, and weights that make the margins to them large."""
@@ -124,13 +110,9 @@ class LocalLearningRule(WeighingRule):
         v = np.full(n_features, self.start_size / np.sqrt(max(1, n_features)))
         distances = pairs.distances(pairs.varying, v)
         tries: list[Trial] = []
-        done = count(1)
-
-        def report_round() -> None:
-            report("rounds", next(done), None)
-
         for width in AUTO if sigma == "auto" else (float(sigma),):
-            tries.append(self.run_rounds(pairs, codes, width, v, distances, report_round))
+            done = sum(len(trial.rounds) for trial in tries)
+            tries.append(self.run_rounds(pairs, codes, width, v, distances, report, done))
         best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
         if not best.converged:
             warnings.warn(
@@ -141,9 +123,12 @@ class LocalLearningRule(WeighingRule):
         return best.weights, {"rounds": best.rounds, "converged": best.converged}
 
     def run_rounds(
-        self, pairs: Pairs, codes: I32, width: float, v: F64, distances: F64, report: Callable[[], None]
+        self, pairs: Pairs, codes: I32, width: float, v: F64, distances: F64, report: Report, done: int
     ) -> Trial:
-        """Run rounds with a width of the kernel, from a start and the distances under it, until weights converge."""
+        """Run rounds with a width of the kernel, from a start and the distances under it, until weights converge.
+
+        ``done`` rounds have been reported before, of other widths.
+        """
         n_features, params = v.size, self.params
         live, last = np.arange(n_features), np.ones(n_features)
         rounds: list[dict[str, Any]] = []
@@ -159,9 +144,9 @@ class LocalLearningRule(WeighingRule):
             change = float(np.linalg.norm(now - last))
             stay = v > LEAVES
             live, v, last = live[stay], v[stay], now[stay]
-            details = {"features": int(stay.size), "sigma": sigma, "steps": ended.steps}
-            rounds.append({**details, "objective": ended.objective, "change": change})
-            report()
+            reached = {"steps": ended.steps, "objective": ended.objective, "change": change}
+            rounds.append({"features": int(stay.size), "sigma": sigma, **reached})
+            report("rounds", done + len(rounds), None)
         weights = np.zeros(n_features)
         heavy = last > NEGLIGIBLE
         weights[live[heavy]] = v[heavy] ** 2
@@ -183,6 +168,15 @@ class LocalLearningRule(WeighingRule):
 
         pairs.over_blocks(features, expect)
         return minimise(Margins(pairs, margins, float(self.params.regularization)), v)
+
+
+LOCAL_LEARNING = Method(
+    "local-learning",
+    LocalLearningParameters,
+    MatrixLearner,
+    rule=LocalLearningRule,
+    check_variants=({"sigma": "auto"}, {"scale": "standard"}),
+)
 
 
 class Margins:
