@@ -22,7 +22,6 @@ from ..selection import Selection
 from ..selectors.base import AnyLearner, Method
 from ..selectors.diagnosis import warn_of
 from ..selectors.fitting import TASK_OF_LOSS
-from ..selectors.parameters import parameters_from
 from ..selectors.serial import Lock, alone
 from ..sources.base import DataSource
 from ..training import train, watching
@@ -88,7 +87,9 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def new_learner(self) -> AnyLearner:
         """Return a learner with the parameters as they are now, which are checked."""
-        return self.method.learner(self.method, parameters_from(self.method.parameters, self), self.lock)
+        learner = self.method.make(**{name: getattr(self, name) for name in self.method.parameter_names})
+        learner.lock = self.lock
+        return learner
 
     def current_learner(self) -> Any:
         """Return the learner, which is made if there is none yet."""

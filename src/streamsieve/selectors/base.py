@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -37,7 +37,6 @@ from .parameters import (
     ensure,
     from_json,
     is_integer,
-    parameter_fields,
     parameters_of,
 )
 from .prediction import LinearModel, Predictor
@@ -87,7 +86,7 @@ class Method:
     @property
     def parameter_names(self) -> list[str]:
         """Return the names of the parameters in their order."""
-        return [declared.name for declared in parameter_fields(self.parameters)]
+        return [declared.name for declared in fields(self.parameters)]
 
     @property
     def fits_model(self) -> bool:
@@ -330,8 +329,9 @@ class Learner(ABC, Generic[B, M]):
     results_type: ClassVar[type[Results]]
     missing_rows: Missing = "error"  # what is to be done with missing values in rows
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        self.method, self.params, self.lock = method, params, lock or Lock()
+    def __init__(self, method: Method, params: Any) -> None:
+        self.method, self.params = method, params
+        self.lock = Lock()  # an estimator's learners have that of the estimator
         self.features = FeatureInfo()
         self._memory: M | None = None  # nothing has been learned yet
         self.listener: Report | None = None  # who wants to know how far the work inside a block is

@@ -21,7 +21,7 @@ from ...targets import Target
 from ..base import Learner, Method, Reads, Results
 from ..fitting import target_for
 from ..parameters import count_of, ensure, options_of
-from ..serial import Lock, alone
+from ..serial import alone
 from .column_warnings import COARSE, COLLAPSED, as_header, noted_in
 from .memory import (
     TARGET,
@@ -56,8 +56,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     results_type: ClassVar[type[Results]] = ColumnResults
     rule: ColumnRule[Any]
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        super().__init__(method, params, lock)
+    def __init__(self, method: Method, params: Any) -> None:
+        super().__init__(method, params)
         self.options: ColumnOptions = options_of(ColumnOptions, params)
         self.missing_rows = "keep" if self.options.missing == "skip" else "error"
 

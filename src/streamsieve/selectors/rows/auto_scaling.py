@@ -18,8 +18,7 @@ Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,10 @@ from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.column_scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
+from ..diagnosis import numbered
 from ..parameters import ensure
-from .addresses import Addresses, table_addresses
+from .addresses import table_addresses
 from .inputs import LARGEST_SUM
-from .sample import numbered
 
 LAST_ROW = 1024  # of the warm-up
 DENSE = 0.5  # of the rows have a value
@@ -58,26 +57,22 @@ class Choice(NamedTuple):
 
     @property
     def is_table(self) -> bool:
-        """Whether most values are in columns that most rows have."""
+        """Return True if most values are in columns that most rows have."""
         return bool(self.table[0])
 
     @property
     def only_length(self) -> bool:
-        """Whether there is nothing to do but to divide rows by their length, which undoes a common factor."""
+        """Return True if there is nothing to do but to divide rows by their length, which undoes a common factor."""
         return not self.dense.size and not self.own.size
 
     def same_as(self, other: Choice) -> bool:
-        """Whether rows come out the same."""
+        """Return True if rows come out the same."""
         alike = all(map(np.array_equal, self[:3], other[:3])) and self.is_table == other.is_table
         return alike and (self.only_length or self.typical[0] == other.typical[0])
 
 
-def no_choice() -> Choice:
-    return empty(Choice, dense=0, own=0)
-
-
 def choose(block: RowBlock) -> Choice:
-    """The choice that some rows suggest."""
+    """Return the choice that some rows suggest."""
     sizes = np.abs(block.values).astype(np.float32, copy=False)
     features, columns = numbered(block.indices)
     counts = np.bincount(columns)
@@ -89,8 +84,8 @@ def choose(block: RowBlock) -> Choice:
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
     far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
     there = far[columns]
-    by_column = np.lexsort((sizes[there], columns[there]))
-    of_own = np.split(sizes[there][by_column], np.cumsum(counts[far])[:-1]) if there.any() else []
+    by_column = sizes[there][np.lexsort((sizes[there], columns[there]))]
+    of_own = np.split(by_column, np.cumsum(counts[far])[:-1]) if there.any() else []
     own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in of_own]
     dense, own = (features[np.flatnonzero(chosen)] for chosen in (is_dense, far))
     common = np.array([size_of(sizes[sparse], typical)])
@@ -99,13 +94,13 @@ def choose(block: RowBlock) -> Choice:
 
 
 def size_of(values: F32, median: float) -> float:
-    """What values of this median are divided by."""
+    """Return what values of this median are divided by."""
     same = np.count_nonzero(values == np.float64(median))
     return median if 2 * same >= values.size else PER_MEDIAN * median
 
 
 def middle(values: F32) -> float:
-    """The median, without rounding the mean of the middle two to the type of the values."""
+    """Return the median, without rounding the mean of the middle two to the type of the values."""
     low, high = (values.size - 1) // 2, values.size // 2
     parts = np.partition(values, (low, high))
     return (float(parts[low]) + float(parts[high])) / 2.0
@@ -119,24 +114,17 @@ class ColumnMoments(NamedTuple):
     seen: F64 = array(1, low=0)  # rows
 
 
-@dataclass(slots=True, eq=False)
 class AutoScaling:
-    """The choice in force and the moments of dense columns."""
+    """The choice in force, at first none, and the moments of dense columns."""
 
-    choice: Choice
-    moments: ColumnMoments
-    lookup: Addresses = field(init=False)
-    room: tuple[NDArray[Any], F32] = field(default_factory=lambda: (np.empty(0, np.int32), np.empty(0, np.float32)))
-
-    def __post_init__(self) -> None:
+    def __init__(self, choice: Choice | None = None, moments: ColumnMoments | None = None) -> None:
+        self.choice = empty(Choice, dense=0, own=0) if choice is None else choice
+        self.moments = empty(ColumnMoments, dense=self.choice.dense.size) if moments is None else moments
         self.lookup = table_addresses(self.choice.own)
-
-    @classmethod
-    def start(cls, choice: Choice) -> Self:
-        return cls(choice, empty(ColumnMoments, dense=choice.dense.size))
+        self.room: tuple[NDArray[Any], F32] = np.empty(0, np.int32), np.empty(0, np.float32)
 
     def stop(self, block: RowBlock, start: int) -> int:
-        """Up to where rows are scaled in one go."""
+        """Return up to where rows are scaled in one go."""
         if self.choice.only_length:
             return block.n_rows
         rows = max(1, PIECE // max(1, self.choice.dense.size))
@@ -146,7 +134,7 @@ class AutoScaling:
         return min(block.n_rows, start + rows, max(int(full), start + 1))
 
     def scaled(self, block: RowBlock, learn: bool) -> RowBlock:
-        """The block with its columns scaled; its rows are not of length 1 yet.
+        """Return a block with its columns scaled; its rows are not of length 1 yet.
 
         With ``learn`` it holds until the next block is scaled.
         """
@@ -186,14 +174,14 @@ class AutoScaling:
         return block.with_entries(indptr, indices[:filled], values[:filled], width)
 
     def _room(self, needed: int, kind: Any) -> tuple[NDArray[Any], F32]:
-        """Room for scaled rows, the same again and again: fresh memory costs more than filling it."""
+        """Return room for scaled rows, the same again and again: fresh memory costs more than filling it."""
         indices, values = self.room
         if indices.size < needed or indices.dtype != kind:
             indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
         return indices[:needed], values[:needed]
 
     def report(self, final: bool) -> dict[str, Any]:
-        """The choice in force, as JSON can hold it; of very many columns their number alone."""
+        """Return the choice in force, as JSON can hold it; of very many columns their number alone."""
         dense, own, sizes, typical, _ = self.choice
         columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
         if max(dense.size, own.size) <= MOST_REPORTED:

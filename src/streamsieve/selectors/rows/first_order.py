@@ -52,7 +52,7 @@ from ..prediction import Scorer, Squares
 from . import options
 from .addresses import Addresses, table_addresses
 from .inputs import AUTO, UNIT_LENGTH, intercept_share, is_standard
-from .integrity import check_heap, check_members, check_positions, kept_count
+from .integrity import check_heap, check_members, kept_count
 from .learner import RowLearner
 from .memory import RowMemory
 from .rules import Kept, RowRule
@@ -175,10 +175,11 @@ class FOFSParameters:
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return how rows are learned."""
-        free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
+        radius = self.radius
+        if radius is None:
+            radius = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
         shrink = (1.0 - self.regularization * self.eta) * decay_of(self.forget)
-        radius = float(free if self.radius is None else self.radius)
-        return FirstOrderRule(float(self.eta), shrink, radius, FOFS_TRIGGERS[self.trigger])
+        return FirstOrderRule(float(self.eta), shrink, float(radius), FOFS_TRIGGERS[self.trigger])
 
 
 FOFS = Method(
@@ -341,8 +342,7 @@ class FirstOrderRule(RowRule[FirstOrderState]):
         return Kept(state.member_id[:kept], weights, np.abs(weights).max(axis=1))
 
     def bias(self, state: FirstOrderState) -> F64:
-        bias: F64 = state.scale[0] * state.bias[:, 0]
-        return bias
+        return np.asarray(state.scale[0] * state.bias[:, 0])
 
     def check(self, state: FirstOrderState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
@@ -393,8 +393,7 @@ class PartialRule(RowRule[PartialState]):
         if not state.question[PENDING]:
             choose(state, memory.random, self.epsilon, memory.declared_width)
             state.question[PENDING] = 1
-        asked: I64 = state.asked[: state.question[ASKED]].copy()
-        return asked
+        return np.array(state.asked[: state.question[ASKED]])
 
     def update(self, state: PartialState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         partial_update(
@@ -424,8 +423,7 @@ class PartialRule(RowRule[PartialState]):
         return Kept(state.member_id[used], weights, np.abs(weights[:, 0]))
 
     def bias(self, state: PartialState) -> F64:
-        bias: F64 = state.scale[0] * state.bias[:, 0]
-        return bias
+        return np.asarray(state.scale[0] * state.bias[:, 0])
 
     def constant(self, state: PartialState, share: float, totals: F64) -> float:
         return float(share * state.totals[NORMS] / max(1.0, state.totals[ROWS]))
@@ -443,34 +441,34 @@ class PartialRule(RowRule[PartialState]):
         def score(block: RowBlock, squares: Squares = None) -> F64:
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
-            rows = block.indptr, block.indices, block.values
-            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *rows, indptr, indices, values)
+            entries = block.indptr, block.indices, block.values
+            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:
                 matrix = (matrix - centre) / spread
             if unit_length:
                 norms = np.sqrt((matrix**2).sum(axis=1))
                 matrix /= np.where(norms > 0, norms, 1.0)[:, None]
-            scores: F64 = matrix @ weights[:, 0] + start
-            return scores
+            return np.asarray(matrix @ weights[:, 0] + start)
 
         return score
 
     def check(self, state: PartialState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
-        features = np.arange(sizes["features"])
-        whole = np.array_equal(np.sort(state.shift + features), features)
-        ensure(whole, "the order of its features does not have each of them once")
-        asked = state.question[ASKED]
-        known = asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all()
-        ensure(known, "it asks for features that there are not")
+        features, asked = np.arange(sizes["features"]), state.question[ASKED]
+        ensure(
+            np.array_equal(np.sort(state.shift + features), features),
+            "the order of its features does not have each of them once",
+        )
+        ensure(
+            asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all(),
+            "it asks for features that there are not",
+        )
 
 
 def check_heap_of_weights(state: FirstOrderState | PartialState, budget: int, ids: I64) -> None:
     """Raise ValueError if the kept features and their heap do not fit one another."""
     kept = kept_count(state.counts, budget)
     ensure(np.isfinite(state.squares).all(), "the length of its weights is not a number")
-    heap, member_id = state.heap[:kept], state.member_id[:kept]
-    check_members(state.slots, 1, state.member[:kept], member_id, ids)
-    check_heap(state.key[heap], heap, member_id)
-    check_positions(heap, state.heap_position)
+    check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)
+    check_heap(state, kept)
