@@ -164,23 +164,21 @@ def learn_rows(estimator: Any, X: Any, y: Any, classes: Any | None, sample_weigh
     names: NDArray[Any] | None = None
     if rows is not None:
         source: Source = NamedRowSource(rows, y, sample_weight)
-        width = None
     else:
         X, y, names = read_chunk(estimator, learner, X, y, first)
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        source, width = row_source(X, y, centres=centres, sample_weight=weights), X.shape[1]
+        source = row_source(X, y, centres=centres, sample_weight=weights)
     blocks = source.row_blocks(learner.missing_rows)
     if first:
         if classes is None and "classes" in learner.method.targets:
             classes = classes_of(source.targets())
-        learner.start(width, classes, names)
+        learner.start(source.n_features, classes, names)
     if rows is None:  # the labels of all blocks, before the first is learned
         labels = source.targets() if weights is None else source.targets()[weights != 0]
         learner.memory.target.encode(labels, "", learner.n_learned)
     for block in blocks:
         learner.partial_fit_block(block)
-    if rows is None:
-        features.names = names
+    features.names = names
     estimator._learner = learner
 
 

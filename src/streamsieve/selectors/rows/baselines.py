@@ -170,8 +170,8 @@ class GradientRule(RowRule[GradientState]):
         debt = (state.owed[0] - state.paid)[:, None]
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
         positions = np.flatnonzero(weights.any(axis=1))
-        scores = np.abs(weights[positions]).max(axis=1, initial=0.0)
-        return Kept(addresses.ids_of(positions), weights[positions], scores)
+        weights = weights[positions]
+        return Kept(addresses.ids_of(positions), weights, np.abs(weights).max(axis=1, initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from ...targets import Encoded, Labels
 from ..base import Learner, Method, Reads, Results
 from ..parameters import MOST_FEATURES, count_of, ensure, is_integer, options_of, require
 from ..serial import alone
-from .auto_scaling import LAST_ROW, AutoScaling, choose
 from .curves import (
     Rungs,
     budget_of,
@@ -48,7 +47,7 @@ from .options import RowOptions
 from .results import RowResults
 from .rules import Kept, RowRule
 from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget, classes_of_model
-from .warm_up import WarmUp
+from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose
 from .weights import refuse_weights
 
 NEEDS_CELLS = (
@@ -117,22 +116,21 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(f"{self.method.name} draws from all features; start with n_features=...")
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            labels = Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
-            target = self._allowed(Classes(labels, self.options.class_weight))
+            target = self._classes(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))))
         self.rule = self.params.rule_for(target.n_vectors)
         self._memory = self.fresh_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)
         return self
 
-    def _allowed(self, target: Classes) -> Classes:
-        """Return what is known of the classes, unless there are too many for the method."""
-        if self.method.two_classes_only and target.labels.n_classes > 2:
+    def _classes(self, labels: Labels) -> Classes:
+        """Return the target that has some labels, unless there are too many for the method."""
+        if self.method.two_classes_only and labels.n_classes > 2:
             raise DataError(
                 "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
-                f"{self.method.name} learns two classes, and there are {target.labels.n_classes:,}; sofs learns any "
+                f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs learns any "
                 "number"
             )
-        return target
+        return Classes(labels, self.options.class_weight)
 
     def fresh_memory(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[Any]:
         """Return a memory without anything in it."""
@@ -336,8 +334,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             ensure(cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}")
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            labels = classes_of_model(header, arrays.pop("classes"), arrays, TARGET)
-            target = self._allowed(Classes(labels, options.class_weight))
+            target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
         budget, width = count_of(header, "budget", MOST_FEATURES), self.features.width
         ensure(
             not self.needs_width or header["declared_width"] == width,

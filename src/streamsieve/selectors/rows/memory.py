@@ -46,13 +46,12 @@ from .addresses import (
     refuse_beyond_memory,
     table_addresses,
 )
-from .auto_scaling import AutoScaling
 from .curves import Check, Rungs
 from .inputs import Moments
 from .integrity import check_totals
 from .rules import S
 from .targets import RowTarget
-from .warm_up import WarmUp
+from .warm_up import AutoScaling, WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids

@@ -46,7 +46,6 @@ from ...state import changed
 from ..base import Method
 from ..parameters import to_builtin
 from .addresses import direct_addresses, find, table_addresses
-from .auto_scaling import AutoScaling, ColumnMoments
 from .calibration import merged_calibration
 from .curves import Rung, Rungs, rank_slots, start_curve
 from .estimates import Estimates, Known, MergeRule, Positions, added, joined
@@ -54,6 +53,7 @@ from .inputs import Moments
 from .memory import RowMemory
 from .rules import MergingRule, S
 from .targets import Classes, RowTarget, classes_like, most_met
+from .warm_up import AutoScaling, ColumnMoments
 
 if TYPE_CHECKING:
     from .learner import RowLearner
