@@ -69,8 +69,8 @@ def no_limit(wanted: int, width: int, advice: str) -> Remark:
 
 
 def no_groups() -> Remark:
-    message = "every feature is a group of its own"
-    return Remark("no groups", "note", message, f"name the groups ({spell('groups', 'FILE')}), or take saola")
+    advice = f"name the groups ({spell('groups', 'FILE')}), or take saola"
+    return Remark("no groups", "note", "every feature is a group of its own", advice)
 
 
 def duplicates(groups: list[list[str]]) -> Remark:

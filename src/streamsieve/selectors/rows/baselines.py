@@ -156,12 +156,11 @@ AROW_REGRESSOR = Method(
 class GradientRule(RowRule[GradientState]):
     """OGD, and with a penalty FOBOS: every weight comes nearer to 0 with every row."""
 
-    eta: float
-    penalty: float = 0.0
+    state_type: ClassVar[type[GradientState]] = GradientState
     keeps_all: ClassVar[bool] = True
 
-    def start(self, budget: int, n_vectors: int) -> GradientState:
-        return empty(GradientState, features=0, vectors=n_vectors)
+    eta: float
+    penalty: float = 0.0
 
     def update(self, state: GradientState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         gradient_update(state, rows, self.eta, self.penalty)

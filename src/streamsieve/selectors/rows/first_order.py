@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from ...kernels.rows.partial import (
 from ...kernels.rows.parts import ALL_MARKED, keep_known
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.types import F64, I64
-from ...state import empty
 from ..base import ClassWeight, Method, Seed
 from ..parameters import (
     FRACTIONS,
@@ -325,13 +324,12 @@ RANDOM_SELECTION = Method(
 class FirstOrderRule(RowRule[FirstOrderState]):
     """PET and FOFS: the largest weights are kept, in a heap; ``shrink`` multiplies all of them before every row."""
 
+    state_type: ClassVar[type[FirstOrderState]] = FirstOrderState
+
     eta: float
     shrink: float
     radius: float
     trigger: int
-
-    def start(self, budget: int, n_vectors: int) -> FirstOrderState:
-        return empty(FirstOrderState, features=0, budget=budget, vectors=n_vectors)
 
     def update(self, state: FirstOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         first_order_update(state, ids, rows, curve, self.eta, self.shrink, self.radius, self.trigger)
@@ -352,11 +350,10 @@ class FirstOrderRule(RowRule[FirstOrderState]):
 class RandomRule(RowRule[RandomState]):
     """The perceptron on features that are drawn anew after every step."""
 
+    state_type: ClassVar[type[RandomState]] = RandomState
+
     eta: float
     trigger: int
-
-    def start(self, budget: int, n_vectors: int) -> RandomState:
-        return empty(RandomState, features=0, budget=budget, vectors=n_vectors)
 
     def update(self, state: RandomState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         random_update(state, ids, rows, memory.random, self.eta, self.trigger, memory.declared_width)
@@ -374,6 +371,8 @@ class RandomRule(RowRule[RandomState]):
 class PartialRule(RowRule[PartialState]):
     """OFS_P: with probability ``epsilon`` the attributes to see are drawn, otherwise they are those in use."""
 
+    state_type: ClassVar[type[PartialState]] = PartialState
+
     epsilon: float
     eta: float
     radius: float
@@ -381,9 +380,6 @@ class PartialRule(RowRule[PartialState]):
     standardizes: bool
     unit_length: bool
     share: float
-
-    def start(self, budget: int, n_vectors: int) -> PartialState:
-        return empty(PartialState, features=0, budget=budget, vectors=1)
 
     def ask(self, memory: RowMemory[PartialState]) -> I64:
         """Return the attributes to see of the next row, ascending; the same again until it is learned."""

@@ -48,9 +48,11 @@ def check_members(
 def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
     """Raise ValueError unless cells hold numbers beside names of slots; the first, in ``flags``, may be infinite."""
     for at in range(0, len(cells), CHUNK):
-        part, own = cells[at : at + CHUNK], flags[at : at + CHUNK]
-        numbers = (np.isfinite(part[:, 1:]).all(axis=1) | (own < 0)).all() and (own <= BITS_OF_INFINITY).all()
-        ensure(numbers, "a cell has what is not a number")
+        part, first = cells[at : at + CHUNK], flags[at : at + CHUNK]
+        ensure(
+            (np.isfinite(part[:, 1:]).all(axis=1) | (first < 0)).all() and (first <= BITS_OF_INFINITY).all(),
+            "a cell has what is not a number",
+        )
 
 
 def check_cells(
@@ -59,8 +61,7 @@ def check_cells(
     """Raise ValueError unless shared cells have precisions above their start, and slots a feature each, by its id."""
     bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
     ensure((per_class[:, ::2] >= 0).all() and (bounds >= 0).all(), "a cell has a precision below its start")
-    once = np.unique(member_id).size == member_id.size and np.array_equal(member, member_id)
-    ensure(once, "a feature is kept twice")
+    ensure(np.unique(member_id).size == member_id.size and np.array_equal(member, member_id), "a feature is kept twice")
     ensure(member_id.max(initial=0) < max(width, 1), "a kept feature is beyond the width")
 
 

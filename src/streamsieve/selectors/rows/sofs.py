@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -382,10 +382,9 @@ class SecondOrderRule(MergingRule[S]):
 class SignalRule(SecondOrderRule[SignalState]):
     """Two classes or numbers, by signal to noise: ``|mu| / sqrt(S)``."""
 
-    clips: bool = False  # errors of numbers, by the usual size
+    state_type: ClassVar[type[SignalState]] = SignalState
 
-    def start(self, budget: int, n_vectors: int) -> SignalState:
-        return empty(SignalState, features=0, budget=budget)
+    clips: bool = False  # errors of numbers, by the usual size
 
     def update(self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         target, table = memory.target, memory.table_of(state)
@@ -404,10 +403,9 @@ class SignalRule(SecondOrderRule[SignalState]):
 class ConfidenceRule(SecondOrderRule[ConfidenceState]):
     """Two classes, by confidence: the paper's rule, which keeps the most precise weights."""
 
-    by_signal: bool = False
+    state_type: ClassVar[type[ConfidenceState]] = ConfidenceState
 
-    def start(self, budget: int, n_vectors: int) -> ConfidenceState:
-        return empty(ConfidenceState, features=0, budget=budget)
+    by_signal: bool = False
 
     def update(self, state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         confidence_update(state, ids, rows, self.gammas(rows), curve, self.decay)
