@@ -6,7 +6,7 @@ Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -40,7 +40,6 @@ from ..parameters import (
     STEPS,
     YES_OR_NO,
     between,
-    checked,
     ensure,
     fits,
     one_of,
@@ -69,7 +68,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PETParameters:
+class PETParameters(options.BudgetOrAuto):
     """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
@@ -95,9 +94,6 @@ class PETParameters:
         For ``attributes="random"``.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     eta: float = parameter(1.0, between(*STEPS))
     trigger: str = parameter("margin", one_of(*PET_TRIGGERS))
     attributes: str = parameter("all", options.ATTRIBUTES)
@@ -125,7 +121,7 @@ PET = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOFSParameters:
+class FOFSParameters(options.BudgetOrAuto):
     """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
@@ -154,9 +150,6 @@ class FOFSParameters:
         For ``attributes="random"``.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     eta: float = parameter(0.5, between(*STEPS))
     regularization: float = parameter(
         1e-3, between(*PENALTIES), together(lambda params, value: value * params.eta < 1, "below 1 / eta")
@@ -192,7 +185,7 @@ FOFS = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OFSPartialParameters:
+class OFSPartialParameters(options.Budget):
     """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
     For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
@@ -219,7 +212,6 @@ class OFSPartialParameters:
         What the draws depend on.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     epsilon: float = parameter(0.2, between(*FRACTIONS))
     eta: float = parameter(0.2, between(*STEPS))
     radius: float = parameter(10.0, between(*RADII))
@@ -266,7 +258,7 @@ OFS_PARTIAL = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RandomSelectionParameters:
+class RandomSelectionParameters(options.Budget):
     """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
 
     Parameters
@@ -285,7 +277,6 @@ class RandomSelectionParameters:
         What the draws depend on.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     eta: float = parameter(1.0, between(*STEPS))
     trigger: str = parameter("mistake", one_of(*PET_TRIGGERS))
     attributes: str = parameter("all", options.ATTRIBUTES)

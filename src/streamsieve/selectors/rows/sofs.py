@@ -6,7 +6,7 @@ Weights with a precision each, of which the best are kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
 from ..diagnosis import Remark
-from ..parameters import GAMMAS, YES_OR_NO, between, checked, ensure, one_of, parameter, together
+from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import integrity, options
 from .addresses import Addresses
 from .diagnosis import beyond_float32
@@ -47,7 +47,7 @@ NEEDS_SNR = together(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSParameters:
+class SOFSParameters(options.BudgetOrAuto):
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
@@ -116,9 +116,6 @@ class SOFSParameters:
         The budget, or what "auto" took.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     gamma: float | str = parameter(AUTO, GAMMA)
     criterion: str = parameter("snr", one_of("snr", "confidence"), NEEDS_SNR)
     update: str = parameter("max_score", one_of(*UPDATES))
@@ -155,7 +152,7 @@ SOFS = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSRegressorParameters:
+class SOFSRegressorParameters(options.BudgetOrAuto):
     """Second-order online feature selection for a target of numbers (after Wu et al. 2017).
 
     SOFS by signal to noise, with the error of a row in place of its distance from the margin: a linear model with a
@@ -210,9 +207,6 @@ class SOFSRegressorParameters:
         The budget, or what "auto" took.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     loss: str = parameter("squared", one_of("squared", "huber"))
     gamma: float | str = parameter(AUTO, GAMMA)
     normalize: bool | str = parameter(AUTO, *options.NORMALIZE_CELLS)
