@@ -28,7 +28,7 @@ from ..sources.encoding import Encoding
 from ..sources.filtered import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
-from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
+from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit
 from .fitting import AUTO_LOSS
 from .parameters import (
     as_json,
@@ -149,20 +149,20 @@ class FeatureInfo:
         """Take what a model knows of features out of its header and arrays."""
         width = count_of(header, "n_features")
         encoding, kept = header.pop("encoding", None), header.pop("kept", None)
-        known = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
+        features = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
         if encoding is not None:
-            known.encoding = Encoding.from_dict(encoding)
-            n_encoded = known.encoding.n_features
+            features.encoding = Encoding.from_dict(encoding)
+            n_encoded = features.encoding.n_features
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
         if kept is not None:
-            known.kept = KeptFeatures.from_dict(kept)
+            features.kept = KeptFeatures.from_dict(kept)
         if "named_ids" not in arrays:
-            known.names = texts_of_arrays(NAMES, arrays)
-            if known.names is not None:
-                ensure(known.names.size == width, f"it has {known.names.size:,} names for {width:,} features")
+            features.names = texts_of_arrays(NAMES, arrays)
+            if features.names is not None:
+                ensure(features.names.size == width, f"it has {features.names.size:,} names for {width:,} features")
                 for part in ("text", "offsets"):
                     del arrays[f"{NAMES}.{part}"]
-        return known
+        return features
 
 
 class Findings(NamedTuple):
@@ -235,7 +235,9 @@ class Results(ABC):
     def diagnosis(self, look: Look) -> list[Remark]:
         """Return what a user should know of the result; ``look`` is what there still is of the data."""
         selection = self.selection()
-        return self.remarks(selection, look) if len(selection) else [nothing_selected(self.advice_if_empty)]
+        if len(selection):
+            return self.remarks(selection, look)
+        return [Remark("nothing selected", "warning", "no feature was selected", self.advice_if_empty)]
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
         """Return what is to be said of features that were selected."""

@@ -59,10 +59,6 @@ def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
             warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
 
 
-def nothing_selected(advice: str) -> Remark:
-    return Remark("nothing selected", "warning", "no feature was selected", advice)
-
-
 def no_limit(wanted: int, width: int, advice: str) -> Remark:
     message = f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
     return Remark("no limit", "note", message, advice)
