@@ -20,9 +20,8 @@ from .kernels.jit import compile_seconds
 from .machine import program_loaded, refuse_beyond_limit
 from .recording import Recording, Trace, next_look
 from .selectors.base import AnyLearner
-from .selectors.diagnosis import Look, Remark, no_groups
+from .selectors.diagnosis import Look, Remark, Sample, no_groups
 from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
-from .selectors.rows.sample import Sample
 from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import OrderedColumns, by_columns
 from .sources.groups import Grouping, given_groups, grouping_of

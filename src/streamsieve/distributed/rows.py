@@ -30,8 +30,8 @@ from ..model import Model
 from ..recording import Trace, trace_point
 from ..registry import METHODS, find_method, merge_models
 from ..selectors.base import AnyLearner
+from ..selectors.diagnosis import Sample
 from ..selectors.rows.learner import RowLearner
-from ..selectors.rows.sample import Sample
 from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
 from ..targets import Labels

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ..errors import UsageError
 from ..model import Model, refusing_damage
 from ..registry import METHODS, find_method, method_named
-from ..selectors.base import AnyLearner, Method
+from ..selectors.base import AnyLearner
 from ..sources.finding import MODEL_FILE
 from .base import Estimator
 
@@ -30,19 +30,13 @@ def estimator_class(method: str) -> type[Estimator]:
 def make_class(name: str) -> type[Estimator]:
     """Make the estimator of a method: the interface of its kind, with its parameters."""
     method, title = find_method(name), METHODS[name].estimator
-    interface = interface_of(method)
+    kinds = {"columns": ("columns", "ColumnEstimator"), "matrix": ("matrix", "MatrixEstimator")}
+    of_rows = "rows", "RowClassifier" if "classes" in method.targets else "RowRegressor"
+    module, kind = kinds.get(method.reads, of_rows)
+    interface: type[Estimator] = getattr(import_module(f".{module}", __package__), kind)
     failing = {**interface.expected_failed_checks, **method.expected_failed_checks}
     described = {"method": method, "__doc__": method.doc, "__module__": "streamsieve", "__qualname__": title}
     return type(title, (interface, method.parameters), {**described, "expected_failed_checks": failing})
-
-
-def interface_of(method: Method) -> type[Estimator]:
-    """Return the estimator of all methods of a kind."""
-    module, name = {"columns": ("columns", "ColumnEstimator"), "matrix": ("matrix", "MatrixEstimator")}.get(
-        method.reads, ("rows", "RowClassifier" if "classes" in method.targets else "RowRegressor")
-    )
-    interface: type[Estimator] = getattr(import_module(f".{module}", __package__), name)
-    return interface
 
 
 def as_estimator(learner: AnyLearner) -> Estimator:

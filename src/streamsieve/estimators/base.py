@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -21,25 +22,26 @@ from ..selection import Selection
 from ..selectors.base import AnyLearner, Method
 from ..selectors.diagnosis import warn_of
 from ..selectors.fitting import TASK_OF_LOSS
-from ..selectors.parameters import parameters_from
 from ..selectors.serial import Lock, alone
 from ..sources.base import DataSource
 from ..training import train, watching
 from ..values import is_sparse
-from .named_rows import named_rows, select_named
-from .scores import score_rows
-from .validation import check_array, encode_table, has_unseen, usable, validate_data
+from .inputs import (
+    check_array,
+    encode_table,
+    has_unseen,
+    named_rows,
+    score_rows,
+    select_named,
+    usable,
+    validate_data,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def only_if(condition: Callable[[Any], bool]) -> Callable[[F], F]:
-    """Return a decorator of methods that are there only for estimators that fulfil a condition."""
-
-    def decorate(method: F) -> F:
-        return cast(F, available_if(condition)(method))
-
-    return decorate
+# a decorator of methods that are there only for estimators that fulfil a condition
+only_if: Callable[[Callable[[Any], bool]], Callable[[F], F]] = available_if
 
 
 def predicts(estimator: Estimator) -> bool:
@@ -85,7 +87,9 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def new_learner(self) -> AnyLearner:
         """Return a learner with the parameters as they are now, which are checked."""
-        return self.method.learner(self.method, parameters_from(self.method.parameters, self), self.lock)
+        learner = self.method.make(**{name: getattr(self, name) for name in self.method.parameter_names})
+        learner.lock = self.lock
+        return learner
 
     def current_learner(self) -> Any:
         """Return the learner, which is made if there is none yet."""
@@ -103,10 +107,8 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def __dir__(self) -> list[str]:
         learned = dir(self.learner.results) if self.__sklearn_is_fitted__() else []
-        return [
-            *super().__dir__(),
-            *(name for name in learned if name[0] != "_" and name[-1] == "_" and hasattr(self, name)),
-        ]
+        shown = (name for name in learned if name[0] != "_" and name[-1] == "_" and hasattr(self, name))
+        return [*super().__dir__(), *shown]
 
     # ---- learning
 
@@ -138,14 +140,12 @@ class Estimator(TransformerMixin, BaseEstimator):
     @alone
     def selection(self) -> Selection:
         """Return the selected features, with scores and names; its size is that of the selection."""
-        selection: Selection = self.learner.results.selection()
-        return selection
+        return cast(Selection, self.learner.results.selection())
 
     @alone
     def model(self, note: dict[str, Any] | None = None) -> Model:
         """Return all that was learned; learning goes on with its arrays, so copy it before more is learned."""
-        model: Model = self.learner.model(note)
-        return model
+        return cast(Model, self.learner.model(note))
 
     @alone
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
@@ -165,8 +165,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         """Return the names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
         selection = self.selection()
         if input_features is not None:
-            names: NDArray[Any] = _check_feature_names_in(self, input_features)
-            return names[selection.indices]
+            return cast(NDArray[Any], _check_feature_names_in(self, input_features)[selection.indices])
         if selection.names is not None:
             return selection.names
         return np.array([f"x{feature}" for feature in selection.indices], dtype=object)
@@ -191,8 +190,6 @@ class Estimator(TransformerMixin, BaseEstimator):
     @alone
     def inverse_transform(self, X: Any) -> Any:
         """Return a matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
-        from scipy.sparse import csr_array
-
         selected, width = self.selection().indices, self.learner.features.width
         X = check_array(X, accept_sparse="csr", dtype=None)
         if X.shape[1] != selected.size:

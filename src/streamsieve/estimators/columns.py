@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +11,11 @@ from ..blocks import ColumnBlock, columns_of
 from ..class_search import naming_methods
 from ..errors import UsageError
 from ..selectors.serial import alone
-from ..sources.arrays import ArraySource, as_labels, as_matrix
+from ..sources.arrays import as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
 from ..sources.groups import GivenGroups, given_groups
 from .base import Estimator, refit
-from .validation import encode_table, validate_data
+from .inputs import read_matrix
 
 
 class ColumnEstimator(Estimator):
@@ -33,13 +32,10 @@ class ColumnEstimator(Estimator):
         """
         learner, known = self.new_learner(), self._given(groups)
         finite = "allow-nan" if learner.missing_rows == "keep" else True
-        options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": finite}
-        X, names, encoding = encode_table(self, X, None)
-        (X, y), names = validate_data(self, X, y, names=names, **options, ensure_min_samples=2)
-        source = ArraySource(X, y, names, name="")
-        source.facts = replace(source.facts, encoding=encoding)
+        options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_min_samples": 2}
+        source = read_matrix(self, X, y, **options, ensure_all_finite=finite)
         refit(self, learner, source, groups=known)
-        learner.features.names = names
+        learner.features.names = source.feature_names
         return self
 
     @alone

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 from ..selectors.serial import alone
-from ..sources.arrays import ArraySource
 from ..sources.base import DataSource
 from .base import Estimator, refit
-from .validation import encode_table, validate_data
+from .inputs import read_matrix
 
 
 class MatrixEstimator(Estimator):
@@ -19,12 +17,8 @@ class MatrixEstimator(Estimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
         learner = self.new_learner()
-        X, names, encoding = encode_table(self, X, None)
         options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_min_samples": 2}
-        (X, y), names = validate_data(self, X, y, names=names, **options)
-        source = ArraySource(X, y, names, name="")
-        source.facts = replace(source.facts, encoding=encoding)
-        refit(self, learner, source)
+        refit(self, learner, read_matrix(self, X, y, **options))
         return self
 
     @alone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,11 +20,16 @@ from ..sources.labels import expect_classes
 from ..sources.named_rows import NamedRowSource
 from ..targets import ONLY_NUMBERS
 from .base import Estimator, only_if, refit
-from .exact_rows import row_source
-from .named_rows import named_rows
-from .scores import accepted
-from .small_chunks import small_block
-from .validation import check_sample_weight, encode_table, validate_data
+from .inputs import (
+    accepted,
+    check_sample_weight,
+    encode_table,
+    named_rows,
+    read_matrix,
+    row_source,
+    small_block,
+    validate_data,
+)
 
 ONE_PASS = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
@@ -94,8 +98,9 @@ class RowClassifier(ClassifierMixin, Estimator):
         if seen.size != asked.size:
             raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
         if not np.isfinite(seen).all():
-            missing = asked[~np.isfinite(seen)][0]
-            raise ValueError(f"the value of attribute {missing} is missing; tell what was asked for")
+            raise ValueError(
+                f"the value of attribute {asked[~np.isfinite(seen)][0]} is missing; tell what was asked for"
+            )
         present = seen != 0
         bounds, width = np.array([0, np.count_nonzero(present)]), learner.memory.declared_width
         learner.partial_fit_block(RowBlock(bounds, asked[present], seen[present], np.asarray([y]), width, dense=True))
@@ -141,13 +146,8 @@ def read_rows(estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight:
     rows = named_rows(learner, X)
     if rows is not None:
         return NamedRowSource(rows, y, sample_weight)
-    X, names, encoding = encode_table(estimator, X, None)
-    numeric = learner.method.targets == ONLY_NUMBERS
-    (X, y), names = validate_data(estimator, X, y, names=names, **accepted(learner.method), y_numeric=numeric)
-    weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-    source = row_source(X, y, names, centres=learner.inputs.centres, sample_weight=weights)
-    source.facts = replace(source.facts, encoding=encoding)
-    return source
+    options = {**accepted(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
+    return read_matrix(estimator, X, y, centres=learner.inputs.centres, sample_weight=sample_weight, **options)
 
 
 def learn_rows(estimator: Any, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> None:
@@ -164,23 +164,21 @@ def learn_rows(estimator: Any, X: Any, y: Any, classes: Any | None, sample_weigh
     names: NDArray[Any] | None = None
     if rows is not None:
         source: Source = NamedRowSource(rows, y, sample_weight)
-        width = None
     else:
         X, y, names = read_chunk(estimator, learner, X, y, first)
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        source, width = row_source(X, y, centres=centres, sample_weight=weights), X.shape[1]
+        source = row_source(X, y, centres=centres, sample_weight=weights)
     blocks = source.row_blocks(learner.missing_rows)
     if first:
         if classes is None and "classes" in learner.method.targets:
             classes = classes_of(source.targets())
-        learner.start(width, classes, names)
+        learner.start(source.n_features, classes, names)
     if rows is None:  # the labels of all blocks, before the first is learned
         labels = source.targets() if weights is None else source.targets()[weights != 0]
         learner.memory.target.encode(labels, "", learner.n_learned)
     for block in blocks:
         learner.partial_fit_block(block)
-    if rows is None:
-        features.names = names
+    features.names = names
     estimator._learner = learner
 
 
@@ -191,8 +189,7 @@ def read_chunk(
     features = learner.features
     X, titles, features.encoding = encode_table(estimator, X, None if first else features)
     wider = first or np.shape(X)[1:] > (features.width,)
-    numeric = learner.method.targets == ONLY_NUMBERS
-    options = {**accepted(learner.method), "y_numeric": numeric}
+    options = {**accepted(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
     (X, y), names = validate_data(estimator, X, y, None if wider else features, titles, **options)
     known = None if first else features.names
     if known is not None and (names is None or not np.array_equal(names[: features.width], known)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
@@ -28,7 +28,7 @@ from ..sources.encoding import Encoding
 from ..sources.wrapped import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
-from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit, nothing_selected
+from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit
 from .fitting import AUTO_LOSS
 from .parameters import (
     as_json,
@@ -37,7 +37,6 @@ from .parameters import (
     ensure,
     from_json,
     is_integer,
-    parameter_fields,
     parameters_of,
 )
 from .prediction import LinearModel, Predictor
@@ -88,7 +87,7 @@ class Method:
     @property
     def parameter_names(self) -> list[str]:
         """Return the names of the parameters in their order."""
-        return [declared.name for declared in parameter_fields(self.parameters)]
+        return [declared.name for declared in fields(self.parameters)]
 
     @property
     def fits_model(self) -> bool:
@@ -160,20 +159,20 @@ class FeatureInfo:
         """Take what a model knows of features out of its header and arrays."""
         width = count_of(header, "n_features")
         encoding, kept = header.pop("encoding", None), header.pop("kept", None)
-        known = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
+        features = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
         if encoding is not None:
-            known.encoding = Encoding.from_dict(encoding)
-            n_encoded = known.encoding.n_features
+            features.encoding = Encoding.from_dict(encoding)
+            n_encoded = features.encoding.n_features
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
         if kept is not None:
-            known.kept = KeptFeatures.from_dict(kept)
+            features.kept = KeptFeatures.from_dict(kept)
         if "named_ids" not in arrays:
-            known.names = texts_of_arrays(NAMES, arrays)
-            if known.names is not None:
-                ensure(known.names.size == width, f"it has {known.names.size:,} names for {width:,} features")
+            features.names = texts_of_arrays(NAMES, arrays)
+            if features.names is not None:
+                ensure(features.names.size == width, f"it has {features.names.size:,} names for {width:,} features")
                 for part in ("text", "offsets"):
                     del arrays[f"{NAMES}.{part}"]
-        return known
+        return features
 
 
 class Findings(NamedTuple):
@@ -246,7 +245,9 @@ class Results(ABC):
     def diagnosis(self, look: Look) -> list[Remark]:
         """Return what a user should know of the result; ``look`` is what there still is of the data."""
         selection = self.selection()
-        return self.remarks(selection, look) if len(selection) else [nothing_selected(self.advice_if_empty)]
+        if len(selection):
+            return self.remarks(selection, look)
+        return [Remark("nothing selected", "warning", "no feature was selected", self.advice_if_empty)]
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
         """Return what is to be said of features that were selected."""
@@ -340,8 +341,9 @@ class Learner(ABC, Generic[B, M]):
     results_type: ClassVar[type[Results]]
     missing_rows: Missing = "error"  # what is to be done with missing values in rows
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        self.method, self.params, self.lock = method, params, lock or Lock()
+    def __init__(self, method: Method, params: Any) -> None:
+        self.method, self.params = method, params
+        self.lock = Lock()  # an estimator's learners have that of the estimator
         self.features = FeatureInfo()
         self._memory: M | None = None  # nothing has been learned yet
         self.listener: Report | None = None  # who wants to know how far the work inside a block is

@@ -9,9 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import RowBlock
 from ..errors import spell
 
 MOST_NAMED = 3  # features in a message
+MOST_ROWS, MOST_NONZEROS = 1 << 10, 1 << 20  # of a sample
+ENOUGH_VALUES = 10  # non-zeros of a column to judge its scale by
+FEW_VALUES = 3  # non-zeros of columns that may be equal by chance, where more rows are to come
 
 
 class Remark(NamedTuple):
@@ -37,14 +41,14 @@ class Look:
     """What the driver still has of the data when all of it is learned: nothing, unless a feed has more."""
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A number for each of some columns, equal where columns are; NaN where it is not known whether they are.
+        """Return a number for each of some columns, equal where columns are; NaN where nobody knows whether they are.
 
         Where there is nothing to look at, what a learner has must be enough: all are equal then.
         """
         return np.zeros(ids.size)
 
     def scales(self) -> Scales:
-        """The scales of columns that have values enough to tell."""
+        """Return the scales of columns that have values enough to tell."""
         return Scales(np.empty(0, np.int64), np.empty(0))
 
 
@@ -55,25 +59,21 @@ def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
             warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
 
 
-def nothing_selected(advice: str) -> Remark:
-    return Remark("nothing selected", "warning", "no feature was selected", advice)
-
-
 def no_limit(wanted: int, width: int, advice: str) -> Remark:
     message = f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
     return Remark("no limit", "note", message, advice)
 
 
 def no_groups() -> Remark:
-    message = "every feature is a group of its own"
-    return Remark("no groups", "note", message, f"name the groups ({spell('groups', 'FILE')}), or take saola")
+    advice = f"name the groups ({spell('groups', 'FILE')}), or take saola"
+    return Remark("no groups", "note", "every feature is a group of its own", advice)
 
 
 def duplicates(groups: list[list[str]]) -> Remark:
-    """``groups`` are what selected features are called that were equal wherever something was learned."""
+    """Return a remark on selected features, by their titles, that were equal wherever something was learned."""
     copies = sum(len(group) - 1 for group in groups)
-    shown = few([" = ".join(few(group)) for group in groups])
-    message = f"some selected features are equal in every row that taught something: {', '.join(shown)}"
+    shown = ", ".join(few([" = ".join(few(group)) for group in groups]))
+    message = f"some selected features are equal in every row that taught something: {shown}"
     return Remark("duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more")
 
 
@@ -82,7 +82,7 @@ def few(texts: list[str]) -> list[str]:
 
 
 def equal_columns(ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look) -> list[NDArray[np.int64]]:
-    """The features, of some with ascending ids, that have equal lines of ``evidence`` and, to a look, equal columns."""
+    """Return features, their ids ascending, of equal lines of ``evidence`` and, to a look, of equal columns."""
     groups = groups_of_equals(ids, evidence)
     if not groups:
         return []
@@ -94,16 +94,82 @@ def equal_columns(ids: NDArray[np.int64], evidence: NDArray[np.float64], look: L
 
 
 def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
-    """A random sum of the values of each line, equal where lines are; NaN where a value is missing."""
+    """Return a random sum of the values of each line, equal where lines are; NaN where a value is missing."""
     factors = np.random.default_rng(0).standard_normal(lines.shape[1])
     return np.array([(line * factors).sum() for line in lines])
 
 
 def groups_of_equals(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """The ids of lines that occur more than once, together."""
+    """Return the ids of lines that occur more than once, together."""
     order = np.lexsort((ids, *lines.T))
     repeats = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
     starts = np.append(repeats[1:], False)[: ids.size] & ~repeats
     alike = repeats | starts
     groups = np.split(ids[order][alike], np.flatnonzero(starts[alike])[1:])
     return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
+
+
+# ---- what there still is of rows
+
+
+class Sample(Look):
+    """At most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
+
+    def __init__(self) -> None:
+        self._blocks: list[RowBlock] = []
+        self._rows = self._nonzeros = 0
+        self.full = False  # there were more rows
+
+    def add(self, block: RowBlock) -> None:
+        """Take the first rows of a block, as many as there is room for."""
+        if self.full or not block.n_rows:
+            return
+        indptr = block.indptr - block.indptr[0]
+        fit = int(np.searchsorted(indptr, MOST_NONZEROS - self._nonzeros, side="right")) - 1
+        count = min(fit, block.n_rows, MOST_ROWS - self._rows)
+        self.full = count < block.n_rows
+        begin, end = block.indptr[0], block.indptr[count]
+        arrays = indptr[: count + 1], block.indices[begin:end].copy(), block.values[begin:end].copy()
+        self._blocks.append(RowBlock(*arrays, None, block.n_features))
+        self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
+
+    def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return random sums of the values of columns; ``ids`` ascend."""
+        sample = RowBlock.joined(self._blocks)
+        at = np.searchsorted(ids, sample.indices)
+        at[at == ids.size] = 0
+        mine = ids[at] == sample.indices
+        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[mine]
+        factors = np.random.default_rng(0).standard_normal(MOST_ROWS)
+        sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
+        present = np.bincount(at[mine], minlength=ids.size)
+        return np.where(self.full & (present < FEW_VALUES), np.nan, sums)
+
+    def scales(self) -> Scales:
+        if not self._nonzeros:
+            return super().scales()
+        sample = RowBlock.joined(self._blocks)
+        ids, columns = numbered(sample.indices)
+        present = np.bincount(columns, minlength=ids.size)
+        sizes = np.exp(np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size) / np.maximum(1, present))
+        enough = present >= ENOUGH_VALUES
+        return Scales(ids[enough], sizes[enough])
+
+
+def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return ids, and which of them every feature is.
+
+    Sorting costs ten times as much as the rest, so small ids are not sorted.
+    """
+    largest = int(features.max(initial=-1))
+    if largest < MOST_NONZEROS:
+        return np.arange(largest + 1), features
+    order = np.argsort(features)  # np.unique would take twice the memory
+    ordered = features[order]
+    first = np.ones(features.size, bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    ids = ordered[first].astype(np.int64)
+    del ordered
+    columns = np.empty(features.size, np.int32)
+    columns[order] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    return ids, columns

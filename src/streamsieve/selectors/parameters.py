@@ -9,7 +9,7 @@ rows are float32, up to 3.4e38, and a row has weights up to 10^12. Values outsid
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import Field, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
@@ -50,32 +50,20 @@ def checked(*checks: Check) -> dict[str, tuple[Check, ...]]:
 
 def check_parameters(params: Any) -> None:
     """Raise ParameterError if a parameter has a value that it cannot have."""
-    for declared in parameter_fields(params):
+    for declared in fields(params):
         for check in declared.metadata["checks"]:
             check(params, declared.name, getattr(params, declared.name))
 
 
-def parameters_from(kind: type[Any], holder: Any) -> Any:
-    """Return parameters of a kind, a dataclass, as the attributes of an object say, once they are checked."""
-    params = kind(**{declared.name: getattr(holder, declared.name) for declared in fields(kind)})
-    check_parameters(params)
-    return params
-
-
-def parameter_fields(params: Any) -> list[Field[Any]]:
-    """Return the declarations of the parameters, of a dataclass or an instance of one."""
-    return list(fields(params))
-
-
 def parameters_of(params: Any) -> dict[str, Any]:
     """Return the parameters by name, as JSON can hold them."""
-    return {declared.name: to_builtin(getattr(params, declared.name)) for declared in parameter_fields(params)}
+    return {declared.name: to_builtin(getattr(params, declared.name)) for declared in fields(params)}
 
 
 def options_of(options: type[Any], params: Any) -> Any:
     """Return a dataclass of options filled from parameters; options that a method does not have keep their default."""
-    names = {declared.name for declared in parameter_fields(params)}
-    return options(**{name.name: getattr(params, name.name) for name in fields(options) if name.name in names})
+    names = {declared.name for declared in fields(params)} & {declared.name for declared in fields(options)}
+    return options(**{name: getattr(params, name) for name in names})
 
 
 # ---- what a parameter may be
@@ -99,8 +87,7 @@ def one_of(*allowed: Any) -> Check:
     """Return a check that a value is one of some."""
 
     def check(params: Any, name: str, value: Any) -> None:
-        same = (value is option or (type(value) is type(option) and value == option) for option in allowed)
-        if not any(same):
+        if not any(value is option or (type(value) is type(option) and value == option) for option in allowed):
             raise ParameterError(name, value, " or ".join(map(repr, allowed)), list(allowed))
 
     return check

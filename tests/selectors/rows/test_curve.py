@@ -13,9 +13,8 @@ import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.estimators import as_estimator
 from streamsieve.registry import merge_models
-from streamsieve.selectors.rows import rungs as rungs_module
-from streamsieve.selectors.rows.curves import whole_curve
-from streamsieve.selectors.rows.rungs import BUDGETS, OPEN_ROWS, rung_grids
+from streamsieve.selectors.rows import curves as curves_module
+from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, rung_grids, whole_curve
 from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
 
@@ -349,5 +348,5 @@ def test_what_only_some_rows_have_is_looked_up_right(monkeypatch: pytest.MonkeyP
     """Marks that all ids share change nothing: they save time alone."""
     X, y = stream(1100, 300)
     expected = all_learned(ss.SOFS(50, curve=True).fit(X, y))
-    monkeypatch.setattr(rungs_module, "MARKS", 4)
+    monkeypatch.setattr(curves_module, "MARKS", 4)
     assert all_learned(ss.SOFS(50, curve=True).fit(X, y)) == expected

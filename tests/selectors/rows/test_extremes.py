@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 import streamsieve as ss
 from streamsieve.estimators import as_estimator
-from streamsieve.estimators.scores import score_rows
+from streamsieve.estimators.inputs import score_rows
 from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
 from streamsieve.kernels.rows.second_order import freshen_root
 from streamsieve.kernels.rows.storing import LARGEST, LATE, LONGEST_STEP, bounded, limited, rounded, storable

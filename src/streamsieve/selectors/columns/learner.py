@@ -25,7 +25,7 @@ from ..diagnosis import Look, Remark, checksums_of
 from ..fitting import target_for
 from ..parameters import count_of, ensure, options_of
 from ..prediction import LinearModel
-from ..serial import Lock, alone
+from ..serial import alone
 from .memory import (
     COARSE,
     COLLAPSED,
@@ -184,8 +184,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     results_type: ClassVar[type[Results]] = ColumnResults
     rule: ColumnRule[Any]
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        super().__init__(method, params, lock)
+    def __init__(self, method: Method, params: Any) -> None:
+        super().__init__(method, params)
         self.options: ColumnOptions = options_of(ColumnOptions, params)
         self.missing_rows = "keep" if self.options.missing == "skip" else "error"
 

@@ -22,7 +22,7 @@ from ..diagnosis import MOST_NAMED, Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
 from ..prediction import LinearModel
-from ..serial import Lock, alone
+from ..serial import alone
 from .data import Matrix
 
 COUNTS: Schema = {"counts": ArraySpec((2,), 0, dtype=np.int64)}
@@ -153,8 +153,8 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
     reads: ClassVar[Reads] = "matrix"
     results_type: ClassVar[type[Results]] = MatrixResults
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        super().__init__(method, params, lock)
+    def __init__(self, method: Method, params: Any) -> None:
+        super().__init__(method, params)
         self.rule: MatrixRule[Any] = method.rule(params, method)
         self._target: Target | None = None
 

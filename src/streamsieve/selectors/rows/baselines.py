@@ -4,7 +4,7 @@ Jin 2014, section 4.2). There is a weight for every feature: the budget limits t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...kernels.types import F64, I64
 from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
-from ..parameters import GAMMAS, PENALTIES, STEPS, YES_OR_NO, between, checked, ensure, parameter
+from ..parameters import GAMMAS, PENALTIES, STEPS, YES_OR_NO, between, ensure, parameter
 from . import options
 from .addresses import Addresses
 from .estimates import Estimates, Positions
@@ -27,7 +27,7 @@ from .rules import Kept, MergingRule, RowRule
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OGDParameters:
+class OGDParameters(options.Budget):
     """Online gradient descent on the hinge loss, with all features (Wu et al. 2017, table II).
 
     Parameters
@@ -40,7 +40,6 @@ class OGDParameters:
         As in SOFS.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     eta: float = parameter(0.1, between(*STEPS))
     normalize: bool | str = parameter(AUTO, options.NORMALIZE)
     fit_intercept: bool = parameter(True, YES_OR_NO)
@@ -56,7 +55,7 @@ OGD = Method("ogd", OGDParameters, RowLearner, predicts=True, expected_failed_ch
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOBOSParameters:
+class FOBOSParameters(options.Budget):
     """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
 
     Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
@@ -74,7 +73,6 @@ class FOBOSParameters:
         As in SOFS.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     eta: float = parameter(0.1, between(*STEPS))
     regularization: float = parameter(1e-5, between(*PENALTIES))
     normalize: bool | str = parameter(AUTO, options.NORMALIZE)
@@ -91,7 +89,7 @@ FOBOS = Method("fobos", FOBOSParameters, RowLearner, predicts=True, expected_fai
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AROWParameters:
+class AROWParameters(options.Budget):
     """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
 
     Parameters
@@ -104,7 +102,6 @@ class AROWParameters:
         As in SOFS.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     gamma: float = parameter(1.0, between(*GAMMAS))
     normalize: bool | str = parameter(AUTO, options.NORMALIZE)
     fit_intercept: bool = parameter(True, YES_OR_NO)
@@ -120,7 +117,7 @@ AROW = Method("arow", AROWParameters, RowLearner, predicts=True, merges=True)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AROWRegressorParameters:
+class AROWRegressorParameters(options.Budget):
     """AROW for a target of numbers, diagonal, with all features (Vaits, Crammer 2011): SOFSRegressor, no budget.
 
     Parameters
@@ -133,7 +130,6 @@ class AROWRegressorParameters:
         As in SOFSRegressor.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     gamma: float = parameter(1.0, between(*GAMMAS))
     normalize: bool | str = parameter(AUTO, options.NORMALIZE)
     fit_intercept: bool = parameter(True, YES_OR_NO)
@@ -156,12 +152,11 @@ AROW_REGRESSOR = Method(
 class GradientRule(RowRule[GradientState]):
     """OGD, and with a penalty FOBOS: every weight comes nearer to 0 with every row."""
 
-    eta: float
-    penalty: float = 0.0
+    state_type: ClassVar[type[GradientState]] = GradientState
     keeps_all: ClassVar[bool] = True
 
-    def start(self, budget: int, n_vectors: int) -> GradientState:
-        return empty(GradientState, features=0, vectors=n_vectors)
+    eta: float
+    penalty: float = 0.0
 
     def update(self, state: GradientState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         gradient_update(state, rows, self.eta, self.penalty)
@@ -170,8 +165,8 @@ class GradientRule(RowRule[GradientState]):
         debt = (state.owed[0] - state.paid)[:, None]
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
         positions = np.flatnonzero(weights.any(axis=1))
-        scores = np.abs(weights[positions]).max(axis=1, initial=0.0)
-        return Kept(addresses.ids_of(positions), weights[positions], scores)
+        weights = weights[positions]
+        return Kept(addresses.ids_of(positions), weights, np.abs(weights).max(axis=1, initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,14 @@ LEAK = 0.01  # of the slope: what is left of it where the fit would contradict t
 def check_calibration(calibration: F64, n_vectors: int) -> None:
     """Refuse, with a ValueError, what no fit can give: from it, steps or probabilities may be no numbers."""
     rows, total, square, slope, offset, curvature, mixed, flatness = calibration.tolist()
-    finite = np.isfinite(calibration).all() and not (np.delete(calibration, [OFFSET, MIXED]) < 0).any()
-    ensure(finite, "the fit of its probabilities has a number below 0, or one that is not finite")
-    extra = n_vectors > 1 and (offset or mixed or flatness)
-    ensure(not extra, "the fit of its probabilities has what only that of two classes has")
+    ensure(
+        np.isfinite(calibration).all() and not (np.delete(calibration, [OFFSET, MIXED]) < 0).any(),
+        "the fit of its probabilities has a number below 0, or one that is not finite",
+    )
+    ensure(
+        n_vectors == 1 or not (offset or mixed or flatness),
+        "the fit of its probabilities has what only that of two classes has",
+    )
     reached = (
         rows <= MOST_ROWS
         and total <= rows * HEAVIEST_ROW
@@ -49,14 +53,14 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
 
 
 def swapped(calibration: F64) -> F64:
-    """The same with the two classes swapped, where every score changes its sign."""
+    """Return the same with the two classes swapped, where every score changes its sign."""
     changed = calibration.copy()
     changed[[OFFSET, MIXED]] *= -1.0
     return changed
 
 
 def probabilities(scores: F64, calibration: F64) -> F64:
-    """A row of class probabilities for every score, or row of scores; the largest is where the decision is.
+    """Return a row of class probabilities for every score, or row of scores; the largest is where the decision is.
 
     Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can be where classes
     are weighted; there it stays beside 1/2, still rising with the score.
@@ -74,7 +78,7 @@ def probabilities(scores: F64, calibration: F64) -> F64:
 
 
 def _of_many(scores: F64, slope: float) -> F64:
-    """The softmax of every row; where rounding makes the decided class equal to another, it is made the largest."""
+    """Return the softmax of every row; a decided class that rounding makes equal to another is made the largest."""
     decided = scores.argmax(axis=1)
     chances: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
     chances /= chances.sum(axis=1, keepdims=True)
@@ -84,7 +88,7 @@ def _of_many(scores: F64, slope: float) -> F64:
 
 
 def merged_calibration(calibrations: Sequence[F64]) -> F64:
-    """What base and parts have fitted, as one: rows add up, the fits of the parts are averaged by their rows."""
+    """Return what base and parts have fitted, as one: rows add up, the fits of the parts are averaged by their rows."""
     base, *parts = calibrations
     rows = np.array([part[ROWS] for part in parts])
     mean: F64 = np.average(parts, axis=0, weights=rows) if rows.sum() else base.copy()

@@ -1,35 +1,61 @@
-"""How accuracy depends on the number of features, and which number is enough."""
+"""How accuracy depends on the number of features: curves, the small learners beside the main one, what is enough.
+
+The weights of a large budget are poor for a far smaller number of features: what the others say is missing. So the
+accuracy with few features is that of a rung, a learner with a small budget of its own, taught by the same kernels.
+Number k of a curve's grid is answered by the best k features of the smallest rung of k or more, and by the main learner
+where there is none.
+
+For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own with that budget.
+From then on it sees its candidates alone, which are chosen at every ranking: what it keeps, what smaller rungs keep,
+and the best ``candidates(budget)`` features of the main learner, which looks at all. What it knew of others it forgets.
+
+All rungs share a table of the features that any of them sees, so the entries of a row are looked up once; candidates of
+a rung are candidates of larger ones, so each rung is given a part of what the next larger one was given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
 from ...errors import UsageError, spell
+from ...kernels.arrays import ArraySpec, array
 from ...kernels.rows.batch import Rows
+from ...kernels.rows.calibration import ENTRIES, calibrate
 from ...kernels.rows.curve import Curve, count_rows
-from ...kernels.types import F64, I64
-from ...state import State, empty
-from ..parameters import is_integer
+from ...kernels.rows.parts import keep_allowed, keep_known
+from ...kernels.types import F64, I64, U8, Bool
+from ...state import Arrays, arrays_of, changed, empty, moved, names_of_positions, resized, schema_of, with_arrays
+from ..parameters import ensure, is_integer
+from .addresses import Addresses, add, find, table_addresses
+from .calibration import check_calibration, swapped
+from .rules import Kept, S
 
 if TYPE_CHECKING:
     from .memory import RowMemory
 
-S = TypeVar("S", bound=State)
-
-Update = Callable[[S, I64, Rows, Curve | None], None]
-
-LARGEST = 2000
+MAX_FEATURES = 2000  # on a grid that nobody gave, for a budget of "auto"
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
 FIRST_RANKING = 16  # rows: before, hardly anything is known
+BUDGETS = (1, 2, 5, 10, 20, 50, 200)
+OPEN_ROWS = 256
+PREFIX = "rungs."  # before the names of their arrays in a model
+ROOM = 1 << 12  # for features, to start with
+SPARSENESS = 4  # of the table of candidates: positions there is room for, over those in use
+MARKS = 1 << 15
+
+KeptOf = Callable[[S], Kept]
+Check = Callable[[S, dict[str, int], I64], None]
+Update = Callable[[S, I64, Rows, Curve | None], None]
 
 
 def default_grid(largest: int) -> I64:
-    """1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
-    steps = [lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5)]
-    return np.array([step for step in steps if step < largest] + [largest])
+    """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
+    steps = (lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5))
+    return np.array([*(step for step in steps if step < largest), largest])
 
 
 def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
@@ -62,23 +88,21 @@ def learn_counting(update: Update[S], state: S, ids: I64, rows: Rows, curve: Cur
 
 
 def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
-    """Put every slot in the bucket of its present rank; the slots, the best first."""
+    """Put every slot in the bucket of its present rank, and return the slots, the best first."""
     order = np.lexsort((ids, -scores))
-    ranks = np.empty(order.size, np.int64)
-    ranks[order] = np.arange(order.size)
-    curve.bucket[: ranks.size] = np.searchsorted(curve.grid, ranks, side="right")
+    curve.bucket[order] = np.searchsorted(curve.grid, np.arange(order.size), side="right")
     return order
 
 
 def next_ranking(rows: int) -> int:
-    """The first number of rows after ``rows`` at which slots are ranked anew."""
+    """Return the first number of rows after ``rows`` at which slots are ranked anew."""
     if rows >= RANKED_EVERY:
         return (rows // RANKED_EVERY + 1) * RANKED_EVERY
     return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
 def most_accurate(accuracy: F64, rows: int) -> int:
-    """The first entry whose accuracy over so many rows is within one standard error of the best."""
+    """Return the first entry whose accuracy over so many rows is within one standard error of the best."""
     known = np.clip(accuracy, 0.0, 1.0)  # that of a model whose counts were changed may be anything
     best = float(known.max())
     error = np.sqrt(best * (1.0 - best) / rows)
@@ -86,18 +110,20 @@ def most_accurate(accuracy: F64, rows: int) -> int:
 
 
 def least_wrong(errors: F64, rows: int) -> int:
-    """The first entry whose sum of squared errors over so many rows is within one standard error of the smallest.
+    """Return the first entry whose sum of squared errors over so many rows is within one standard error of the least.
 
     As if errors were normal: then the variance of their squares is twice the square of their mean.
     """
-    most = float(errors.min()) * (1.0 + np.sqrt(2.0 / rows))
-    return int(np.flatnonzero(errors <= most)[0])
+    return int(np.flatnonzero(errors <= float(errors.min()) * (1.0 + np.sqrt(2.0 / rows)))[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:
-    """How many features a learner keeps room for; "auto" is as many as the curve looks at, a float needs a width."""
+    """Return how many features a learner keeps room for.
+
+    "auto" is as many as the curve looks at, a float needs a width.
+    """
     if isinstance(wanted, str):
-        return min(width or LARGEST, LARGEST) if isinstance(curve, bool) else int(max(curve))
+        return min(width or MAX_FEATURES, MAX_FEATURES) if isinstance(curve, bool) else int(max(curve))
     if is_integer(wanted):
         return int(wanted)
     if not width:
@@ -105,3 +131,185 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
             f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known yet; give a number"
         )
     return max(1, round(wanted * width))
+
+
+# ---- small learners
+
+
+def candidates(budget: int) -> int:
+    """Return how many of the main learner's features a rung sees."""
+    return 5 * budget + 20
+
+
+def rung_grids(grid: I64) -> list[I64]:
+    """Return the numbers of a grid by who answers for them: rungs, the smallest first, and at the end the main learner.
+
+    Each part ends with the budget of who answers, whether that is on the grid or not.
+    """
+    budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
+    parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
+    return [np.union1d(part, budget) for part, budget in zip(parts, budgets, strict=True) if part.size]
+
+
+class Rung(NamedTuple, Generic[S]):
+    """A learner of a small budget."""
+
+    state: S
+    curve: Curve  # which ends at the budget
+    allowed: Bool = array("features", start=1)  # per position: whether the rung sees the feature there
+    calibration: F64 = array(ENTRIES, finite=False)  # of probabilities, where it may be asked for them
+
+    @property
+    def budget(self) -> int:
+        return int(self.curve.grid[-1])
+
+    @property
+    def prefix(self) -> str:
+        return f"{PREFIX}{self.budget}."
+
+
+def start_rung(state: S, grid: I64) -> Rung[S]:
+    """Return a rung with a fresh state that answers for the numbers of a grid."""
+    return Rung(state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES))
+
+
+@dataclass(slots=True, eq=False)
+class Rungs(Generic[S]):
+    """The rungs of a learner, from the smallest to the largest."""
+
+    rungs: list[Rung[S]]
+    addresses: Addresses = field(default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM))
+    marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
+
+    def answering(self, k: int) -> Rung[S] | None:
+        """Return who answers for k features; None is the main learner."""
+        return next((rung for rung in self.rungs if rung.budget >= k), None)
+
+    def joined(self, main: Curve, grid: I64) -> Curve:
+        """Return the curve of rungs and main learner, for these numbers."""
+        curves = [*(rung.curve for rung in self.rungs), main]
+        at = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
+        mistakes, errors = (np.concatenate([getattr(one, name) for one in curves]) for name in ("mistakes", "errors"))
+        return main._replace(grid=grid, mistakes=mistakes[at], errors=errors[at])
+
+    # ---- learning
+
+    def learn(self, rows: Rows, width: int, seen: int, weights: F64 | None, update: Update[S]) -> None:
+        """Learn rows whose ``indices`` are ids below ``width``, after ``seen`` others.
+
+        ``weights`` is how much rows count in probabilities, None where nobody asks for any.
+        """
+        part = self._all(rows, width) if seen < OPEN_ROWS else self._known(rows)
+        part = part._replace(scores=np.empty_like(rows.scores))
+        for rung in reversed(self.rungs):
+            if seen >= OPEN_ROWS and not rung.allowed.all():
+                part = allowed_part(part, rung.allowed)
+            learn_counting(update, rung.state, self.addresses.ids, part, rung.curve)
+            if weights is not None and part.codes.size:
+                calibrate(part.scores, part.codes, weights, rung.calibration)
+
+    def _all(self, rows: Rows, width: int) -> Rows:
+        """Return the rows with positions for ids, and make room for all of them."""
+        self.addresses, positions = add(self.addresses, rows.indices, width)
+        room, known = self.addresses.ids.size, self.rungs[0].allowed.size
+        if known < room:
+            part = slice(known)
+            self.rungs = [moved(rung, part, part, room)._replace(allowed=np.ones(room, bool)) for rung in self.rungs]
+        return rows._replace(indices=positions)
+
+    def _known(self, rows: Rows) -> Rows:
+        """Return the rows with positions for ids, without features that no rung sees."""
+        table, ids, _ = self.addresses
+        indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
+        values = np.empty_like(rows.values)
+        filled = keep_known(self.marks, table, ids, rows.indptr, rows.indices, rows.values, indptr, positions, values)
+        return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
+
+    def rank(self, kept: KeptOf[S], best: I64, seen: int) -> None:
+        """Rank the slots of every rung and, unless all features are still seen, choose candidates.
+
+        ``best`` are the features that the main learner keeps, the best first.
+        """
+        for rung in self.rungs:
+            if rung.curve.grid.size > 1:
+                ids, _, ranks = kept(rung.state)
+                rank_slots(rung.curve, ranks, ids)
+        if seen < OPEN_ROWS:
+            return
+        members = np.empty(0, np.int64)
+        chosen = []
+        for rung in self.rungs:
+            members = np.append(members, kept(rung.state)[0])
+            chosen.append(np.append(members, best[: candidates(rung.budget)]))
+        self._choose(chosen)
+
+    def _choose(self, chosen: Sequence[I64]) -> None:
+        """Let every rung see these features alone, of which some may appear twice."""
+        old, ids = self.addresses, np.unique(chosen[-1])  # the largest rung sees what all others see
+        self._look_up(ids)
+        was = find(old, ids)
+        for number, (rung, own) in enumerate(zip(self.rungs, chosen, strict=True)):
+            allowed = np.zeros(ids.size, np.bool_)
+            allowed[find(self.addresses, own)] = True
+            stays = allowed & (was >= 0)
+            state = moved(rung.state, was[stays], stays, ids.size)
+            for name in names_of_positions(type(state)):
+                members = find(self.addresses, old.ids[getattr(state, name)])
+                state = changed(state, **{name: members.clip(0).astype(np.int64)})
+            self.rungs[number] = rung._replace(state=state, allowed=allowed)
+
+    def _look_up(self, ids: I64) -> None:
+        self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
+
+    def swap_classes(self, negate: Callable[[S], None]) -> None:
+        """Swap the two classes."""
+        for number, rung in enumerate(self.rungs):
+            negate(rung.state)
+            self.rungs[number] = rung._replace(calibration=swapped(rung.calibration))
+
+    # ---- to and from a model
+
+    def arrays(self) -> Arrays:
+        """Return all that was learned, by name."""
+        used = self.addresses.used
+        arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
+        for rung in self.rungs:
+            arrays |= arrays_of(rung, rung.prefix, features=used)
+        return arrays
+
+    def schema(self) -> dict[str, ArraySpec]:
+        """Return what the arrays in a model must be."""
+        features = "rung_features"
+        schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
+        for rung in self.rungs:
+            sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
+            schema |= {name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()}
+        return schema
+
+    def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
+        """Take up arrays that fit the schema."""
+        ids = arrays[PREFIX + "ids"]
+        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its rungs")
+        self._look_up(ids)
+        for number, fresh in enumerate(self.rungs):
+            rung = self.rungs[number] = with_arrays(fresh, arrays, fresh.prefix)
+            ensure(
+                np.array_equal(rung.curve.grid, fresh.curve.grid),
+                "its rungs answer for other numbers than those of its grid",
+            )
+            check_calibration(rung.calibration, rung.state.bias.shape[0])
+            check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
+
+
+def allowed_part(rows: Rows, allowed: Bool) -> Rows:
+    """Return the rows without features that are not allowed."""
+    indptr, indices, values = np.zeros_like(rows.indptr), np.empty_like(rows.indices), np.empty_like(rows.values)
+    filled = keep_allowed(allowed, rows.indptr, rows.indices, rows.values, indptr, indices, values)
+    return rows._replace(indptr=indptr, indices=indices[:filled], values=values[:filled])
+
+
+def marks_of(ids: I64) -> U8:
+    """Return marks that are 1 at the lowest bits of every id."""
+    marks = np.zeros(MARKS, np.uint8)
+    marks[ids & (MARKS - 1)] = 1
+    return marks

@@ -27,23 +27,21 @@ JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at m
 LEAST_KNOWLEDGE = 0.01  # of all there is to know
 
 
-def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark]:
-    """What to say of a learner that has learned all rows."""
+def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
+    """Return what to say of a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
         no_better_than_majority(learner, target) if isinstance(target, Classes) else no_better_than_mean(learner)
     ]
     if learner.options.chooses_number:
-        grid = learner.curve_["n_features"]
-        remarks.append(edge_of_grid(grid, learner.n_features_selected_, learner.features.width))
+        remarks.append(edge_of_grid(learner.curve_["n_features"], learner.n_features_selected_, learner.features.width))
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
         remarks.append(different_scales(look.scales(), learner))
-    remarks.append(rounded_columns(learner))
-    return [remark for remark in remarks if remark is not None]
+    return [*remarks, rounded_columns(learner)]
 
 
 def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | None:
-    """What to say where the largest class for all rows is as good; a note if the scores separate the classes."""
+    """Return what to say where the largest class for all rows is as good; a note if the scores separate the classes."""
     labels = target.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
     of_majority = total - int(labels.counts[largest])
@@ -59,7 +57,7 @@ def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | No
 
 
 def no_better_than_mean(learner: RowResults) -> Remark | None:
-    """What to say where the mean of the target, for all rows, is as good."""
+    """Return what to say where the mean of the target, for all rows, is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
         return None
@@ -115,7 +113,7 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
 
 
 def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
-    """What to say where ``n_features_to_select='auto'`` took the first or the last number it looked at."""
+    """Return what to say where ``n_features_to_select='auto'`` took the first or the last number it looked at."""
     least, most = int(grid[0]), int(grid[-1])
     if taken == most < width:
         further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
@@ -132,7 +130,7 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
 
 
 def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
-    """What to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
+    """Return what to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
     if not scales.ids.size:
         return None
     small, large = int(np.argmin(scales.sizes)), int(np.argmax(scales.sizes))
@@ -148,7 +146,7 @@ def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
 
 
 def rounded_columns(learner: RowResults) -> Remark | None:
-    """What to say where centred values were rounded to float32 before, and hardly anything is left of how they vary."""
+    """Return what to say where centred values were rounded to float32 before, and hardly vary any more."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments
     if memory.exact or not learner.inputs.centres:
@@ -173,7 +171,7 @@ def rounded_columns(learner: RowResults) -> Remark | None:
 
 
 def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | None:
-    """What to say where precisions of kept features, a line each, are the largest that can be stored."""
+    """Return what to say where precisions of kept features, a line each, are the largest that can be stored."""
     lines = at_most.reshape(len(at_most), -1).any(axis=1)
     count = np.count_nonzero(lines)
     if not count:

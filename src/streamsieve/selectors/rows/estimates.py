@@ -39,11 +39,10 @@ class MergeRule(NamedTuple):
         base, *parts = learners
         half_life = math.inf if base.options.forget is None else base.options.forget
         left = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
-        counted = parts[0].memory.times if divisor is None else divisor
-        return cls(left, 1.0 / counted)
+        return cls(left, 1.0 / (parts[0].memory.times if divisor is None else divisor))
 
     def merged(self, estimates: Sequence[Estimates]) -> Estimates:
-        """The estimates of base and parts as one."""
+        """Return the estimates of base and parts as one."""
         base, *parts = estimates
         grown, pulled = np.zeros_like(base.excess), np.zeros_like(base.weight)
         for part, left in zip(parts, self.left, strict=True):
@@ -55,21 +54,21 @@ class MergeRule(NamedTuple):
         return Estimates(excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess))
 
     def sums(self, sums: Sequence[F64]) -> F64:
-        """Sums over the rows of base and parts as one; forgetting decays them as it does precision."""
+        """Return sums over the rows of base and parts as one; forgetting decays them as it does precision."""
         base, *parts = sums
         own: F64 = np.sum([part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0)
         return np.maximum(0.0, base * math.prod(self.left) + own)
 
 
 def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """What the base has, and what every part has beyond it."""
+    """Return what the base has, and what every part has beyond it."""
     base, *parts = arrays
     total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
     return total
 
 
 def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
-    """Means and squared deviations over all rows, from those of the base and of the parts, which contain the base.
+    """Return means and squared deviations over all rows, from those of the base and of the parts, which contain it.
 
     What a part has added to the base is found first: with n rows in the base and N in the part, of means m and M and
     squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
@@ -88,7 +87,7 @@ def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
 
 
 def merged_usual(usual: Sequence[F64]) -> F64:
-    """The usual size of errors and the rows it was found from, of base and parts as one.
+    """Return the usual size of errors and the rows it was found from, of base and parts as one.
 
     The size is the geometric mean over the parts, by the rows that each has learned. A part has followed it, by
     factors, from what it was in the base to what it is in the part's last rows: to add up what the parts have moved
@@ -96,17 +95,14 @@ def merged_usual(usual: Sequence[F64]) -> F64:
     """
     base, *parts = usual
     merged: F64 = added(usual)
-    found = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
-    own_rows = [part[SEEN] - base[SEEN] for part in found]
-    merged[SIZE] = np.exp(np.average(np.log([part[SIZE] for part in found]), weights=own_rows)) if found else base[SIZE]
+    moved = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
+    more_rows = [part[SEEN] - base[SEEN] for part in moved]
+    merged[SIZE] = (
+        np.exp(np.average(np.log([part[SIZE] for part in moved]), weights=more_rows)) if moved else base[SIZE]
+    )
     return merged
 
 
-def with_bounds(cells: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What cells of many classes hold after their bounds, with bounds that are not known yet."""
-    return np.hstack([np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))[:, None], cells])
-
-
 def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Precisions above their start as a state has them."""
+    """Return precisions above their start as a state has them."""
     return np.where(excess > 0.0, np.minimum(excess, LARGEST), 0.0).astype(np.float32)  # with its sign bit not set

@@ -6,8 +6,8 @@ Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from ...kernels.rows.partial import (
 from ...kernels.rows.parts import ALL_MARKED, keep_known
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.types import F64, I64
-from ...state import empty
 from ..base import ClassWeight, Method, Seed
 from ..parameters import (
     FRACTIONS,
@@ -41,7 +40,6 @@ from ..parameters import (
     STEPS,
     YES_OR_NO,
     between,
-    checked,
     ensure,
     fits,
     one_of,
@@ -52,7 +50,7 @@ from ..prediction import Scorer, Squares
 from . import options
 from .addresses import Addresses, table_addresses
 from .inputs import AUTO, UNIT_LENGTH, intercept_share, is_standard
-from .integrity import check_heap, check_members, check_positions, kept_count
+from .integrity import check_heap, check_members, kept_count
 from .learner import RowLearner
 from .memory import RowMemory
 from .rules import Kept, RowRule
@@ -70,7 +68,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PETParameters:
+class PETParameters(options.BudgetOrAuto):
     """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
     On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
@@ -96,9 +94,6 @@ class PETParameters:
         For ``attributes="random"``.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     eta: float = parameter(1.0, between(*STEPS))
     trigger: str = parameter("margin", one_of(*PET_TRIGGERS))
     attributes: str = parameter("all", options.ATTRIBUTES)
@@ -126,7 +121,7 @@ PET = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOFSParameters:
+class FOFSParameters(options.BudgetOrAuto):
     """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
     Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
@@ -155,9 +150,6 @@ class FOFSParameters:
         For ``attributes="random"``.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     eta: float = parameter(0.5, between(*STEPS))
     regularization: float = parameter(
         1e-3, between(*PENALTIES), together(lambda params, value: value * params.eta < 1, "below 1 / eta")
@@ -175,10 +167,11 @@ class FOFSParameters:
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return how rows are learned."""
-        free = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
+        radius = self.radius
+        if radius is None:
+            radius = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
         shrink = (1.0 - self.regularization * self.eta) * decay_of(self.forget)
-        radius = float(free if self.radius is None else self.radius)
-        return FirstOrderRule(float(self.eta), shrink, radius, FOFS_TRIGGERS[self.trigger])
+        return FirstOrderRule(float(self.eta), shrink, float(radius), FOFS_TRIGGERS[self.trigger])
 
 
 FOFS = Method(
@@ -192,7 +185,7 @@ FOFS = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OFSPartialParameters:
+class OFSPartialParameters(options.Budget):
     """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
     For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
@@ -219,7 +212,6 @@ class OFSPartialParameters:
         What the draws depend on.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     epsilon: float = parameter(0.2, between(*FRACTIONS))
     eta: float = parameter(0.2, between(*STEPS))
     radius: float = parameter(10.0, between(*RADII))
@@ -266,7 +258,7 @@ OFS_PARTIAL = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RandomSelectionParameters:
+class RandomSelectionParameters(options.Budget):
     """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
 
     Parameters
@@ -285,7 +277,6 @@ class RandomSelectionParameters:
         What the draws depend on.
     """
 
-    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*options.BUDGET))
     eta: float = parameter(1.0, between(*STEPS))
     trigger: str = parameter("mistake", one_of(*PET_TRIGGERS))
     attributes: str = parameter("all", options.ATTRIBUTES)
@@ -324,13 +315,12 @@ RANDOM_SELECTION = Method(
 class FirstOrderRule(RowRule[FirstOrderState]):
     """PET and FOFS: the largest weights are kept, in a heap; ``shrink`` multiplies all of them before every row."""
 
+    state_type: ClassVar[type[FirstOrderState]] = FirstOrderState
+
     eta: float
     shrink: float
     radius: float
     trigger: int
-
-    def start(self, budget: int, n_vectors: int) -> FirstOrderState:
-        return empty(FirstOrderState, features=0, budget=budget, vectors=n_vectors)
 
     def update(self, state: FirstOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         first_order_update(state, ids, rows, curve, self.eta, self.shrink, self.radius, self.trigger)
@@ -341,8 +331,7 @@ class FirstOrderRule(RowRule[FirstOrderState]):
         return Kept(state.member_id[:kept], weights, np.abs(weights).max(axis=1))
 
     def bias(self, state: FirstOrderState) -> F64:
-        bias: F64 = state.scale[0] * state.bias[:, 0]
-        return bias
+        return np.asarray(state.scale[0] * state.bias[:, 0])
 
     def check(self, state: FirstOrderState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
@@ -352,11 +341,10 @@ class FirstOrderRule(RowRule[FirstOrderState]):
 class RandomRule(RowRule[RandomState]):
     """The perceptron on features that are drawn anew after every step."""
 
+    state_type: ClassVar[type[RandomState]] = RandomState
+
     eta: float
     trigger: int
-
-    def start(self, budget: int, n_vectors: int) -> RandomState:
-        return empty(RandomState, features=0, budget=budget, vectors=n_vectors)
 
     def update(self, state: RandomState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         random_update(state, ids, rows, memory.random, self.eta, self.trigger, memory.declared_width)
@@ -374,6 +362,8 @@ class RandomRule(RowRule[RandomState]):
 class PartialRule(RowRule[PartialState]):
     """OFS_P: with probability ``epsilon`` the attributes to see are drawn, otherwise they are those in use."""
 
+    state_type: ClassVar[type[PartialState]] = PartialState
+
     epsilon: float
     eta: float
     radius: float
@@ -381,9 +371,6 @@ class PartialRule(RowRule[PartialState]):
     standardizes: bool
     unit_length: bool
     share: float
-
-    def start(self, budget: int, n_vectors: int) -> PartialState:
-        return empty(PartialState, features=0, budget=budget, vectors=1)
 
     def ask(self, memory: RowMemory[PartialState]) -> I64:
         """Return the attributes to see of the next row, ascending; the same again until it is learned."""
@@ -393,8 +380,7 @@ class PartialRule(RowRule[PartialState]):
         if not state.question[PENDING]:
             choose(state, memory.random, self.epsilon, memory.declared_width)
             state.question[PENDING] = 1
-        asked: I64 = state.asked[: state.question[ASKED]].copy()
-        return asked
+        return np.array(state.asked[: state.question[ASKED]])
 
     def update(self, state: PartialState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         partial_update(
@@ -424,8 +410,7 @@ class PartialRule(RowRule[PartialState]):
         return Kept(state.member_id[used], weights, np.abs(weights[:, 0]))
 
     def bias(self, state: PartialState) -> F64:
-        bias: F64 = state.scale[0] * state.bias[:, 0]
-        return bias
+        return np.asarray(state.scale[0] * state.bias[:, 0])
 
     def constant(self, state: PartialState, share: float, totals: F64) -> float:
         return float(share * state.totals[NORMS] / max(1.0, state.totals[ROWS]))
@@ -443,34 +428,34 @@ class PartialRule(RowRule[PartialState]):
         def score(block: RowBlock, squares: Squares = None) -> F64:
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
-            rows = block.indptr, block.indices, block.values
-            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *rows, indptr, indices, values)
+            entries = block.indptr, block.indices, block.values
+            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:
                 matrix = (matrix - centre) / spread
             if unit_length:
                 norms = np.sqrt((matrix**2).sum(axis=1))
                 matrix /= np.where(norms > 0, norms, 1.0)[:, None]
-            scores: F64 = matrix @ weights[:, 0] + start
-            return scores
+            return np.asarray(matrix @ weights[:, 0] + start)
 
         return score
 
     def check(self, state: PartialState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
-        features = np.arange(sizes["features"])
-        whole = np.array_equal(np.sort(state.shift + features), features)
-        ensure(whole, "the order of its features does not have each of them once")
-        asked = state.question[ASKED]
-        known = asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all()
-        ensure(known, "it asks for features that there are not")
+        features, asked = np.arange(sizes["features"]), state.question[ASKED]
+        ensure(
+            np.array_equal(np.sort(state.shift + features), features),
+            "the order of its features does not have each of them once",
+        )
+        ensure(
+            asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all(),
+            "it asks for features that there are not",
+        )
 
 
 def check_heap_of_weights(state: FirstOrderState | PartialState, budget: int, ids: I64) -> None:
     """Raise ValueError if the kept features and their heap do not fit one another."""
     kept = kept_count(state.counts, budget)
     ensure(np.isfinite(state.squares).all(), "the length of its weights is not a number")
-    heap, member_id = state.heap[:kept], state.member_id[:kept]
-    check_members(state.slots, 1, state.member[:kept], member_id, ids)
-    check_heap(state.key[heap], heap, member_id)
-    check_positions(heap, state.heap_position)
+    check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)
+    check_heap(state, kept)

@@ -76,9 +76,11 @@ class RowInputs:
     # ---- learning
 
     def refuse(self, block: RowBlock, memory: RowMemory[Any]) -> None:
-        """Refuse rows of another kind than those before them."""
-        if self.standardizes and not self.asks:
-            refuse_other_kind(block, memory.moments)
+        """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
+        if self.standardizes and not self.asks and memory.moments.dense[0] not in (-1, block.dense):
+            raise UsageError(
+                f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones; keep to one kind"
+            )
 
     def rows(
         self, block: RowBlock, memory: RowMemory[Any], rule: RowRule[Any], answers: NDArray[Any], weights: F64
@@ -158,16 +160,8 @@ def intercept_share(fit_intercept: bool) -> float:
     return INTERCEPT_SHARE if fit_intercept else 0.0
 
 
-def refuse_other_kind(block: RowBlock, moments: Moments) -> None:
-    """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
-    if moments.dense[0] not in (-1, block.dense):
-        raise UsageError(
-            f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones; keep to one kind"
-        )
-
-
 def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
-    """The block with its features divided by their standard deviation so far, and centred if dense rows were learned.
+    """Return a block with features divided by their standard deviation so far, and centred if dense rows were learned.
 
     ``learn`` takes the rows into the running moments.
     """
@@ -177,17 +171,17 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
         matrix = block.derived(n_features=moments.first.size).to_dense()
         standardize(matrix, moments.seen, moments.first, moments.second, learn)
         np.clip(matrix, -LARGEST, LARGEST, out=matrix)
-        rows = dense_block(matrix, block.y, block.origin)
-        return rows.derived(n_features=block.n_features, sample_weight=block.sample_weight)
+        dense = dense_block(matrix, block.y, block.origin)
+        return dense.derived(n_features=block.n_features, sample_weight=block.sample_weight)
     scaled = np.empty(block.n_nonzero, np.float32)
-    sums = moments.first, moments.second
-    scale_by_spread(block.indptr, block.indices, block.values, moments.seen, *sums, learn, scaled)
+    rows = block.indptr, block.indices, block.values
+    scale_by_spread(*rows, moments.seen, moments.first, moments.second, learn, scaled)
     np.clip(scaled, -LARGEST, LARGEST, out=scaled)
     return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
 
 
 def of_unit_length(block: RowBlock, squares: F64) -> RowBlock:
-    """The rows divided by lengths whose squares are given; one without length is left as it is."""
+    """Return the rows divided by lengths whose squares are given; one without length is left as it is."""
     factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
     begin, end = block.indptr[0], block.indptr[-1]
     values = block.values[begin:end] * np.repeat(factors, np.diff(block.indptr))

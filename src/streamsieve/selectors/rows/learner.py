@@ -20,9 +20,18 @@ from ...state import Arrays
 from ...targets import Encoded, Labels
 from ..base import Learner, Method, Reads, Results
 from ..parameters import MOST_FEATURES, count_of, ensure, is_integer, options_of, require
-from ..serial import Lock, alone
-from .auto_scaling import LAST_ROW, AutoScaling, choose, no_choice
-from .curves import budget_of, grid_of, learn_counting, next_ranking, rank_slots, start_curve
+from ..serial import alone
+from .curves import (
+    Rungs,
+    budget_of,
+    grid_of,
+    learn_counting,
+    next_ranking,
+    rank_slots,
+    rung_grids,
+    start_curve,
+    start_rung,
+)
 from .inputs import RowInputs, intercept_share
 from .memory import (
     MOST_TIMES,
@@ -31,16 +40,14 @@ from .memory import (
     RowMemory,
     names_after,
     names_of_model,
-    refuse_cells_beyond_memory,
     share_cells,
 )
 from .merging import CANNOT_MERGE, SHARED_CELLS
 from .options import RowOptions
 from .results import RowResults
 from .rules import Kept, RowRule
-from .rungs import Rungs, rung_grids
 from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget, classes_of_model
-from .warm_up import WarmUp
+from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose
 from .weights import refuse_weights
 
 NEEDS_CELLS = (
@@ -59,8 +66,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     results_type: ClassVar[type[Results]] = RowResults
     learns_a_part = False  # others learn rows at the same time: then rows have no number, and their order says nothing
 
-    def __init__(self, method: Method, params: Any, lock: Lock | None = None) -> None:
-        super().__init__(method, params, lock)
+    def __init__(self, method: Method, params: Any) -> None:
+        super().__init__(method, params)
         options: RowOptions = options_of(RowOptions, params)
         numbers = "numbers" in method.targets
         self.options = options
@@ -109,28 +116,25 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(f"{self.method.name} draws from all features; start with n_features=...")
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            labels = Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
-            target = self._allowed(Classes(labels, self.options.class_weight))
+            target = self._classes(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))))
         self.rule = self.params.rule_for(target.n_vectors)
         self._memory = self.fresh_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)
         return self
 
-    def _allowed(self, target: Classes) -> Classes:
-        """Return what is known of the classes, unless there are too many for the method."""
-        if self.method.two_classes_only and target.labels.n_classes > 2:
+    def _classes(self, labels: Labels) -> Classes:
+        """Return the target that has some labels, unless there are too many for the method."""
+        if self.method.two_classes_only and labels.n_classes > 2:
             raise DataError(
                 "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
-                f"{self.method.name} learns two classes, and there are {target.labels.n_classes:,}; sofs learns any "
+                f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs learns any "
                 "number"
             )
-        return target
+        return Classes(labels, self.options.class_weight)
 
     def fresh_memory(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[Any]:
         """Return a memory without anything in it."""
         options, inputs, rule = self.options, self.inputs, self.rule
-        if options.max_cells is not None:
-            refuse_cells_beyond_memory(options.max_cells, target.n_vectors)
         budget = budget_of(options.n_features_to_select, options.curve, width) if budget is None else budget
         random = np.random.default_rng(options.random_state)
         curve = rungs = None
@@ -138,7 +142,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             *small, main = rung_grids(grid_of(options.curve, budget))
             curve = start_curve(main, target.n_vectors)
             if small:
-                rungs = Rungs.start(small, lambda budget: rule.start(budget, target.n_vectors))
+                rungs = Rungs([start_rung(rule.start(int(grid[-1]), target.n_vectors), grid) for grid in small])
         memory = RowMemory(
             state=rule.start(budget, target.n_vectors),
             positions_are_ids=self.method.asks,
@@ -153,7 +157,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             rungs=rungs,
         )
         if inputs.chooses_scales:
-            memory.scaling = AutoScaling.start(no_choice())
+            memory.scaling = AutoScaling()
         if self.warm_rows:
             memory.warm_up = WarmUp(self.warm_rows, memory.random_states(), [], [])
         if options.max_cells is not None:
@@ -226,9 +230,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         old, rows = self.memory, warm_up.joined()
         old.warm_up = None if warm_up.ended else warm_up
         target = old.target.restarted(rows[1])
-        scaling = None if old.scaling is None else AutoScaling.start(choose(rows[0]))
-        same = scaling is None or old.scaling is None or scaling.choice.same_as(old.scaling.choice)
-        if same and np.array_equal(target.first, old.target.first):
+        scaling = None if old.scaling is None else AutoScaling(choose(rows[0]))
+        if old.has_chosen(scaling, target):
             return
         memory = self._memory = self.fresh_memory(target, old.declared_width, old.budget)
         memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
@@ -293,8 +296,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(CANNOT_MERGE.format(self.method.name))
         if self.options.max_cells is not None and times != 1:
             raise UsageError(SHARED_CELLS)
-        allowed = is_integer(times) and 1 <= times <= MOST_TIMES
-        require(allowed, "times", times, f"an integer from 1 to {MOST_TIMES:,}")
+        expected = f"an integer from 1 to {MOST_TIMES:,}"
+        require(is_integer(times) and 1 <= times <= MOST_TIMES, "times", times, expected)
         self.memory.times, self.learns_a_part = int(times), True
         return self
 
@@ -310,22 +313,17 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     def _kept_by_any(self) -> I64:
         """Return the ids of what is kept, by the small learners of a curve too."""
-        rungs, kept = self.memory.rungs, self.kept_in(self.memory.state).ids
-        if rungs is None:
-            return kept.copy()
-        return np.unique(np.concatenate([kept, *(self.kept_in(rung.state).ids for rung in rungs.rungs)]))
+        kept, *small = (self.kept_in(state).ids for state in self.memory.states())
+        return np.unique(np.concatenate([kept, *small])) if small else kept.copy()
 
     # ---- saving
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        memory, target = self.memory, self.memory.target
-        if isinstance(target, Numbers):
-            return memory.header(), memory.arrays()
-        classes = target.labels.classes
-        return memory.header(), {
-            **memory.arrays(),
-            "classes": np.array(classes.tolist()) if classes.dtype == object else classes,
-        }
+        memory, arrays = self.memory, self.memory.arrays()
+        if isinstance(memory.target, Classes):
+            classes = memory.target.labels.classes
+            arrays["classes"] = np.array(classes.tolist()) if classes.dtype == object else classes
+        return memory.header(), arrays
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         options, wanted = self.options, self.options.n_features_to_select
@@ -335,22 +333,24 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             ensure(cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}")
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            labels = classes_of_model(header, arrays.pop("classes"), arrays, TARGET)
-            target = self._allowed(Classes(labels, options.class_weight))
+            target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
         budget, width = count_of(header, "budget", MOST_FEATURES), self.features.width
-        drawn = not self.needs_width or header["declared_width"] == width
-        ensure(drawn, "it draws from another number of features than it has")
+        ensure(
+            not self.needs_width or header["declared_width"] == width,
+            "it draws from another number of features than it has",
+        )
         rule = self.rule = self.params.rule_for(target.n_vectors)
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
         # or a few bytes would make room for billions
         ensure(rule.keeps_all or budget <= largest, f"a budget of {budget:,} with arrays of {largest:,}")
-        same = not is_integer(wanted) or budget == wanted
-        ensure(same, f"a budget of {budget:,} with n_features_to_select={wanted}")
+        ensure(
+            not is_integer(wanted) or budget == wanted,
+            f"a budget of {budget:,} with n_features_to_select={wanted}",
+        )
         memory = self._memory = self.fresh_memory(target, width, 1 if rule.keeps_all else budget)
         memory.budget = budget
         memory.restore(header, arrays, partial(rule.check, memory=memory))
-        rungs = [] if memory.rungs is None else memory.rungs.rungs
-        for state in (memory.state, *(rung.state for rung in rungs)):
+        for state in memory.states():
             with np.errstate(all="ignore"):
                 ids, _, scores = self.kept_in(state)
             check_scores(scores)
@@ -358,6 +358,5 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
                 check_ids(ids, width)
         if memory.kept_table is not None:
             fill_table(memory.kept_table, memory.state.member_id, int(memory.state.counts[KEPT]))
-        named = names is None or set(names) >= set(self._kept_by_any().tolist())
-        ensure(named, "a kept feature has no name")
+        ensure(names is None or set(names) >= set(self._kept_by_any().tolist()), "a kept feature has no name")
         memory.names = names

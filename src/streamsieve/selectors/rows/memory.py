@@ -46,13 +46,12 @@ from .addresses import (
     refuse_beyond_memory,
     table_addresses,
 )
-from .auto_scaling import AutoScaling
+from .curves import Check, Rungs
 from .inputs import Moments
 from .integrity import check_totals
 from .rules import S
-from .rungs import Check, Rungs
 from .targets import RowTarget
-from .warm_up import WarmUp
+from .warm_up import AutoScaling, WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
@@ -98,16 +97,24 @@ class RowMemory(Generic[S]):
         """Return how kept features are found by id; the small learners of a curve see few features and need none."""
         return self.kept_table if state is self.state else None
 
+    def states(self) -> list[S]:
+        """Return the states of the main learner and of the small ones of a curve."""
+        return [self.state, *(rung.state for rung in (self.rungs.rungs if self.rungs else ()))]
+
+    def has_chosen(self, scaling: AutoScaling | None, target: RowTarget) -> bool:
+        """Return True if this has what was chosen from the same first rows, or from others."""
+        same = self.scaling is None or scaling is None or scaling.choice.same_as(self.scaling.choice)
+        return same and np.array_equal(target.first, self.target.first)
+
     # ---- room for every feature met
 
     def placed(self, block: RowBlock) -> RowBlock:
-        """The block with positions for ids, the state grown to hold them."""
+        """Return the block with positions for ids, the state grown to hold them."""
         self.width = width = max(self.width, block.n_features)
         if self.kept_table is not None:
             return block
         if self.addresses.direct:
-            touched = int(self.counts[1])
-            if width > self.room() and not self._direct_fits(width, touched):
+            if width > self.room() and not self._direct_fits(width, int(self.counts[1])):
                 self._move_to_table()
         elif self._direct_fits(width, self.addresses.used):
             used, room = self.addresses.used, roomy(width, self.declared_width)
@@ -133,7 +140,7 @@ class RowMemory(Generic[S]):
         self.addresses, self.width = old.addresses, old.width
 
     def known_part(self, block: RowBlock) -> RowBlock:
-        """The block with positions for ids, without features that were never seen."""
+        """Return the block with positions for ids, without features that were never seen."""
         positions = find(self.addresses, block.indices)
         known = (positions >= 0) & (positions < self.room())
         if not known.all():
@@ -142,7 +149,7 @@ class RowMemory(Generic[S]):
         return block.derived(indices=positions)
 
     def room(self) -> int:
-        """How many features there is room for."""
+        """Return how many features there is room for."""
         return min((array.shape[0] for _, _, array in self.per_feature_arrays()), default=0)
 
     def grow(self, room: int) -> None:
@@ -177,7 +184,7 @@ class RowMemory(Generic[S]):
         self._put(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
-        """Holder, name and array of everything with an entry per feature."""
+        """Return holder, name and array of everything with an entry per feature."""
         holders: list[tuple[str, Any]] = [] if self.kept_table is not None else [(STATE, self.state)]
         if self.standardizes:
             holders.append((MOMENTS, self.moments))
@@ -193,21 +200,19 @@ class RowMemory(Generic[S]):
         return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self.per_feature_arrays())
 
     def _written(self) -> int:
-        """Bytes of the features that were ever touched: an array has pages for those, or more."""
+        """Return the bytes of the features that were ever touched: an array has pages for those, or more."""
         if not self.addresses.direct:
             return self.addresses.used * self._bytes_per_feature()
         return sum(int(np.count_nonzero(array)) * array.itemsize for _, _, array in self.per_feature_arrays())
 
     def _direct_fits(self, width: int, touched: int) -> bool:
-        declared = width <= self.declared_width
         return self.positions_are_ids or direct_fits(
-            width, touched, self._bytes_per_feature(), declared, self._written()
+            width, touched, self._bytes_per_feature(), width <= self.declared_width, self._written()
         )
 
     def _move_to_table(self) -> None:
-        """From ids as positions to positions through a table; only touched features move."""
-        arrays = [array for _, _, array in self.per_feature_arrays()]
-        used = [array if array.ndim == 1 else array.any(axis=1) for array in arrays]
+        """Go from ids as positions to positions through a table; only touched features move."""
+        used = [array if array.ndim == 1 else array.any(axis=1) for _, _, array in self.per_feature_arrays()]
         touched = np.flatnonzero(np.logical_or.reduce(used))
         refuse_beyond_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
@@ -262,8 +267,8 @@ class RowMemory(Generic[S]):
 
     def schema(self, header: dict[str, Any]) -> dict[str, ArraySpec]:
         """Return what the arrays of a model with a header must be, but for names."""
-        moments = schema_of(self.moments, MOMENTS)
-        schema = {name: resized(spec, {"features": "moments"}) for name, spec in moments.items()}
+        schema = schema_of(self.moments, MOMENTS)
+        schema = {name: resized(spec, {"features": "moments"}) for name, spec in schema.items()}
         schema |= {**COMMON, **schema_of(self.state, STATE), **schema_of(self.target.state(), TARGET)}
         if self.curve is not None:
             schema |= schema_of(self.curve, CURVE)
@@ -283,8 +288,10 @@ class RowMemory(Generic[S]):
         self.moments = with_arrays(self.moments, arrays, MOMENTS)
         check_totals(self.moments.totals)
         is_dense = self.moments.dense[0] == 1  # dense rows have all features
-        whole = not (self.standardizes and is_dense) or used == self.width
-        ensure(whole, f"dense rows of {self.width:,} features, and arrays of {used:,}")
+        ensure(
+            not (self.standardizes and is_dense) or used == self.width,
+            f"dense rows of {self.width:,} features, and arrays of {used:,}",
+        )
         self.target.restore(with_arrays(self.target.state(), arrays, TARGET))
         if self.scaling is not None:
             self.scaling = self.scaling.restored(arrays)
@@ -296,10 +303,14 @@ class RowMemory(Generic[S]):
         if self.curve is not None:
             started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
-            ends = grid.size and (np.diff(grid) > 0).all() and grid[-1] == self.budget
-            ensure(ends, "the grid of its curve does not end at the budget")
-            same = self.rungs is None or np.array_equal(grid, started.grid)
-            ensure(same, "its curve has other numbers than those of its grid")
+            ensure(
+                grid.size and (np.diff(grid) > 0).all() and grid[-1] == self.budget,
+                "the grid of its curve does not end at the budget",
+            )
+            ensure(
+                self.rungs is None or np.array_equal(grid, started.grid),
+                "its curve has other numbers than those of its grid",
+            )
         twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
         beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
         ensure(
@@ -328,22 +339,18 @@ def roomy(width: int, declared: int) -> int:
 
 
 def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
-    """Let all features that are not kept share some cells, in a fresh memory."""
+    """Let all features that are not kept share some cells, in a fresh memory, if the machine can hold so many."""
+    bytes_each, available = 8 * memory.target.n_vectors, available_memory()
+    if bytes_each * max_cells > available:
+        raise UsageError(
+            f"{spell('max_cells', max_cells)} needs {size_text(bytes_each * max_cells)} of memory, and "
+            f"{size_text(available)} are available; {spell('max_cells', available // bytes_each)} would fit, or "
+            f"{more_memory(bytes_each * max_cells)}"
+        )
     memory.state = grown(memory.state, "features", max_cells)
     memory.addresses = direct_addresses(max_cells)
     # at most an eighth full: most features are not kept, and then the first look says so
     memory.kept_table = np.zeros(1 << (8 * memory.budget - 1).bit_length(), np.int32)
-
-
-def refuse_cells_beyond_memory(cells: int, n_vectors: int) -> None:
-    """Refuse a number of cells that the machine cannot hold, before it tries."""
-    bytes_each, available = 8 * n_vectors, available_memory()
-    if bytes_each * cells > available:
-        raise UsageError(
-            f"{spell('max_cells', cells)} needs {size_text(bytes_each * cells)} of memory, and {size_text(available)} "
-            f"are available; {spell('max_cells', available // bytes_each)} would fit, or "
-            f"{more_memory(bytes_each * cells)}"
-        )
 
 
 def names_after(known: dict[int, str], kept: I64, met: NamedIds, warms_up: bool) -> dict[int, str]:
@@ -368,6 +375,8 @@ def names_of_model(arrays: Arrays) -> dict[int, str] | None:
         arrays.pop(f"{NAMES}.{part}", None)
     if names is None or ids is None:
         return None
-    fits = ids.dtype == np.int64 and ids.shape == names.shape and np.unique(ids).size == ids.size
-    ensure(fits, "its names do not fit their features")
+    ensure(
+        ids.dtype == np.int64 and ids.shape == names.shape and np.unique(ids).size == ids.size,
+        "its names do not fit their features",
+    )
     return dict(zip(ids.tolist(), names.tolist(), strict=True))

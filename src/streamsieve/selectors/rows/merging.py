@@ -46,15 +46,14 @@ from ...state import changed
 from ..base import Method
 from ..parameters import to_builtin
 from .addresses import direct_addresses, find, table_addresses
-from .auto_scaling import AutoScaling, ColumnMoments
 from .calibration import merged_calibration
-from .curves import rank_slots, start_curve
+from .curves import Rung, Rungs, rank_slots, start_curve
 from .estimates import Estimates, Known, MergeRule, Positions, added, joined
 from .inputs import Moments
 from .memory import RowMemory
 from .rules import MergingRule, S
-from .rungs import Rung, Rungs
 from .targets import Classes, RowTarget, classes_like, most_met
+from .warm_up import AutoScaling, ColumnMoments
 
 if TYPE_CHECKING:
     from .learner import RowLearner
@@ -85,16 +84,18 @@ def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: f
     first = learners[0]
     memories = [learner.memory for learner in learners]
     refuse_other_choices(memories, first.warm_rows)
-    rule, how = merging_rule(first), MergeRule.of(learners, divisor)
+    rule, how = cast("MergingRule[Any]", first.rule), MergeRule.of(learners, divisor)
     ids, direct = ids_of_all(memories)
-    memory = first.fresh_memory(merged_target(memories), first.memory.declared_width, first.memory.budget)
+    target = first.memory.target.merged([one.target for one in memories[1:]])
+    memory = first.fresh_memory(target, first.memory.declared_width, first.memory.budget)
 
     def known(some: I64) -> list[Estimates]:
         return [estimates_of(learner, some) for learner in learners]
 
     memory.state = merged_state(rule, memory.state, [one.state for one in memories], known, ids, how)
     memory.moments = merged_moments(memories, ids, how)
-    memory.scaling, memory.warm_up = merged_scaling(memories), None
+    memory.scaling = merged_scaling(memories)
+    memory.warm_up = None
     memory.addresses = direct_addresses(ids.size) if direct else table_addresses(ids)
     memory.counts = added([one.counts for one in memories])
     memory.width = max(one.width for one in memories)
@@ -102,17 +103,10 @@ def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: f
     memory.warned = any(one.warned for one in memories)
     memory.exact = all(one.exact for one in memories)
     if memory.curve is not None:
-        memory.curve, memory.rungs = merged_curves(rule, memory, memories, how)
+        memory.curve = merged_curve(rule, memory, memories, how)
     first._memory = memory
     first.features.start(memory.width, names_of(learners) or None)
     return method.load(first.model()).model()
-
-
-def merging_rule(learner: RowLearner) -> MergingRule[Any]:
-    """Return the rule of a learner whose models can be merged."""
-    rule = learner.rule
-    assert isinstance(rule, MergingRule)
-    return rule
 
 
 def merged_state(rule: MergingRule[S], state: S, states: Sequence[S], known: Known, ids: I64, how: MergeRule) -> S:
@@ -155,14 +149,14 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
     learners = [cast("RowLearner", method.load(model, name)) for name, model in models.items()]
     check_mergeable({name: learner.memory.target for name, learner in zip(models, learners, strict=True)})
     feature_names = names_of(learners)
+    first, expected = learners[0].memory, learners[1].memory.times
     for name, learner in zip(models, learners, strict=True):
-        memory, first = learner.memory, learners[0].memory
+        memory = learner.memory
         own_names = names_of([learner])
         if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
             raise UsageError(f"{name} has other names for its features than another part")
         if learner.features.encoding != learners[0].features.encoding:
             raise UsageError(f"{name} reads the columns of tables in another way than the base")
-        expected = learners[1].memory.times
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times")
         if memory.budget != first.budget:
@@ -177,14 +171,14 @@ def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
 
     Numbers are about one target if they have one centre, which is chosen from the first rows.
     """
-    known = {name: target for name, target in targets.items() if isinstance(target, Classes)}
-    classes = most_met(list(known.values())) if known else None
-    for name, target in known.items():
-        own = classes_like(target.labels.classes, np.asarray(classes))
+    of_classes = {name: target for name, target in targets.items() if isinstance(target, Classes)}
+    for name, target in of_classes.items():
+        classes = most_met(list(of_classes.values()))
+        own = classes_like(target.labels.classes, classes).tolist()
         if not target.labels.given:
             raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
-        if own.tolist() != np.asarray(classes).tolist():
-            raise UsageError(f"{name} has the classes {own.tolist()}, not {np.asarray(classes).tolist()}")
+        if own != classes.tolist():
+            raise UsageError(f"{name} has the classes {own}, not {classes.tolist()}")
 
 
 def rows_of(target: RowTarget) -> NDArray[Any]:
@@ -204,21 +198,16 @@ def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
     A base without rows has not chosen: parts may have chosen the same by themselves.
     """
     base, *parts = memories
-    early = base.warm_up is not None and base.warm_up.n_rows > 0
-    early = early or any(part.warm_up is not None for part in parts)
-    chosen = parts if base.warm_up is not None else memories
-    if early or not all(chose_alike(one, parts[0]) for one in chosen):
+    early = any(part.warm_up is not None for part in parts)
+    if base.warm_up is not None:
+        early = early or base.warm_up.n_rows > 0
+        memories = parts
+    if early or not all(one.has_chosen(parts[0].scaling, parts[0].target) for one in memories):
         raise UsageError(
             f"the scales of columns ({spell('normalize', 'auto')}) and the centre of a numeric target are chosen from "
             f"the first rows, and the parts did not start with the same choice; let the base learn {rows:,} rows "
             "before it is divided"
         )
-
-
-def chose_alike(a: RowMemory[S], b: RowMemory[S]) -> bool:
-    """Whether two models chose the same from their first rows."""
-    same = a.scaling is None or b.scaling is None or a.scaling.choice.same_as(b.scaling.choice)
-    return same and np.array_equal(a.target.first, b.target.first)
 
 
 # ---- what the models have
@@ -228,35 +217,32 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
     """Return the ids of the features that a model knows something of."""
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
-    arrays = [array for _, _, array in memory.per_feature_arrays()]
-    columns = [column for array in arrays for column in np.atleast_2d(array.T)]
-    found = [np.empty(0, np.int64)]
+    columns = [column for _, _, array in memory.per_feature_arrays() for column in np.atleast_2d(array.T)]
+    touched = [np.empty(0, np.int64)]
     for at in range(0, memory.room(), CHUNK):
-        found.append(at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns))))
-    return np.concatenate(found)
+        touched.append(at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns))))
+    return np.concatenate(touched)
 
 
 def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
-    """The ids that one of some models knows something of; or, if those are many of them, all up to the largest.
+    """Return the ids that one of some models knows something of; or, if those are many of them, all up to the largest.
 
     Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
     """
     width = max(memory.room() for memory in memories)
-    if all(memory.addresses.direct for memory in memories):
-        touched = touched_ids(memories[0])
-        if MOST_EMPTY * touched.size >= width:
-            return np.arange(width), True
+    if all(memory.addresses.direct for memory in memories) and MOST_EMPTY * touched_ids(memories[0]).size >= width:
+        return np.arange(width), True
     return reduce(union, map(touched_ids, memories)), False
 
 
 def union(a: I64, b: I64) -> I64:
-    """The ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
+    """Return the ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
     ids = np.sort(np.concatenate([a, b]), kind="stable")
     return ids[np.diff(ids, prepend=-1) > 0]
 
 
 def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
-    """Which of some ids a model has room for, and the positions of those: a slice where they are side by side."""
+    """Return which of some ids a model has room for, and their positions: a slice where they are side by side."""
     if memory.addresses.direct and ids.size and (np.diff(ids) == 1).all():
         start, stop = int(ids[0]), min(int(ids[-1]) + 1, memory.room())
         return ids < stop, slice(start, max(start, stop))
@@ -267,8 +253,7 @@ def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
 
 def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
     """Return what a model knows of the weights of some features, which may be nothing."""
-    memory = learner.memory
-    return estimates_in(merging_rule(learner), memory.state, *taken(memory, ids))
+    return estimates_in(cast("MergingRule[Any]", learner.rule), learner.memory.state, *taken(learner.memory, ids))
 
 
 def estimates_in(rule: MergingRule[S], state: S, known: Bool, positions: Positions) -> Estimates:
@@ -283,16 +268,15 @@ def estimates_in(rule: MergingRule[S], state: S, known: Bool, positions: Positio
 
 
 def in_chunks(work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64) -> list[NDArray[Any]]:
-    """The arrays that ``work`` gives for all ids, which it gets a part at a time."""
+    """Return the arrays that ``work`` gives for all ids, which it gets a part at a time."""
     parts = [work(ids[at : at + CHUNK]) for at in range(0, max(1, ids.size), CHUNK)]
     return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def best_positions(keys: F64, budget: int) -> I64:
-    """Where the largest keys are, of equal ones the first; never one of minus infinity."""
-    cut = -np.inf
-    if keys.size > budget:
-        cut = np.partition(keys, keys.size - budget)[keys.size - budget]
+    """Return where the largest keys are, of equal ones the first; never one of minus infinity."""
+    outside = keys.size - budget
+    cut = np.partition(keys, outside)[outside] if outside > 0 else -np.inf
     above = np.flatnonzero(keys > cut)
     equal = np.flatnonzero(keys == cut) if cut > -np.inf else above[:0]
     return np.concatenate([above, equal[: budget - above.size]])
@@ -301,14 +285,8 @@ def best_positions(keys: F64, budget: int) -> I64:
 # ---- counts and moments
 
 
-def merged_target(memories: Sequence[RowMemory[S]]) -> RowTarget:
-    """What all rows say of the target."""
-    base, *parts = (memory.target for memory in memories)
-    return base.merged(parts)
-
-
 def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -> Moments:
-    """The moments of all rows, for the features of a merged model."""
+    """Return the moments of all rows, for the features of a merged model."""
     moments = [memory.moments for memory in memories]
     kinds = {int(one.dense[0]) for one in moments} - {-1}
     if len(kinds) > 1:
@@ -332,14 +310,14 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -
 
 
 def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
-    """The scales of columns, which all parts have chosen alike, with the moments of all rows."""
+    """Return the scales of columns, which all parts have chosen alike, with the moments of all rows."""
     base, *parts = (memory.scaling for memory in memories)
     if base is None:
         return None
     scalings = [part for part in parts if part is not None]
     choice = scalings[0].choice
     if memories[0].warm_up is not None:  # it has no rows
-        base = AutoScaling.start(choice)
+        base = AutoScaling(choice)
     moments = [one.moments for one in (base, *scalings)]
     rows = [float(one.seen[0]) for one in moments]
     means, deviations = joined(rows, [np.stack([one.means, one.deviations]) for one in moments])
@@ -349,22 +327,18 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
 # ---- curves and small budgets
 
 
-def merged_curves(
-    rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule
-) -> tuple[Curve, Rungs[S] | None]:
-    """What a merged memory, which has its state and fresh rungs, has of curve and rungs.
+def merged_curve(rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule) -> Curve:
+    """Return the curve of a merged memory, which has its state and fresh rungs, and fill the rungs.
 
     Candidates are chosen anew, by what the merged model keeps.
     """
     curve = added_curve([one.curve for one in memories if one.curve is not None])
     kept, _, scores = rule.kept(merged.state, merged.addresses)
     best = kept[rank_slots(curve, scores, kept)]
-    rungs = [one.rungs for one in memories if one.rungs is not None]
-    if merged.rungs is None:
-        return curve, None
-    merge_rungs(rule, merged.rungs, rungs, how)
-    merged.rungs.rank(lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0]))
-    return curve, merged.rungs
+    if merged.rungs is not None:
+        merge_rungs(rule, merged.rungs, [one.rungs for one in memories if one.rungs is not None], how)
+        merged.rungs.rank(lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0]))
+    return curve
 
 
 def merge_rungs(rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]], how: MergeRule) -> None:
@@ -396,7 +370,7 @@ def merged_rung(
 
 
 def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Estimates]:
-    """Estimates of base and parts; a part that has forgotten what the base knew is given that, and so adds nothing."""
+    """Return estimates where a part that has forgotten what the base knew is given that, and so adds nothing."""
     base, *parts = estimates
     whole = [base]
     for part, left in zip(parts, how.left, strict=True):
@@ -407,7 +381,7 @@ def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Es
 
 
 def added_curve(curves: Sequence[Curve]) -> Curve:
-    """A curve with the counts of those of base and parts, of which no slot is ranked yet."""
+    """Return a curve with the counts of those of base and parts, of which no slot is ranked yet."""
     first = curves[0]
     curve = start_curve(first.grid, first.sums.shape[1])
     curve.mistakes[:] = added([one.mistakes for one in curves])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..parameters import (
     MOST_FEATURES,
     Check,
     between,
+    checked,
     count,
     fits,
     is_integer,
@@ -72,6 +73,22 @@ BUDGET_OR_AUTO: tuple[Check, ...] = (
     fits(lambda value: is_auto(value) or is_budget(value), f"{A_BUDGET}, or 'auto'"),
     fits(lambda value: is_auto(value) or value < MOST_FEATURES, f"below {MOST_FEATURES:,}"),
 )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Budget:
+    """The parameter that most methods begin with: a number of features, or a fraction of them."""
+
+    n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*BUDGET))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetOrAuto:
+    """The same where the number may be taken from the curve."""
+
+    n_features_to_select: int | float | str = field(default=100, kw_only=False, metadata=checked(*BUDGET_OR_AUTO))
+
+
 NORMALIZE = one_of(*NORMALIZATIONS)
 NORMALIZE_CELLS: tuple[Check, ...] = (
     NORMALIZE,

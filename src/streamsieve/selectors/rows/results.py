@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import spell
+from ...kernels.rows.curve import Curve
 from ...kernels.rows.members import KEPT, MISTAKES, UPDATES
 from ...kernels.rows.scores import measure_squares
 from ...kernels.types import F64, I64
@@ -65,10 +66,8 @@ class RowResults(Results):
         """
         if self.memory.target.kind == "numbers":
             raise AttributeError("numbers were learned, not classes")
-        if self.options.chooses_number and self.n_rows_:
-            curve = whole_curve(self.memory, self.options.curve)
-            return int(curve.mistakes[self.memory.target.enough(curve, self.n_rows_)])
-        return int(self.memory.state.counts[MISTAKES])
+        curve, taken = self._taken()
+        return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[taken])
 
     @property
     def r2_(self) -> float | None:
@@ -79,10 +78,10 @@ class RowResults(Results):
         target = self.memory.target
         if not isinstance(target, Numbers):
             raise AttributeError("classes were learned, not numbers")
-        if not self.options.chooses_number or not self.n_rows_ or target.r2 is None:
+        curve, taken = self._taken()
+        if curve is None or target.r2 is None:
             return target.r2
-        curve = whole_curve(self.memory, self.options.curve)
-        return float(target.curve_values(curve, self.n_rows_)["r2"][target.enough(curve, self.n_rows_)])
+        return float(target.curve_values(curve, self.n_rows_)["r2"][taken])
 
     def counters(self) -> Counters:
         if self.memory.target.kind == "numbers":
@@ -108,10 +107,15 @@ class RowResults(Results):
     @property
     def n_features_selected_(self) -> int:
         """Return the budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
+        curve, taken = self._taken()
+        return int(self.memory.budget if curve is None else curve.grid[taken])
+
+    def _taken(self) -> tuple[Curve | None, int]:
+        """Return the curve that a number of features was taken from, and where on its grid; None if it was given."""
         if not self.options.chooses_number or not self.n_rows_:
-            return int(self.memory.budget)
+            return None, 0
         curve = whole_curve(self.memory, self.options.curve)
-        return int(curve.grid[self.memory.target.enough(curve, self.n_rows_)])
+        return curve, self.memory.target.enough(curve, self.n_rows_)
 
     # ---- the selection
 
@@ -189,9 +193,9 @@ class RowResults(Results):
 
         def squares(block: RowBlock) -> F64:
             block = inputs.scaled(block, memory)
-            found = np.empty(block.n_rows)
-            measure_squares(block.indptr, block.values, found)
-            return found
+            lengths = np.empty(block.n_rows)
+            measure_squares(block.indptr, block.values, lengths)
+            return lengths
 
         return Predictor(
             target.labels.classes if isinstance(target, Classes) else None,
@@ -218,9 +222,8 @@ class RowResults(Results):
         return Findings(mistakes, updates, curve, details=details)
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        remark = self.rule.remark(self.answering[0])
-        first = [] if remark is None else [remark]
-        return [*first, *remarks_on_rows(self, look), *super().remarks(selection, look)]
+        first = [self.rule.remark(self.answering[0]), *remarks_on_rows(self, look)]
+        return [*(remark for remark in first if remark is not None), *super().remarks(selection, look)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         """Return precisions, or sizes of weights, of each selected feature, which are equal for equal columns."""
@@ -239,5 +242,5 @@ def kept_precisions(state: Any, indices: I64) -> F64:
     kept = state.member_id[: state.counts[KEPT]]
     order = np.argsort(kept)
     slots = order[np.searchsorted(kept[order], indices)]
-    excess: F64 = state.excess.reshape(state.excess.shape[0], -1)[slots].astype(np.float64)
-    return excess * float(state.scale[0])
+    excess = state.excess.reshape(state.excess.shape[0], -1)[slots].astype(np.float64)
+    return np.asarray(excess * float(state.scale[0]))

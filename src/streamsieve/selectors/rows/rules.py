@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...kernels.rows.curve import Curve
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import score_rows
 from ...kernels.types import F64, I64
-from ...state import State, negate
+from ...state import State, empty, negate
 from ..diagnosis import Remark
 from ..prediction import Scorer, Squares
 from .addresses import Addresses, find, table_addresses
@@ -53,13 +53,14 @@ class RowRule(Generic[S]):
     In the arrays of a state that are as long as there are "features", zero must mean "never touched".
     """
 
+    state_type: ClassVar[type[Any]]  # arrays along "features", "vectors" of weights and the "budget"
     keeps_all: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
     max_length: float = np.inf  # the squared length that a row may have, as a multiple of the mean; longer are scaled
     length_decay: float = 1.0  # what a row leaves of the sums of squared lengths before it
 
     def start(self, budget: int, n_vectors: int) -> S:
         """Return a fresh state that knows no feature, with so many vectors of weights."""
-        raise NotImplementedError
+        return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
     def update(self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""

@@ -6,7 +6,7 @@ Weights with a precision each, of which the best are kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +25,11 @@ from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
 from ..diagnosis import Remark
-from ..parameters import GAMMAS, YES_OR_NO, between, checked, ensure, one_of, parameter, together
+from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import integrity, options
 from .addresses import Addresses
 from .diagnosis import beyond_float32
-from .estimates import Estimates, MergeRule, Positions, as_stored, merged_usual, with_bounds
+from .estimates import Estimates, MergeRule, Positions, as_stored, merged_usual
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
 from .memory import RowMemory
@@ -38,6 +38,7 @@ from .rules import Kept, MergingRule, RowRule, S
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 MAX_LENGTH = 10.0  # times the mean squared length: longer rows are scaled down
 NOT_CLIPPED = -1.0  # errors
+GAMMA_SHARE = 0.3  # of the mean squared length of rows, where gamma is "auto" and features are kept by signal to noise
 GAMMA = between(*GAMMAS, AUTO)
 NEEDS_SNR = together(
     lambda params, value: value == "snr" or params.max_cells is None,
@@ -46,7 +47,7 @@ NEEDS_SNR = together(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSParameters:
+class SOFSParameters(options.BudgetOrAuto):
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
 
     A linear classifier with a confidence for every weight (diagonal AROW), which keeps ``n_features_to_select``
@@ -115,9 +116,6 @@ class SOFSParameters:
         The budget, or what "auto" took.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     gamma: float | str = parameter(AUTO, GAMMA)
     criterion: str = parameter("snr", one_of("snr", "confidence"), NEEDS_SNR)
     update: str = parameter("max_score", one_of(*UPDATES))
@@ -133,7 +131,7 @@ class SOFSParameters:
         """Return how rows are learned, with so many vectors of weights."""
         common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
         if n_vectors > 1:
-            return ManyClassesRule(*common, criterion=self.criterion, steps=UPDATES[self.update])
+            return ManyClassesRule(*common, by_signal=self.criterion == "snr", steps=UPDATES[self.update])
         return SignalRule(*common) if self.criterion == "snr" else ConfidenceRule(*common)
 
 
@@ -154,7 +152,7 @@ SOFS = Method(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOFSRegressorParameters:
+class SOFSRegressorParameters(options.BudgetOrAuto):
     """Second-order online feature selection for a target of numbers (after Wu et al. 2017).
 
     SOFS by signal to noise, with the error of a row in place of its distance from the margin: a linear model with a
@@ -209,9 +207,6 @@ class SOFSRegressorParameters:
         The budget, or what "auto" took.
     """
 
-    n_features_to_select: int | float | str = field(
-        default=100, kw_only=False, metadata=checked(*options.BUDGET_OR_AUTO)
-    )
     loss: str = parameter("squared", one_of("squared", "huber"))
     gamma: float | str = parameter(AUTO, GAMMA)
     normalize: bool | str = parameter(AUTO, *options.NORMALIZE_CELLS)
@@ -223,8 +218,8 @@ class SOFSRegressorParameters:
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return how rows are learned."""
-        share = intercept_share(self.fit_intercept)
-        return SignalRule(self.gamma, decay_of(self.forget), share, clips=self.loss == "huber")
+        common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
+        return SignalRule(*common, clips=self.loss == "huber")
 
 
 SOFS_REGRESSOR = Method(
@@ -253,25 +248,31 @@ def decay_of(half_life: float | None) -> float:
 
 @dataclass(frozen=True)
 class SecondOrderRule(MergingRule[S]):
-    """What the three rules share; ``gamma_share`` is of the mean squared length of rows, where gamma is "auto"."""
+    """What the three rules share."""
 
     gamma: float | str
     decay: float  # what a row leaves of precision
     share: float  # of the mean length of rows: the intercept's input
-    by_signal: ClassVar[bool] = True  # features that are not kept have weights, too
-    gamma_share: ClassVar[float] = 0.3
+    by_signal: bool = True  # features that are not kept have weights, too
+
+    @property
+    def max_length(self) -> float:  # type: ignore[override]
+        return MAX_LENGTH if self.by_signal else np.inf
+
+    @property
+    def length_decay(self) -> float:  # type: ignore[override]
+        return self.decay if self.by_signal else 1.0
 
     def gammas(self, rows: Rows) -> F64:
         """Return the gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
         if self.gamma == AUTO:
-            return self.gamma_share * rows.mean_squares / rows.weights
+            return (GAMMA_SHARE if self.by_signal else 1.0) * rows.mean_squares / rows.weights
         gammas = float(self.gamma) / rows.weights
         return np.where(rows.counted > 0.0, gammas, 0.0) if self.by_signal else gammas
 
     def flags(self, state: S) -> I32:
         """Return what every feature has where the slot of a kept one would be named."""
-        flags: I32 = state._asdict()["cells"].view(np.int32)[:, 0]
-        return flags
+        return np.asarray(state._asdict()["cells"].view(np.int32)[:, 0])
 
     def scores(self, state: Any, kept: int) -> F64:
         """Return the scores of the features that are kept in the first slots."""
@@ -301,7 +302,7 @@ class SecondOrderRule(MergingRule[S]):
 
     @property
     def per_class(self) -> int:
-        """The entries of a feature's cell per vector of weights: a precision, and a weight if outsiders have one."""
+        """Return the entries of a feature's cell per vector of weights: a precision, a weight if outsiders have one."""
         return 2 if self.by_signal else 1
 
     def stored(self, state: Any, positions: Positions) -> Estimates:
@@ -309,9 +310,9 @@ class SecondOrderRule(MergingRule[S]):
         flags = self.flags(state)[positions]
         kept = np.flatnonzero(flags < 0)
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
-        shape = len(cells), n_vectors, self.per_class
         with np.errstate(invalid="ignore"):  # what names a slot is no number
-            per_class = cells[:, -n_vectors * self.per_class :].astype(np.float64).reshape(shape)
+            numbers = cells[:, -n_vectors * self.per_class :].astype(np.float64)
+        per_class = numbers.reshape(len(cells), n_vectors, self.per_class)
         excess = per_class[:, :, 0]
         weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(excess)
         slots = -1 - flags[kept]
@@ -321,16 +322,13 @@ class SecondOrderRule(MergingRule[S]):
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
         excess = as_stored(estimates.excess)
-        cells = excess
-        if self.by_signal:
-            both = np.stack([excess, estimates.weight.astype(np.float32)], axis=2)
-            cells = both.reshape(len(excess), 2 * excess.shape[1])
-        return cells
+        if not self.by_signal:
+            return excess
+        return np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(len(excess), 2 * excess.shape[1])
 
     def keys(self, estimates: Estimates) -> F64:
         excess = as_stored(estimates.excess).astype(np.float64)
-        squares: F64 = (estimates.weight**2 * (1.0 + excess)).sum(axis=1)
-        return squares
+        return np.asarray((estimates.weight**2 * (1.0 + excess)).sum(axis=1))
 
     def fill_slots(self, state: Any, positions: I64, ids: I64, estimates: Estimates) -> None:
         keys = self.keys(estimates)
@@ -346,8 +344,7 @@ class SecondOrderRule(MergingRule[S]):
 
     def present_keys(self, state: Any) -> NDArray[Any]:
         """Return what kept features are kept by, of which the heap has lower bounds."""
-        fresh: F64 = state.fresh
-        return fresh
+        return np.asarray(state.fresh)
 
     def scale(self, state: Any) -> float:
         return float(state.scale[0])
@@ -365,9 +362,7 @@ class SecondOrderRule(MergingRule[S]):
         else:
             integrity.check_members(self.flags(state), -1, member, member_id, ids)
         self.check_sums(state, memory.moments.totals)
-        heap = state.heap[:kept]
-        integrity.check_heap(state.key[heap], heap, state.member_id[:kept])
-        integrity.check_positions(heap, state.heap_position)
+        integrity.check_heap(state, kept)
         bounds = state.key[:kept] <= self.present_keys(state)[:kept]
         ensure(bounds.all(), "a key in the heap is larger than that of its slot")
 
@@ -381,15 +376,9 @@ class SecondOrderRule(MergingRule[S]):
 class SignalRule(SecondOrderRule[SignalState]):
     """Two classes or numbers, by signal to noise: ``|mu| / sqrt(S)``."""
 
+    state_type: ClassVar[type[SignalState]] = SignalState
+
     clips: bool = False  # errors of numbers, by the usual size
-    max_length: float = MAX_LENGTH
-
-    @property
-    def length_decay(self) -> float:  # type: ignore[override]
-        return self.decay
-
-    def start(self, budget: int, n_vectors: int) -> SignalState:
-        return empty(SignalState, features=0, budget=budget)
 
     def update(self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         target, table = memory.target, memory.table_of(state)
@@ -397,8 +386,7 @@ class SignalRule(SecondOrderRule[SignalState]):
         signal_update(state, ids, table, rows, self.gammas(rows), curve, self.decay, self.share, first_size)
 
     def scores(self, state: SignalState, kept: int) -> F64:
-        scores: F64 = np.sqrt(state.fresh[:kept] * state.scale[0])
-        return scores
+        return np.asarray(np.sqrt(state.fresh[:kept] * state.scale[0]))
 
     def merge_sums(self, state: SignalState, states: Sequence[SignalState], how: MergeRule) -> None:
         super().merge_sums(state, states, how)
@@ -409,11 +397,9 @@ class SignalRule(SecondOrderRule[SignalState]):
 class ConfidenceRule(SecondOrderRule[ConfidenceState]):
     """Two classes, by confidence: the paper's rule, which keeps the most precise weights."""
 
-    by_signal: ClassVar[bool] = False
-    gamma_share: ClassVar[float] = 1.0
+    state_type: ClassVar[type[ConfidenceState]] = ConfidenceState
 
-    def start(self, budget: int, n_vectors: int) -> ConfidenceState:
-        return empty(ConfidenceState, features=0, budget=budget)
+    by_signal: bool = False
 
     def update(self, state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
         confidence_update(state, ids, rows, self.gammas(rows), curve, self.decay)
@@ -422,8 +408,7 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
         return state.cells
 
     def scores(self, state: ConfidenceState, kept: int) -> F64:
-        scores: F64 = 1.0 + state.excess[:kept].astype(np.float64) * state.scale[0]
-        return scores
+        return np.asarray(1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
         return super().cells(estimates)[:, 0].view(np.int32)
@@ -445,24 +430,7 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
 class ManyClassesRule(SecondOrderRule[SecondOrderState]):
     """More than two classes, by the confidence that is left of all of them or by signal to noise (section 3.6)."""
 
-    criterion: str
-    steps: int  # which classes step: MAX_SCORE or UNIFORM
-
-    @property
-    def by_signal(self) -> bool:  # type: ignore[override]
-        return self.criterion == "snr"
-
-    @property
-    def gamma_share(self) -> float:  # type: ignore[override]
-        return SignalRule.gamma_share if self.by_signal else ConfidenceRule.gamma_share
-
-    @property
-    def max_length(self) -> float:  # type: ignore[override]
-        return MAX_LENGTH if self.by_signal else np.inf
-
-    @property
-    def length_decay(self) -> float:  # type: ignore[override]
-        return self.decay if self.by_signal else 1.0
+    steps: int = MAX_SCORE  # which classes step: MAX_SCORE or UNIFORM
 
     def start(self, budget: int, n_vectors: int) -> SecondOrderState:
         width = self.per_class * n_vectors + 1
@@ -475,16 +443,16 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
         second_order_update(state, ids, table, rows, gammas, curve, self.decay, self.steps, self.share)
 
     def scores(self, state: SecondOrderState, kept: int) -> F64:
-        scores: F64 = state.fresh[:kept] * np.sqrt(state.scale[0])
         if not self.by_signal:
-            scores = -(1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
-        return scores
+            return -np.asarray((1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1))
+        return np.asarray(state.fresh[:kept] * np.sqrt(state.scale[0]))
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
-        return with_bounds(super().cells(estimates))
+        cells = super().cells(estimates)  # after their bounds, which are not known yet
+        bounds = np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))
+        return np.hstack([bounds[:, None], cells])
 
     def keys(self, estimates: Estimates) -> F64:
         if self.by_signal:
             return np.sqrt(super().keys(estimates))
-        left: F64 = (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
-        return -left
+        return -np.asarray((1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1))

@@ -154,8 +154,7 @@ class Classes:
         if not classes.size:
             raise DataError("no rows were learned yet, so no classes are known")
         codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = classes[np.minimum(codes, classes.size - 1)]
-        return labels
+        return np.asarray(classes[np.minimum(codes, classes.size - 1)])
 
     def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64 | None:
         """Return the probability of every class, a column each; the largest is that predicted.
@@ -175,7 +174,7 @@ class Classes:
             right = np.arange(codes.size), codes
             margins = scores[right]
             scores[right] = -np.inf
-            margins = margins - scores.max(axis=1)
+            margins -= scores.max(axis=1)
         return float(np.mean(np.maximum(0.0, 1.0 - margins) ** 2))
 
     # ---- merging, saving
@@ -185,10 +184,9 @@ class Classes:
         every = [self, *parts]
         labels = Labels(most_met(every))
         labels.counts = added([part.labels.counts for part in every])
-        changes = added([part.labels.order for part in every])[0]
-        labels.order = np.array([changes, NONE_YET])  # which class was the last has no meaning
-        calibration = merged_calibration([part.calibration for part in every])
-        target = type(self)(labels, self.class_weight, calibration)
+        labels.order = added([part.labels.order for part in every])
+        labels.order[1] = NONE_YET  # which class was the last has no meaning
+        target = type(self)(labels, self.class_weight, merged_calibration([part.calibration for part in every]))
         target.separation = Separation(*map(added, zip(*(part.separation for part in every), strict=True)))
         return target
 
@@ -302,8 +300,8 @@ class Numbers:
     def merged(self, parts: Sequence[Any]) -> Self:
         every = [self, *parts]
         totals = added([part.totals for part in every])
-        varied = [part.totals[[MEAN, DEVIATIONS]] for part in every]
-        totals[[MEAN, DEVIATIONS]] = joined([float(part.totals[WEIGHT]) for part in every], varied)
+        weights = [float(part.totals[WEIGHT]) for part in every]
+        totals[[MEAN, DEVIATIONS]] = joined(weights, [part.totals[[MEAN, DEVIATIONS]] for part in every])
         return type(self)(parts[0].first.copy(), totals)
 
     def header(self) -> dict[str, Any]:
@@ -331,15 +329,12 @@ def is_numeric(value: Any) -> bool:
 def classes_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Arrays, prefix: str) -> Labels:
     """Return the classes that a model knows and how often each was met, from its arrays, named after a prefix."""
     counts, order = arrays[prefix + "label_counts"], arrays[prefix + "label_order"]
-    fits = classes.ndim == 1 and counts.ndim == 1 and 2 <= counts.size >= classes.size and order.shape == (2,)
-    ensure(fits, "its classes do not fit their counts")
+    fault = "its classes do not fit their counts"
+    ensure(classes.ndim == counts.ndim == 1 and 2 <= counts.size >= classes.size and order.shape == (2,), fault)
     check_classes(classes)
-    given = bool(header["classes_given"])
-    ensure(
-        counts.size == (classes.size if given else 2) and order[1] < counts.size, "its classes do not fit their counts"
-    )
     labels = Labels()
-    labels.given, labels.counts, labels.order = given, counts, order
+    labels.given, labels.counts, labels.order = bool(header["classes_given"]), counts, order
+    ensure(counts.size == (classes.size if labels.given else 2) and order[1] < counts.size, fault)
     labels.classes = classes.astype(object) if header["classes_are_objects"] else classes
     return labels
 

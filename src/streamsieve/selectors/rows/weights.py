@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import RowBlock
-from ...errors import DataError, UsageError, prefix
+from ...errors import DataError, ParameterError, UsageError, prefix
 from ...kernels.rows.batch import balance
 from ...targets import Encoded, Labels, show
 from ..base import ClassWeight
@@ -17,12 +17,12 @@ from ..parameters import LARGEST_WEIGHT, is_number, require
 
 def check_class_weight(params: Any, name: str, value: Any) -> None:
     """Raise ParameterError unless a value is "auto", None, "balanced" or a dictionary of weights by label."""
-    named = value is None or (isinstance(value, str) and value in ("auto", "balanced"))
-    expected = "'auto', None, 'balanced' or a dictionary of weights by label"
-    require(named or isinstance(value, dict), name, value, expected)
-    for label, weight in value.items() if isinstance(value, dict) else ():
-        suits = is_number(weight) and 0 <= weight <= LARGEST_WEIGHT
-        require(suits, name, value, f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}")
+    if isinstance(value, dict):
+        for label, weight in value.items():
+            expected = f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}"
+            require(is_number(weight) and 0 <= weight <= LARGEST_WEIGHT, name, value, expected)
+    elif value is not None and not (isinstance(value, str) and value in ("auto", "balanced")):
+        raise ParameterError(name, value, "'auto', None, 'balanced' or a dictionary of weights by label")
 
 
 def refuse_weights(block: RowBlock, rows_before: int) -> None:
@@ -64,20 +64,20 @@ def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) ->
     """
     if not isinstance(class_weight, dict):
         return
-    known = {key for label in classes.tolist() for key in (label, text_of(label))}
-    strangers = [key for key in class_weight if key not in known]
-    unnamed = [label for label in classes.tolist() if label not in class_weight and text_of(label) not in class_weight]
-    if strangers and unnamed:
+    labels = classes.tolist()
+    keys = {key for label in labels for key in (label, text_of(label))}
+    strangers = [key for key in class_weight if key not in keys]
+    if strangers and any(label not in class_weight and text_of(label) not in class_weight for label in labels):
         raise UsageError(
             f"class_weight has a weight for {strangers[0]!r}, which is not one of the classes "
-            f"{', '.join(map(text_of, classes.tolist()))}"
+            f"{', '.join(map(text_of, labels))}"
         )
 
 
 def row_weights(
     codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: ClassWeight, labels: Labels
 ) -> NDArray[np.float64]:
-    """The weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
+    """Return the weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
 
     "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves others alone.
     """
@@ -92,10 +92,10 @@ def row_weights(
 
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:
-    """The weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
+    """Return the weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
     return float(weights.get(label, weights.get(text_of(label), 1.0)))
 
 
 def text_of(label: Any) -> str:
-    """A label as a key of JSON has it."""
+    """Return a label as a key of JSON has it."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
