@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # or every process would compile all that it imports
 
-.PHONY: demo test lint kernels checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling clean
+.PHONY: demo test lint kernels checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling reproduce clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
@@ -83,6 +83,11 @@ benchmark-peers: $(VENV)/.installed-benchmark
 
 benchmark-scaling: $(VENV)/.installed
 	$(RUN)/python benchmarks/scaling.py
+
+# The papers' tables and figures, run again; NAMES="P1.table2 P3" chooses.
+NAMES ?= all
+reproduce: $(VENV)/.installed
+	$(RUN)/python -m reproduction $(NAMES)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

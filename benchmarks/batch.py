@@ -35,7 +35,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from hindsight import SETS as KINDS
 from hindsight import Data, data_of, measure
 from report import parser, table, write_section
-from streamsieve.reproduction.l1_svm import Penalised
+from reproduction.l1_svm import Penalised
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs.md"
 STORED = Path(__file__).with_suffix(".csv")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from report import apart, machine, table, write_section
-from streamsieve.reproduction.local_learning import BEYOND, PAPER_SECONDS, SIZES, spiral
+from reproduction.local_learning import BEYOND, PAPER_SECONDS, SIZES, spiral
 
 ALL_SIZES = (*SIZES, BEYOND, 300_000, 1_000_000)
 PICTURES = Path(__file__).parents[1] / "docs" / "methods"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report import apart, machine, table, write_section
-from streamsieve.reproduction.local_learning import spiral
+from reproduction.local_learning import spiral
 
 SIZES = (10, 100, 1_000, 5_000)
 SEEDS = range(100, 103)  # others than those that sigma was tried out on

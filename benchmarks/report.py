@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -17,8 +18,10 @@ from typing import Any, ParamSpec, TypeVar
 from streamsieve.files import replacing
 from streamsieve.machine import describe_machine
 from streamsieve.machine import is_installed as installed
-from streamsieve.reproduction.data import find_folders
-from streamsieve.reproduction.tables import aligned as table
+
+sys.path.append(str(Path(__file__).parents[1]))  # where the papers' data and tables are
+from reproduction.data import find_folders
+from reproduction.tables import aligned as table
 
 __all__ = ["apart", "data_option", "installed", "load", "machine", "parser", "table", "write_section"]
 

@@ -12,12 +12,12 @@ import pytest
 import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.blocks import columns_of
-from streamsieve.checks.data import sparse_stream
 from streamsieve.registry import METHODS, find_method
 from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 from streamsieve.training import Progress
+from tests.checks.data import sparse_stream
 
 
 class StopHereError(Exception):

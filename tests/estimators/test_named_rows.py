@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.blocks import NamedIds
-from streamsieve.checks.data import sparse_stream
-from streamsieve.checks.rows import learned
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.named_rows import NamedRowSource, named_block
+from tests.checks.data import sparse_stream
+from tests.checks.rows import learned
 
 
 def as_dictionaries(X: Any) -> list[dict[str, float]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamsieve.checks import Check, checks_for
 from streamsieve.registry import METHODS
+from tests.checks import Check, checks_for
 from tests.effort import REPRESENTATIVES
 
 if TYPE_CHECKING:

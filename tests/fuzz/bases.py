@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from streamsieve.blocks import RowBlock, columns_of, dense_block
-from streamsieve.checks.data import sparse_stream
 from streamsieve.model import Model
 from streamsieve.registry import METHODS, find_method
 from streamsieve.sources import open_source
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.named_rows import named_block
 from streamsieve.training import train
+from tests.checks.data import sparse_stream
 
 FEATURES, BUDGET = 12, 4
 WIDE = 2**40  # ids that need a table

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from streamsieve.checks import PROMISES, suits
-from streamsieve.checks.data import sparse_stream
-from streamsieve.checks.rows import spread_out
 from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.targets import Kind
+from tests.checks import PROMISES, suits
+from tests.checks.data import sparse_stream
+from tests.checks.rows import spread_out
 
 FEATURES, BUDGET = 12, 7
 MORE: dict[str, tuple[dict[str, Any], ...]] = {  # parameters that the shared checks do not try

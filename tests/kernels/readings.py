@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from streamsieve import workflow
-from streamsieve.checks.data import sparse_stream
 from streamsieve.sources import open_source
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.named_rows import named_block
 from streamsieve.sources.writers import write_rows
+from tests.checks.data import sparse_stream
 
 GENERATED = (
     "x1?rows=5",

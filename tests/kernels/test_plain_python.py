@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamsieve.checks.other_process import in_other_process
 from streamsieve.registry import METHODS
+from tests.checks.other_process import in_other_process
 
 from .answers import answers
 from .readings import readings

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from reproduction import EXPERIMENTS, MISSING, Experiment, Folders, Setting, Table, find_folders
+from reproduction.beside import Figure, beside, measured_text
+from reproduction.data import SETS, VARIABLE, standardized
+from reproduction.page import INTRODUCTION, SECTION, duration, section_text, write_section
+from reproduction.tables import aligned, cell_text, markdown
 from streamsieve import DataError
 from streamsieve.errors import UsageError
-from streamsieve.reproduction import EXPERIMENTS, MISSING, Experiment, Folders, Setting, Table, find_folders
-from streamsieve.reproduction.beside import Figure, beside, measured_text
-from streamsieve.reproduction.data import SETS, VARIABLE, standardized
-from streamsieve.reproduction.page import INTRODUCTION, SECTION, duration, section_text, write_section
-from streamsieve.reproduction.tables import aligned, cell_text, markdown
 from tests.paths import ROOT
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_a_section_is_replaced_and_the_others_stay_in_order(tmp_path: Path) -> N
 
 def test_a_section_has_its_command_its_time_and_every_deviation() -> None:
     text = section_text(KNOWN["P1.a"], [Table("figures", ["x", "paper"], [[1, 2.5]], ["a remark"])], False, 61.0)
-    assert text.startswith("## P1.a: a title\n\nSomebody (2001). `streamsieve reproduce P1.a`: 61 s, on ")
+    assert text.startswith("## P1.a: a title\n\nSomebody (2001). `python -m reproduction P1.a`: 61 s, on ")
     assert "| 1   |   2.5 |" in text
     assert "\na remark\n" in text
     assert text.endswith("- a deviation")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, rankdata
 
-from streamsieve.reproduction import Folders, Setting
-from streamsieve.reproduction.saola import friedman, printed, protocol, stability, tables
+from reproduction import Folders, Setting
+from reproduction.saola import friedman, printed, protocol, stability, tables
 from tests.paths import ROOT
 
 SHIPPED = Folders((str(ROOT / "examples" / "data"),))

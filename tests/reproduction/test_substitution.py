@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamsieve.reproduction import Folders, Setting
-from streamsieve.reproduction.substitution import contest, rivals
-from streamsieve.reproduction.substitution.figures import Curve, claims
-from streamsieve.reproduction.substitution.problems import DESIGNS, Recipe, draw
+from reproduction import Folders, Setting
+from reproduction.substitution import contest, rivals
+from reproduction.substitution.figures import Curve, claims
+from reproduction.substitution.problems import DESIGNS, Recipe, draw
 from tests.paths import ROOT
 
 SMALL = Recipe(60, noise=0.1, n=80, s=4)

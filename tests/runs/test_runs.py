@@ -170,7 +170,7 @@ def test_the_trace_does_not_depend_on_blocks(tmp_path: Path) -> None:
 
 
 def test_select_takes_arrays_and_hands_back_the_estimator() -> None:
-    from streamsieve.checks.data import sparse_stream
+    from tests.checks.data import sparse_stream
 
     X, y = sparse_stream()
     record = ss.select((X, y), n_features_to_select=5, test=(X, y))
@@ -285,7 +285,7 @@ def test_damaged_files_of_a_run_are_named(rows: Path, tmp_path: Path, name: str,
 def test_damaged_models_are_refused_whatever_the_damage(tmp_path: Path) -> None:
     import numpy as np
 
-    from streamsieve.checks.data import sparse_stream
+    from tests.checks.data import sparse_stream
 
     whole, damaged = tmp_path / "model", tmp_path / "damaged"
     ss.SOFS(5).fit(*sparse_stream()).save(whole)

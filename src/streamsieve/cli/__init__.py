@@ -19,7 +19,6 @@ from .commands import apply, convert, generate, info, predict, select
 from .comparing import compare
 from .parameters import OptionSpelling
 from .reporting import report
-from .reproducing import reproduce
 from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2
@@ -164,7 +163,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @click.group(
     cls=Group,
-    commands=[select, apply, predict, compare, report, convert, generate, info, methods, reproduce, completion],
+    commands=[select, apply, predict, compare, report, convert, generate, info, methods, completion],
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`streamsieve COMMAND --help` explains a command, `streamsieve methods METHOD` a method.",
 )

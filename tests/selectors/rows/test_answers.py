@@ -17,7 +17,6 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 import streamsieve as ss
 from streamsieve import workflow
-from streamsieve.checks.data import sparse_stream
 from streamsieve.estimators import estimator_class
 from streamsieve.evaluation import area_under_curve
 from streamsieve.kernels.rows.calibration import ENTRIES as CALIBRATED
@@ -29,6 +28,7 @@ from streamsieve.selectors.rows.calibration import (
     probabilities,
     swapped,
 )
+from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
 
 # A random choice of 5 features is often no better than the majority, which we rightly warn about.

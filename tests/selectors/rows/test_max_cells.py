@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.checks.data import sparse_stream
-from streamsieve.checks.rows import learned
 from streamsieve.kernels.table import fill_table, probe, remove
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import memory as row_memory
 from streamsieve.selectors.rows.sofs import SOFS
+from tests.checks.data import sparse_stream
+from tests.checks.rows import learned
 from tests.effort import examples
 from tests.estimators.test_named_rows import as_dictionaries
 from tests.oracles import max_cells, sofs, sofs_regressor

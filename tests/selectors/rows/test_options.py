@@ -12,10 +12,10 @@ from sklearn.preprocessing import StandardScaler
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.checks.data import sparse_stream
 from streamsieve.selectors.diagnosis import Look
 from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
 from streamsieve.selectors.rows.inputs import standardized
+from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
 
 

@@ -16,9 +16,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
 
 import streamsieve as ss
-from streamsieve.checks.data import sparse_stream
 from streamsieve.cli import main
 from streamsieve.sources.writers import write_rows
+from tests.checks.data import sparse_stream
 from tests.effort import examples
 from tests.oracles import arow_regressor, sofs_regressor
 from tests.oracles.normalization import prepared, prepared_to_predict, unit

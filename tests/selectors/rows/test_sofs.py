@@ -11,9 +11,9 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.checks.data import sparse_stream
-from streamsieve.checks.rows import learned
 from streamsieve.selectors.rows import addresses
+from tests.checks.data import sparse_stream
+from tests.checks.rows import learned
 from tests.oracles import sofs as oracle
 from tests.paths import TEST, TRAIN
 

@@ -10,7 +10,8 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, NamedTuple, TypeVar
 
-from ..machine import THREADS_VARIABLE, cores
+from streamsieve.machine import THREADS_VARIABLE, cores
+
 from .data import Folders
 
 R = TypeVar("R")

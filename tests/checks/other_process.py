@@ -14,6 +14,8 @@ import sys
 from functools import cache
 from typing import Any
 
+from tests.paths import ROOT
+
 SERVE = """
 import json, sys, traceback
 requests, replies, sys.stdout = sys.stdin, sys.stdout, sys.stderr
@@ -47,6 +49,7 @@ def in_other_process(script: str, arguments: list[str], **environment: str) -> A
 def _started(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", SERVE],
+        cwd=ROOT,
         env={**os.environ, **dict(environment)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

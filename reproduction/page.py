@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..files import replacing
-from ..machine import describe_machine
+from streamsieve.files import replacing
+from streamsieve.machine import describe_machine
+
 from .experiment import Experiment, Table
 from .tables import aligned, markdown
 
@@ -20,13 +21,13 @@ QUICK = "A quick run, with less data and fewer repeats than the paper's: its fig
 SECTION = re.compile(r"<!-- (?P<name>[\w.]+) -->\n(?P<text>.*?)\n<!-- /(?P=name) -->", re.DOTALL)
 INTRODUCTION = """# The papers' tables and figures, run again
 
-`streamsieve reproduce NAME...` runs a table or figure by its paper's protocol and writes its section of this page:
-the paper's figures and those measured, side by side. `--list` shows all of them, the data that they need and how long
-they take; `--quick` runs them small, on the sets shipped in [examples/data](../examples/data/README.md), and writes
-nothing here. Other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names, one file `name.svm.xz` per
-set.
+`python -m reproduction NAME...`, in a clone of the project, runs a table or figure by its paper's protocol and prints
+the paper's figures and those measured, side by side; with `--write` it writes its section of this page, too. `--list`
+shows all of them, the data that they need and how long they take; `--quick` runs them small, on the sets shipped in
+[examples/data](../examples/data/README.md). Other data is read from the folder that `--data` or `STREAMSIEVE_DATA`
+names, one file `name.svm.xz` per set.
 
-Methods are run in the papers' forms (`streamsieve/reproduction/forms.py`), not by streamsieve's defaults, unless a row
+Methods are run in the papers' forms (`reproduction/forms.py`), not by streamsieve's defaults, unless a row
 says so. A star marks a figure that is further from the paper's than the section allows; its notes say why, where that
 is known. What a paper only draws is given as what it says about the drawing, since its points cannot be read
 off exactly. The papers' times are of their machines and programs: they show how times grow, not who is faster. Tables
@@ -38,7 +39,7 @@ The papers ([in full](methods/README.md)):
 
 def section_text(experiment: Experiment, tables: Sequence[Table], quick: bool, seconds: float) -> str:
     """The section of an experiment that was run."""
-    command = f"streamsieve reproduce {experiment.name}{' --quick' if quick else ''}"
+    command = f"python -m reproduction {experiment.name}{' --quick' if quick else ''}"
     lines = [
         f"## {experiment.name}: {experiment.title}",
         "",

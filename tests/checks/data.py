@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..targets import Kind
+from streamsieve.targets import Kind
 
 ROWS, FEATURES, BUDGET = 300, 40, 7
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import streamsieve as ss
+from streamsieve.machine import available_memory
+from streamsieve.workflow import measure, predictions
+from streamsieve.workflow.quality import Quality
 
-from ...machine import available_memory
-from ...workflow import measure, predictions
-from ...workflow.quality import Quality
 from ..beside import Claim, claims_table
 from ..experiment import Cell, Setting, Table
 from ..forms import AS_GIVEN, SOFS, Form

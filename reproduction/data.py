@@ -1,8 +1,8 @@
 """The data sets of the papers: where they are looked for, what they are, how they are read.
 
 A set is a file ``name.svm.xz``: svmlight text, ids from 1, compressed with xz. What is too large to be shipped is
-looked for in the folder that the user names, otherwise in ``shared/data`` beside a checkout; small sets are in the
-checkout's ``examples/data``.
+looked for in the folder that the user names, otherwise in ``shared/data`` beside the project; small sets are in the
+project's ``examples/data``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UsageError
+from streamsieve.errors import DataError, UsageError
 
+ROOT = Path(__file__).resolve().parents[1]  # of the project
 VARIABLE = "STREAMSIEVE_DATA"
 SUFFIX = ".svm.xz"
 ROWS_AT_ONCE = 1_000  # that are dense in float64
@@ -87,20 +88,13 @@ def absent(names: Sequence[str]) -> str:
 
 
 def find_folders(given: str | os.PathLike[str] | None = None) -> Folders:
-    """The folder given, or the environment variable's, or ``shared/data`` beside a checkout; then ``examples/data``."""
+    """Return the folder given, the variable's, or ``shared/data`` beside the project; and ``examples/data``."""
     named = given or os.environ.get(VARIABLE)
     if named and not Path(named).is_dir():
         raise UsageError(f"{named}: there is no such folder; name the one with the data sets (--data, {VARIABLE})")
-    root = checkout()
-    beside = [root.parent / "shared" / "data", root / "examples" / "data"] if root else []
+    beside = [ROOT.parent / "shared" / "data", ROOT / "examples" / "data"]
     first = [Path(named), *beside[1:]] if named else beside
     return Folders(tuple(str(folder) for folder in first if folder.is_dir()))
-
-
-def checkout() -> Path | None:
-    """The folder of the project where this package is run from its source; None where it is installed."""
-    root = Path(__file__).resolve().parents[3]
-    return root if (root / "examples" / "data").is_dir() and (root / "docs").is_dir() else None
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""The papers' tables and figures, run again by their protocols: ``streamsieve reproduce``.
+"""The papers' tables and figures, run again by their protocols: ``python -m reproduction``.
 
 One module per paper lists its experiments, and the tables and figures that cannot be run for want of data.
 """

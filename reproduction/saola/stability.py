@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.stability import Stability, nogueira, yu_matching
+from streamsieve.evaluation.stability import Stability, nogueira, yu_matching
+
 from ..beside import claims_table
 from ..data import Folders
 from ..experiment import Cell, Experiment, Setting, Table

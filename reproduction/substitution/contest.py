@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import streamsieve as ss
+from streamsieve.evaluation.support import recovery_error, support_recall
 
-from ...evaluation.support import recovery_error, support_recall
 from ..experiment import Setting
 from . import rivals
 from .problems import Problem, Recipe, draw

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import DataError
-from ..estimators import estimator_class
-from ..targets import Kind
+from streamsieve.errors import DataError
+from streamsieve.estimators import estimator_class
+from streamsieve.targets import Kind
 
 
 class Maker:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimators import load
-from ..selectors.matrix.data import Matrix
-from ..sources import open_source
-from ..sources.arrays import ArraySource
-from ..sources.writers import write_rows
-from ..state import arrays_of
-from ..targets import Kind
-from .maker import Maker, refuses
+from streamsieve.estimators import load
+from streamsieve.selectors.matrix.data import Matrix
+from streamsieve.sources import open_source
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.writers import write_rows
+from streamsieve.state import arrays_of
+from streamsieve.targets import Kind
+from tests.checks.maker import Maker, refuses
 
 ROWS, FEATURES = 120, 40
 

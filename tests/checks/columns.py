@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, columns_of
-from ..estimators import load
-from ..sources import open_source
-from ..sources.arrays import ArraySource
-from ..sources.writers import write_rows
-from ..state import arrays_of
-from ..targets import Kind
-from .maker import Maker, refuses, refuses_without_trace
+from streamsieve.blocks import ColumnBlock, columns_of
+from streamsieve.estimators import load
+from streamsieve.sources import open_source
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.writers import write_rows
+from streamsieve.state import arrays_of
+from streamsieve.targets import Kind
+from tests.checks.maker import Maker, refuses, refuses_without_trace
 
 ROWS, FEATURES = 120, 60
 

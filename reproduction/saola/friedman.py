@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...evaluation.ranks import average_ranks, friedman, nemenyi_critical_difference
+from streamsieve.evaluation.ranks import average_ranks, friedman, nemenyi_critical_difference
+
 from ..experiment import Cell, Setting, Table
 from .printed import PRINTED
 

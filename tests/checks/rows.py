@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
-from ..estimators import load
-from ..sources import open_source
-from ..sources.arrays import ArraySource
-from ..sources.writers import write_rows
-from ..state import arrays_of
-from ..targets import Kind
-from . import maker
-from .data import BUDGET, FEATURES, ROWS, sparse_stream
-from .maker import refuses_without_trace
-from .other_process import in_other_process
+from streamsieve.blocks import RowBlock
+from streamsieve.estimators import load
+from streamsieve.sources import open_source
+from streamsieve.sources.arrays import ArraySource
+from streamsieve.sources.writers import write_rows
+from streamsieve.state import arrays_of
+from streamsieve.targets import Kind
+from tests.checks import maker
+from tests.checks.data import BUDGET, FEATURES, ROWS, sparse_stream
+from tests.checks.maker import refuses_without_trace
+from tests.checks.other_process import in_other_process
 
 OF_LABELS = ("classes", "label_order")  # what is known of a target that depends on the labels' names, or on blocks
 
@@ -159,8 +159,8 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     X, y = sparse_stream(make.kind, rows=60)
     compiled = learned(make().fit(X, y))
     interpreted = learned_elsewhere(
-        "from streamsieve.checks.data import sparse_stream\n"
-        "import json; from streamsieve.checks.rows import Maker\n"
+        "from tests.checks.data import sparse_stream\n"
+        "import json; from tests.checks.rows import Maker\n"
         "selector = Maker(sys.argv[1], json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
         [make.method, json.dumps(make.params), make.kind],
         NUMBA_DISABLE_JIT="1",
@@ -278,7 +278,7 @@ def spread_out(block: RowBlock, spread: int) -> RowBlock:
 
 def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
     """Run a script that makes ``selector`` in another process; what it learned."""
-    report = "from streamsieve.checks.rows import learned; found = learned(selector)"
+    report = "from tests.checks.rows import learned; found = learned(selector)"
     found: dict[str, Any] = in_other_process(f"import sys\n{script}{report}", arguments, **environment)
     return found
 

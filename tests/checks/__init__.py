@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ..registry import find_method
-from ..targets import Kind
-from . import columns, matrix, rows
+from streamsieve.registry import find_method
+from streamsieve.targets import Kind
+from tests.checks import columns, matrix, rows
 
 Check = Callable[[], None]
 PROMISES = {"rows": rows, "columns": columns, "matrix": matrix}
