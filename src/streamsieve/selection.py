@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .showing import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
+from .display import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
 
 if TYPE_CHECKING:
     import pandas

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..evaluation.comparison import Comparison, Ranks, grouped, measure_text, memory_text, seconds_text
 from ..report.charts import sparkline
-from ..showing import LONGEST_CELL, printable
 from .terminal import LONGEST_LINE, draw, say
 
 NAMES = {"accuracy": "accuracy", "r2": "R2"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..showing import LONGEST_CELL as LONGEST_CELL
-from ..showing import printable as printable
+from ..display import LONGEST_CELL as LONGEST_CELL
+from ..display import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

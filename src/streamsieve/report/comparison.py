@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..files import is_there
 from ..json_text import finite
-from ..showing import LONGEST_CELL, printable
 from .wording import listed, percent, seconds
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..showing import LONGEST_CELL, printable
+from ..display import LONGEST_CELL, printable
 from . import figures
 from .comparison import OWN, contender, value_text
 from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, contenders

@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..files import replacing
 from ..json_text import finite
 from ..runs import RunRecord
 from ..runs.record import as_read
 from ..selection import Selection
-from ..showing import LONGEST_CELL, printable
 from . import charts
 from .comparison import OWN, contender, describe_comparison
 from .markup import Child, Html, foreign, joined, tag

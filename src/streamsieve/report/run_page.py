@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..display import LONGEST_CELL, printable
 from ..runs.request import titles
-from ..showing import LONGEST_CELL, printable
 from . import figures
 from .figures import Figure
 from .markup import (

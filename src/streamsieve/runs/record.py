@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..display import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
 from ..json_check import Count, conforms, wrong_fields
 from ..naming import shown
 from ..selection import More, Selection
-from ..showing import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
 from .schema import RecordFields
 
 if TYPE_CHECKING:

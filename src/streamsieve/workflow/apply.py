@@ -30,8 +30,8 @@ from ..sources.names import given_names
 from ..sources.options import ReadOptions
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
-from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
-from .likeness import Features, Like, open_like_training
+from .feature_matching import Features, Like, open_like_training
+from .row_norms import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
 
 LARGEST_INT32 = np.iinfo(np.int32).max
 LOOK_BYTES = 1 << 20  # of rows that show whether they are complete

@@ -34,10 +34,10 @@ from ..sources.label_words import expect_classes
 from ..sources.options import ReadOptions, shows_options
 from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
 from .apply import predictions
-from .demands import as_request, new_learner, refuse_options, with_skipping
-from .likeness import Features, open_like_training
+from .feature_matching import Features, open_like_training
 from .quality import Fit, measure
 from .resamples import add_frequency, refuse_read_once
+from .validation import as_request, new_learner, refuse_options, with_skipping
 
 if TYPE_CHECKING:
     from ..estimators import Estimator

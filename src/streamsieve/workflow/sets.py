@@ -21,7 +21,7 @@ from ..sources.options import ReadOptions
 from ..sources.transpose import ROWS_READ, Room, whole_matrix
 from ..targets import BOTH, Kind, has_fractions, kind_of, labels_like, show
 from ..values import is_sparse
-from .likeness import Features, open_like_training
+from .feature_matching import Features, open_like_training
 
 NEEDS_ALL = "and a comparison learns from all of it many times; take fewer rows or features"
 

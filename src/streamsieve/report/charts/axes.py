@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ...colours import N_COLOURS
-from ...showing import printable
+from ...display import printable
 from .svg import SMALL, fitted, label, line, width_of
 
 LARGEST = 1e300  # beyond this, differences of values would no longer be numbers

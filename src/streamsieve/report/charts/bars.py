@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...showing import printable
+from ...display import printable
 from .axes import WIDTH, Room, Scale, colour_of, drawable, extent, legend, number_text, widened, x_axis, x_ticks
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, width_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...showing import printable
+from ...display import printable
 from .axes import WIDTH, drawable, number_text, tick_texts
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, place, width_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...showing import printable
+from ...display import printable
 from .axes import (
     PLOT_HEIGHT,
     ROW,

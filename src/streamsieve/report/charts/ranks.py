@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ...showing import printable
+from ...display import printable
 from .axes import Scale, drawable
 from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, width_of
 

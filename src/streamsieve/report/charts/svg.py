@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from ...colours import DARK, LIGHT, N_COLOURS
-from ...showing import printable
+from ...display import printable
 
 SIZE = 13  # of letters, in units of the view
 SMALL = 12

@@ -21,7 +21,7 @@ from ..sources.finding import is_names
 from ..sources.options import ReadOptions
 from ..sources.wrapped import WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
-from .lengths import mark_of
+from .row_norms import mark_of
 
 WIDEST_TABLE = 100_000  # columns that are looked for by the ids of features
 ABSENT = -1  # a feature that the training did not have
