@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..display import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
 from ..json_check import Count, conforms, wrong_fields
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..report.figures import Figures
 
 ALIGNED = "weights", "speaks_for", "frequency"  # details with an entry per selected feature
+OPTIONAL = "test_accuracy", "test_r2", "curve", "measures"
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -79,16 +81,14 @@ class RunRecord:
     def _more(self) -> More:
         """What is known of the selected features beside the selection."""
         weights, classes, frequency = (self.details.get(key) for key in ALIGNED)
-        often = {} if frequency is None else {"frequency": np.array(frequency, np.float64)}
-        if weights is None:
-            return often
-        values = np.array(weights, np.float64)
-        if classes is None:
-            return {"weight": values, **often}
-        largest = values.max(axis=1) if values.ndim > 1 else values
-        labels = np.empty(len(classes), object)
-        labels[:] = classes
-        return {"weight": largest, "class": labels, **often}
+        more: dict[str, NDArray[Any]] = {}
+        if weights is not None:
+            more["weight"] = np.array(weights, np.float64)
+        if weights is not None and classes is not None:
+            more["weight"] = more["weight"].max(axis=1) if more["weight"].ndim > 1 else more["weight"]
+            more["class"] = np.empty(len(classes), object)
+            more["class"][:] = classes
+        return more if frequency is None else more | {"frequency": np.array(frequency, np.float64)}
 
     def __repr__(self) -> str:
         lines = [f"<RunRecord: {self._text()}", *self._quality()]
@@ -110,14 +110,13 @@ class RunRecord:
     def _quality(self) -> list[str]:
         """How good predictions were, in a line, as far as that is known."""
         online_r2 = self.details.get("online_r2")
-        known = {
-            "online mistakes": None if self.mistakes is None else f"{self.mistakes / max(1, self.n_rows):.2%}",
-            "online R2": None if online_r2 is None else f"{online_r2:.4f}",
-            "test accuracy": None if self.test_accuracy is None else f"{self.test_accuracy:.2%}",
-            "test R2": None if self.test_r2 is None else f"{self.test_r2:.4f}",
-        }
-        said = [f"{what} {value}" for what, value in known.items() if value is not None]
-        return [", ".join(said)] if said else []
+        known = (
+            None if self.mistakes is None else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}",
+            None if online_r2 is None else f"online R2 {online_r2:.4f}",
+            None if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.2%}",
+            None if self.test_r2 is None else f"test R2 {self.test_r2:.4f}",
+        )
+        return [", ".join(text for text in known if text)] if any(known) else []
 
     def table(self, most: int | None = None) -> list[dict[str, Any]]:
         """The same as people read it: every feature as its file names it, its 0-based ``index`` beside it."""
@@ -131,7 +130,7 @@ class RunRecord:
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
         selection = self.selection
-        record: dict[str, Any] = {
+        return {
             "method": self.method,
             "params": self.params,
             "n_rows": self.n_rows,
@@ -147,15 +146,9 @@ class RunRecord:
             "trace": self.trace,
             "data": self.data,
             "details": self.details,
+            **({} if selection.names is None else {"names": selection.names.tolist()}),
+            **{name: getattr(self, name) for name in OPTIONAL if getattr(self, name) is not None},
         }
-        known = {"names": None if selection.names is None else selection.names.tolist()}
-        known |= {
-            "test_accuracy": self.test_accuracy,
-            "test_r2": self.test_r2,
-            "curve": self.curve,
-            "measures": self.measures,
-        }
-        return record | {key: value for key, value in known.items() if value is not None}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
@@ -174,8 +167,7 @@ class RunRecord:
         for column in (selection.scores, selection.names, selection.groups, *aligned):
             if column is not None and len(column) != len(selection):
                 raise ValueError("scores, names, groups, weights or frequencies do not fit the selected features")
-        same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
-        return cls(selection=selection, **same)
+        return cls(selection=selection, **{key: record[key] for key in cls.__dataclass_fields__ if key in record})
 
 
 def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -138,16 +138,11 @@ def compare(
     n_jobs = positive("jobs", cores() if jobs is None else jobs, MOST_JOBS)
     sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
-    with folder or nullcontext(), open_workers(n_jobs) as engine, watching(watch, progress) as observer:
+    with folder or nullcontext(), ProcessEngine(n_jobs) as engine, watching(watch, progress) as observer:
         comparison = Work(asked, options, folder, engine, observer).on(sets)
         if output is not None:
             comparison.save(output)
     return comparison
-
-
-def open_workers(jobs: int) -> AbstractContextManager[Engine]:
-    """What runs the trials: processes, which start with their first one."""
-    return ProcessEngine(jobs)
 
 
 # ---- what is asked
@@ -272,25 +267,24 @@ class Work:
 
     def _cells(self, data: DataSet, fingerprint: str) -> list[Line]:
         """The lines of one set, in order: those that are kept already, and all others."""
-        found: dict[tuple[int, str], Line] = {}
-        left: list[tuple[int, Trial]] = []
-        for number, trial in enumerate(self.trials):
-            kept = self._kept(data, trial, fingerprint)
-            found |= {(number, model): line for model, line in kept.items()}
-            self.done += len(kept)
-            if len(kept) < len(trial.models):
-                left.append((number, rest_of(trial, kept)))
+        kept = [self._kept(data, trial, fingerprint) for trial in self.trials]
+        self.done += sum(map(len, kept))
+        left = [
+            (number, rest_of(trial, lines))
+            for number, (trial, lines) in enumerate(zip(self.trials, kept, strict=True))
+            if len(lines) < len(trial.models)
+        ]
 
         def take(number: int, trial: Trial, lines: list[Line]) -> None:
             for line in reversed(lines):  # the method's own predictions first: no other line can give them again
                 if self.folder is not None and line["error"] not in PASSING:
                     self.folder.keep(trial.digest(fingerprint, line["model"]), line)
-            found.update({(number, line["model"]): line for line in lines})
+            kept[number] |= {line["model"]: line for line in lines}
             self.done += len(lines)
 
         if left:
             self._run(data, left, take)
-        return [found[number, model] for number, trial in enumerate(self.trials) for model in trial.models]
+        return [lines[model] for trial, lines in zip(self.trials, kept, strict=True) for model in trial.models]
 
     def _kept(self, data: DataSet, trial: Trial, fingerprint: str) -> dict[str, Line]:
         """The lines of a trial that an earlier run has finished, by model."""
@@ -307,8 +301,6 @@ class Work:
         busy: dict[int, tuple[int, Trial]] = {}
 
         def give(worker: int) -> None:
-            if not waiting:
-                return
             if worker not in self.started or not resets_peak_memory():
                 self.engine.start(worker, Bench)
                 self.started.add(worker)
@@ -327,7 +319,8 @@ class Work:
                 self.started.discard(answer.worker)
             take(number, trial, failed(data.name, trial, LOST) if answer.lost else answer.value)
             self._report(trial.method)
-            give(answer.worker)
+            if waiting:
+                give(answer.worker)
 
     def _report(self, method: str) -> None:
         if self.watch:
@@ -344,7 +337,9 @@ def rest_of(trial: Trial, kept: Mapping[str, Line]) -> Trial:
 def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
     """What a report says of a data set."""
     X, y = data.train
-    found: dict[str, Any] = {
+    labels, counts = np.unique(y, return_counts=True) if data.kind == "classes" else (y[:0], y[:0])
+    classes = [{"label": label, "rows": rows} for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)]
+    facts = {
         "name": data.name,
         "source": opened.train.name,
         "rows": int(y.size),
@@ -354,9 +349,4 @@ def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
         "test_rows": None if data.test is None else int(data.test.y.size),
         "fingerprint": fingerprint,
     }
-    if data.kind == "classes":
-        labels, counts = np.unique(y, return_counts=True)
-        found["classes"] = [
-            {"label": label, "rows": rows} for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)
-        ]
-    return found
+    return facts | ({"classes": classes} if data.kind == "classes" else {})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..errors import DataError, spell
+from ..errors import DataError, prefix, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
@@ -79,11 +79,6 @@ class Features:
         return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=features.kept)
 
     @property
-    def mark(self) -> str | None:
-        """What tells a selection from others."""
-        return None if self.selected is None else mark_of(self.selected)
-
-    @property
     def named(self) -> bool:
         return self.names is not None or self.selected_names is not None
 
@@ -143,6 +138,14 @@ def open_like_training(data: Any, features: Features, options: ReadOptions) -> L
     return rows if features.kept is None else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
 
 
+def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Source:
+    """Return rows to test on, whose features are those of the rows to learn from; they must have labels."""
+    rows = open_like_training(test, Features.of_source(source), options).source
+    if not rows.has_labels:
+        raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
+    return rows
+
+
 def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -> Like:
     """Return all features of data, each under the id that it had in a training."""
     source, choice = open_with_columns(data, features, options)
@@ -182,10 +185,10 @@ def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
 
 def refuse_other_numbers(source: Source, features: Features) -> None:
     """Refuse rows whose features are numbered in another way than those of the training."""
-    found = source.facts.renumbered
-    if found == features.renumbered or (found is not None and found == features.mark):
+    mark, selected = source.facts.renumbered, features.selected
+    if mark == features.renumbered or (selected is not None and mark == mark_of(selected)):
         return
-    if found is not None:
+    if mark is not None:
         raise DataError(
             f"{source.name}: its features are renumbered, and not by the selection of this run; apply this run to the "
             "rows that they come from"

@@ -10,9 +10,9 @@ import numpy as np
 
 import streamsieve as ss
 
+from ...evaluation.quality import Quality
 from ...machine import available_memory
 from ...workflow import measure, predictions
-from ...workflow.quality import Quality
 from ..beside import Claim, claims_table
 from ..experiment import Cell, Setting, Table
 from ..forms import AS_GIVEN, SOFS, Form
