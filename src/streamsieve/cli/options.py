@@ -18,6 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 QUIET = click.option(
     "--quiet", is_flag=True, expose_value=False, callback=be_quiet, help="Print errors only, and what is asked for."
 )
