@@ -50,24 +50,15 @@ def describe_method(method: str) -> dict[str, Any]:
 
 def describe_parameters(method: Method) -> list[Parameter]:
     """Return the parameters of a method, in their order."""
-    found = []
-    for name, default in parameters_of(method.parameters()).items():
-        allowed, choices = allowed_values(method, name)
-        found.append(Parameter(name, default, allowed, choices, meaning_of(method, name)))
-    return found
-
-
-class _Nothing:
-    """A value that no parameter can have."""
+    defaults = parameters_of(method.parameters()).items()
+    return [Parameter(name, value, *allowed_values(method, name), meaning_of(method, name)) for name, value in defaults]
 
 
 def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
     """Return what a parameter may be, in words, and each value if those can be counted."""
-    refusal = _refusal(method, name, _Nothing())
-    if refusal is None:
-        return "", None
-    if refusal.choices is None:
-        return refusal.expected, None
+    refusal = _refusal(method, name, object())  # which no parameter can be
+    if refusal is None or refusal.choices is None:
+        return "" if refusal is None else refusal.expected, None
     choices = [value for value in refusal.choices if _refusal(method, name, value) is None]
     return " or ".join(map(repr, choices)), choices
 
