@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from .errors import UsageError, spell
-from .json_check import Positive, at_most
+from .json_text import Positive, at_most
 from .machine import cores
 
 EngineName = Literal["local", "ray"]

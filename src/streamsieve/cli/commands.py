@@ -14,7 +14,6 @@ from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
 from ..sources import formats
-from .hints import hint_after, last_checkpoint, work_so_far
 from .options import (
     AS_JSON,
     DATA,
@@ -23,8 +22,11 @@ from .options import (
     RUN_DIR,
     VERBOSE,
     given,
+    hint_after,
+    last_checkpoint,
     progress_bar,
     read_options,
+    work_so_far,
 )
 from .parameters import complete_method, given_parameters, keep, read_method
 from .selecting import Select

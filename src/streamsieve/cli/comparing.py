@@ -10,8 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import UsageError
 from ..json_text import to_json
-from .hints import cells_so_far, hint_after
-from .options import AS_JSON, QUIET, VERBOSE, given, progress_bar, read_options
+from .options import AS_JSON, QUIET, VERBOSE, cells_so_far, given, hint_after, progress_bar, read_options
 from .parameters import completed, read_value
 from .terminal import is_quiet, say
 

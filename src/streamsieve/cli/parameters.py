@@ -195,13 +195,19 @@ def shown(option: str) -> str:
 
 
 class OptionSpelling(Spelling):
-    """Arguments in messages as options of the command line; what is no option of a command stays as it is."""
+    """Arguments in messages as options of the command line; what is no option of a command stays as it is.
 
-    def __init__(self, commands: Iterable[click.Command]) -> None:
+    Parameters of a ``chosen`` method are written as they were typed or, if they were not, can be.
+    """
+
+    def __init__(self, commands: Iterable[click.Command], chosen: Chosen | None = None) -> None:
         options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
-        self.options = {option.name: option for option in options}
+        self.options, self.chosen = {option.name: option for option in options}, chosen
 
     def argument(self, name: str, value: Any = NO_VALUE) -> str:
+        typed, own = ({}, []) if self.chosen is None else (self.chosen.typed, self.chosen.options)
+        if name in typed or name in (option.parameter for option in own):
+            return with_value(typed.get(name) or SHARED.get(name, option_name(name)), value)
         option = self.options.get(SAME_AS.get(name, name))
         if option is None:
             return super().argument(name, value)
@@ -211,20 +217,6 @@ class OptionSpelling(Spelling):
 
     def allowed(self, text: str) -> str:
         return in_words(text)
-
-
-class ParameterSpelling(OptionSpelling):
-    """Parameters of the chosen method in messages as they were typed or, if they were not, can be."""
-
-    def __init__(self, commands: Iterable[click.Command], chosen: Chosen) -> None:
-        super().__init__(commands)
-        self.chosen = chosen
-
-    def argument(self, name: str, value: Any = NO_VALUE) -> str:
-        typed = self.chosen.typed.get(name)
-        if typed is None and name not in (option.parameter for option in self.chosen.options):
-            return super().argument(name, value)
-        return with_value(typed or SHARED.get(name, option_name(name)), value)
 
 
 def with_value(option: str, value: Any) -> str:

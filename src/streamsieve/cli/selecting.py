@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import DataError, UsageError, spelling_as
-from .parameters import CHOSEN, SHARED, Chosen, Config, MethodOption, ParameterSpelling, option_name, read_config
+from .parameters import CHOSEN, SHARED, Chosen, Config, MethodOption, OptionSpelling, option_name, read_config
 
 
 class Select(click.Command):
@@ -106,7 +106,7 @@ class Select(click.Command):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
-        with spelling_as(ParameterSpelling([self], ctx.meta[CHOSEN])):
+        with spelling_as(OptionSpelling([self], ctx.meta[CHOSEN])):
             return super().invoke(ctx)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..json_check import Count
+from ..json_text import Count
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import to_builtin
 from ..sources.base import DataSource

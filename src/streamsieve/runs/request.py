@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from ..engine_choice import EngineChoice
 from ..errors import DataError
-from ..json_check import Count, Group, Label, Positive, at_least, wrong_fields
+from ..json_text import Count, Group, Label, Positive, at_least, wrong_fields
 from ..sources.options import OPTIONS, ReadOptions
 from .data import DataFacts, Location
 

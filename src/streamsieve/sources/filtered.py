@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError
-from ..json_check import Count, conforms
+from ..json_text import Count, conforms
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Source
 from .groups import features_of
 from .options import ReadOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -45,6 +46,7 @@ from .sets import Opened, load, open_sets
 LOST = "its process was ended by the system, which may be out of memory; take fewer jobs, or fewer rows or features"
 PASSING = OUT_OF_MEMORY, LOST  # failures that another day may not have: they are not kept
 MOST_JOBS = 1024
+MAX_SEED = (1 << 32) - 1
 
 
 class Asked(NamedTuple):
@@ -161,7 +163,11 @@ def as_asked(
     for method in chosen:
         if not budgets_for(method, budgets):
             raise UsageError(f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}")
-    numbers = range(positive("seeds", seeds, 1 << 20)) if is_integer(seeds) else [natural(seed) for seed in seeds]
+    numbers = (
+        range(positive("seeds", seeds, 1 << 20))
+        if is_integer(seeds)
+        else [integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32") for seed in seeds]
+    )
     judges = once("model", as_list(models))
     for model in judges:
         if model == OWN:
@@ -169,9 +175,7 @@ def as_asked(
         downstream(model)
     if task not in TASKS:
         raise UsageError("task", f"must be {', '.join(TASKS)}, got {task!r}")
-    if folds is not None and (not is_integer(folds) or folds < 2):
-        raise UsageError("folds", f"must be an integer of 2 or more, got {folds!r}")
-    folds = None if folds is None else int(folds)
+    folds = None if folds is None else integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
     return Asked(chosen, known, budgets, once("seed", numbers), folds, judges, task)
 
 
@@ -223,16 +227,15 @@ def budget(k: Any) -> int | str:
     return int(number)
 
 
-def natural(seed: Any) -> int:
-    if not is_integer(seed) or not 0 <= seed < 1 << 32:
-        raise UsageError("seeds", f"must be integers of 0 or more, below 2^32, got {seed!r}")
-    return int(seed)
-
-
-def positive(name: str, value: Any, most: int) -> int:
-    if not is_integer(value) or not 1 <= value <= most:
-        raise UsageError(name, f"must be an integer from 1 to {most:,}, got {value!r}")
+def integer(name: str, value: Any, low: int, high: int, expected: str) -> int:
+    """Return a number that must be an integer within a range."""
+    if not is_integer(value) or not low <= value <= high:
+        raise UsageError(name, f"must be {expected}, got {value!r}")
     return int(value)
+
+
+def positive(name: str, value: Any, high: int) -> int:
+    return integer(name, value, 1, high, f"an integer from 1 to {high:,}")
 
 
 # ---- what is done

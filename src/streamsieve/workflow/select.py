@@ -17,14 +17,13 @@ from ..distributed.driving import train_on
 from ..engine_choice import EngineChoice
 from ..errors import DataError, UsageError, spell
 from ..evaluation.quality import Fit
-from ..json_check import wrong_fields
-from ..json_text import finite
+from ..json_text import finite, wrong_fields
 from ..machine import available_memory, cores, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
 from ..registry import find_method, load_learner, make_learner, method_named
 from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, fingerprint, location, refuse_changed
 from ..runs.data import data_facts
-from ..runs.schema import NoteFields
+from ..runs.record import NoteFields
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
 from ..selectors.parameters import is_integer, parameters_of, to_builtin
