@@ -32,11 +32,12 @@ def describe_method(method: str) -> dict[str, Any]:
     """Return all that is to be said of a method, as JSON can hold it."""
     found = find_method(method)
     parameters = describe_parameters(found)
+    _, *paragraphs = inspect.cleandoc(found.doc).partition("\nParameters\n")[0].strip().split("\n\n")
     return {
         "name": found.name,
         "summary": found.doc.partition("\n")[0],
         "class": METHODS[found.name].estimator,
-        "description": plain(" ".join(_paragraphs(found)[1:])),
+        "description": plain(" ".join(" ".join(paragraphs).split())),
         "paper": METHODS[found.name].paper,
         "reads": found.reads,
         "targets": sorted(found.targets),
@@ -94,12 +95,6 @@ def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
         names = tuple(head.partition(" : ")[0].split(", "))
         found.update(dict.fromkeys(names, (names, " ".join(line.strip() for line in lines))))
     return found
-
-
-def _paragraphs(method: Method) -> list[str]:
-    """Return the docstring up to the parameters, a paragraph per line."""
-    text = (inspect.cleandoc(method.doc)).partition("\nParameters\n")[0]
-    return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
 
 
 def plain(text: str) -> str:

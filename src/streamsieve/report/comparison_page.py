@@ -164,9 +164,7 @@ def results(found: dict[str, Any], prefix: str) -> Html:
 
 
 def spread_text(spread: float | None, is_accuracy: bool) -> str:
-    if spread is None:
-        return ""
-    return f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
+    return "" if spread is None else f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
 
 
 def against_k(found: dict[str, Any], prefix: str) -> Html:

@@ -48,10 +48,8 @@ def joined(*children: Child) -> Html:
 def _child(child: Child) -> str:
     if child is None:
         return ""
-    if isinstance(child, Html):
-        return child
     if isinstance(child, str | int | float):
-        return escape(printable(child))
+        return child if isinstance(child, Html) else escape(printable(child))
     return joined(*child)
 
 
