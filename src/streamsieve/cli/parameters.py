@@ -263,18 +263,17 @@ def read_config(path: Path, command: click.Command) -> Config:
 
 def value_of(path: Path, key: str, option: click.Parameter, value: Any) -> Any:
     """A value as click takes it."""
-    single = isinstance(value, str | int | float) and not isinstance(value, bool)
+    is_single = isinstance(value, str | int | float) and not isinstance(value, bool)
     if isinstance(option, click.Option) and option.is_flag:
-        if isinstance(value, bool):
-            return value
-        raise UsageError(f"{path}: {key} must be true or false")
-    if option.nargs == -1 or option.multiple:
-        values = [str(value)] if single else value
-        if isinstance(values, list) and all(isinstance(one, str) for one in values):
-            return values
-        raise UsageError(f"{path}: {key} must be text, or a list of texts")
-    if isinstance(value, list) and "," in (option.metavar or ""):  # such as A,B
+        is_right, expected = isinstance(value, bool), "true or false"
+    elif option.nargs == -1 or option.multiple:
+        value = [str(value)] if is_single else value
+        is_right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        expected = "text, or a list of texts"
+    elif isinstance(value, list) and "," in (option.metavar or ""):  # such as A,B
         return ",".join(map(str, value))
-    if single:
-        return value
-    raise UsageError(f"{path}: {key} must be text or a number")
+    else:
+        is_right, expected = is_single, "text or a number"
+    if not is_right:
+        raise UsageError(f"{path}: {key} must be {expected}")
+    return value
