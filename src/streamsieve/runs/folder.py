@@ -11,6 +11,7 @@ import csv
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class RunDirectory:
                 )
             self.is_begun = True
             try:
-                _write_json(self / REQUEST, request.to_dict())
+                _write_json(self / REQUEST, asdict(request))
             except BaseException:
                 self.discard()
                 raise

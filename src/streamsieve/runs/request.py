@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..engine_choice import EngineChoice
@@ -41,9 +41,6 @@ class RunRequest:
     checkpoint_every: Positive | None = None
     fingerprint: DataFacts | None = None
     engine: EngineChoice | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
