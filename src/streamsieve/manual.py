@@ -80,8 +80,7 @@ def meaning_of(method: Method, name: str) -> str:
     if same is None:
         return plain(text)
     more = same[2] or ""
-    if len(names) > 1 and f"``{name}``" not in more:  # it is about another of them
-        more = ""
+    more = more if len(names) == 1 or f"``{name}``" in more else ""  # or it is about another of them
     first = meaning_of(find_method(same[1]), name)
     return f"{first} {plain(more[:1].upper() + more[1:])}".strip()
 

@@ -285,9 +285,9 @@ def convert(
         with progress_bar() as watch, hint_after(work_so_far, output, (KeyboardInterrupt, OSError)):
             features = workflow.convert_to_columns(data, output, memory=memory, watch=watch, **given(read))
         remark(f"{features:,} columns written to {output}")
-        return
-    rows = workflow.convert(data, output, memory=memory, **given(read))
-    remark(f"{rows:,} rows written to {output}")
+    else:
+        rows = workflow.convert(data, output, memory=memory, **given(read))
+        remark(f"{rows:,} rows written to {output}")
 
 
 @click.command(short_help="Write synthetic data, to try things out.")

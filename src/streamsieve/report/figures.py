@@ -307,10 +307,10 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
     own.sort(key=lambda line: float(line["n_selected"]))
     series = {"name": name, "x": [line["n_selected"] for line in own], "y": [line[measure] for line in own]}
     spreads = [line.get(f"{measure}_sd") for line in own]
-    if None not in spreads:
-        series["low"] = [mean - spread for mean, spread in zip(series["y"], spreads, strict=True)]
-        series["high"] = [mean + spread for mean, spread in zip(series["y"], spreads, strict=True)]
-    return series
+    if None in spreads:
+        return series
+    ranges = [(mean - spread, mean + spread) for mean, spread in zip(series["y"], spreads, strict=True)]
+    return series | {"low": [low for low, _ in ranges], "high": [high for _, high in ranges]}
 
 
 def against_time(found: dict[str, Any]) -> list[Figure]:

@@ -52,13 +52,11 @@ def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
     encoding, names = source.encoding, source.feature_names
     missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
     missing = [*source.facts.incomplete, *(name for name in missing if name not in source.facts.incomplete)]
-    kinds = Counter({"number": source.n_features or 0})
-    if encoding is not None:
-        kinds = Counter(column.kind for column in encoding.columns)
+    kinds = None if encoding is None else Counter(column.kind for column in encoding.columns)
     return {
-        "numbers": kinds["number"],
-        "booleans": kinds["boolean"],
-        "dates": kinds["date"],
+        "numbers": source.n_features or 0 if kinds is None else kinds["number"],
+        "booleans": 0 if kinds is None else kinds["boolean"],
+        "dates": 0 if kinds is None else kinds["date"],
         "text": {} if encoding is None else encoding.n_levels(),
         "missing": missing,
         "notes": [f"{note.message}; {note.advice}" for note in source.facts.notes],

@@ -78,8 +78,8 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
         for start, stop, n in _joined(spans, x):
             width = max(SMALLEST_SPAN, x(stop) - x(start))
             places = {"x": min(x(start), x.stop - width), "y": middle - SPAN / 2, "width": width, "height": SPAN}
-            lines = [name, f"{x_title}: {number_text(start)} to {number_text(stop)}"]
-            lines += [f"in {n:,} spans"] if n > 1 else []
+            range_text = f"{x_title}: {number_text(start)} to {number_text(stop)}"
+            lines = [name, range_text, f"in {n:,} spans" if n > 1 else None]
             parts.append(hovered(element("rect", f"mark {kind}", **places, rx=2), lines))
     parts += x_axis(x, room, x_ticks(x), x_title)
     return picture(WIDTH, room.bottom + 44, about, parts)

@@ -135,9 +135,8 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
     parts = []
     for point in ranged:
-        at, low, high = x(point.x), y(point.low or 0.0), y(point.high or 0.0)
-        text = f"M{place(at)} {place(low)}V{place(high)}M{place(at - 3)} {place(low)}h6M{place(at - 3)} {place(high)}h6"
-        parts.append(f'<path class="whisker s{kind}" d="{text}"/>')
+        at, left, low, high = map(place, (x(point.x), x(point.x) - 3, y(point.low or 0.0), y(point.high or 0.0)))
+        parts.append(f'<path class="whisker s{kind}" d="M{at} {low}V{high}M{left} {low}h6M{left} {high}h6"/>')
     return parts
 
 
