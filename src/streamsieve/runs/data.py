@@ -41,6 +41,11 @@ class DataFacts(TypedDict):
     files: NotRequired[list[FileFacts]]
 
 
+def names_data(facts: DataFacts) -> bool:
+    """Return True for a fingerprint that says which data it is of."""
+    return not facts.keys().isdisjoint(("name", "path", "files"))
+
+
 def location(data: Any) -> Location | None:
     """Return where data can be found again: absolute paths or a synthetic name; None for memory and pipes."""
     if not is_names(data):
@@ -78,6 +83,8 @@ def refuse_changed(data: Location | None, before: Any) -> None:
         if not Path(path).exists():
             raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
     now = fingerprint(data)
+    if "name" in now:  # what was edited to be a pipe
+        raise DataError(f"{data}: the data is not that of the run; start a new run")
     for file in now.get("files", [now]):
         path = file["path"]
         if path not in files:

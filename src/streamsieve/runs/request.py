@@ -11,7 +11,7 @@ from ..engine_choice import EngineChoice
 from ..errors import DataError
 from ..json_text import Count, Group, Label, Positive, at_least, wrong_fields
 from ..sources.options import OPTIONS, ReadOptions
-from .data import DataFacts, Location
+from .data import DataFacts, Location, names_data
 
 
 def is_part(fraction: Any) -> bool:
@@ -39,7 +39,7 @@ class RunRequest:
     memory: str | Count | None = titled("Most memory", None)
     resamples: Annotated[int, at_least(2)] | None = titled("Resamples", None)
     checkpoint_every: Positive | None = None
-    fingerprint: DataFacts | None = None
+    fingerprint: Annotated[DataFacts, names_data] | None = None
     engine: EngineChoice | None = None
 
     @classmethod
