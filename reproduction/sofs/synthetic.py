@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import streamsieve as ss
+from streamsieve.evaluation.quality import Quality
 from streamsieve.machine import available_memory
 from streamsieve.workflow import measure, predictions
-from streamsieve.workflow.quality import Quality
 
 from ..beside import Claim, claims_table
 from ..experiment import Cell, Setting, Table

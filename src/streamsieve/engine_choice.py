@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from .errors import UsageError, spell
-from .json_check import Positive, at_most
+from .json_text import Positive, at_most
 from .machine import cores
 
 EngineName = Literal["local", "ray"]
@@ -35,10 +35,8 @@ class EngineChoice:
         workers = cores() if workers is None else workers
         if not 1 <= workers <= MAX_WORKERS:
             raise UsageError(f"{workers} workers: must be from 1 to {MAX_WORKERS:,}")
-        for name in ENGINES:
-            if engine == name:
-                break
-        else:
+        name = next((name for name in ENGINES if name == engine), None)
+        if name is None:
             raise UsageError(f"{engine}: no such engine; there are {' and '.join(ENGINES)}")
         if name == "local" and address is not None:
             raise UsageError("an address is for the ray engine only: the local one works on this machine")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 NO_VALUE: Any = object()
@@ -69,6 +70,12 @@ class ParameterError(UsageError):
 
 class RunError(RuntimeError):
     """A run cannot go on, and neither its data nor its options are wrong: the message says what to try."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question that names those most like one that there is not, to go into a message; nothing if none is."""
+    near = get_close_matches(name, list(names))
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 def prefix(origin: str) -> str:

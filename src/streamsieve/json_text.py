@@ -1,10 +1,24 @@
-"""JSON as it is written and read here: never a bare NaN or Infinity, which no other reader would take."""
+"""JSON as it is written and read here, without NaN or Infinity, which no other reader would take, and checked."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 
 def to_json(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
@@ -27,11 +41,64 @@ def from_json(text: str | bytes) -> Any:
     It may come from a stranger: one that is nested too deeply for Python is refused like any other damage.
     """
     try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite_float)
+        return json.loads(text, parse_constant=lambda _: None, parse_float=lambda number: finite(float(number)))
     except RecursionError:
         raise ValueError("lists in lists, too deeply") from None
 
 
-def _finite_float(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
+# ---- what a type says: the files of a run may come from a stranger, or have been edited
+
+LARGEST = 2**63 - 1  # as far as numbers of any kind go, so that no array overflows
+
+
+def at_least(low: int) -> Callable[[Any], bool]:
+    """Return a check for a number that is not below ``low``."""
+    return lambda value: bool(value >= low)
+
+
+def at_most(high: int) -> Callable[[Any], bool]:
+    """Return a check for a number that is not above ``high``."""
+    return lambda value: bool(value <= high)
+
+
+Count: TypeAlias = Annotated[int, at_least(0)]
+Positive: TypeAlias = Annotated[int, at_least(1)]
+Label: TypeAlias = str | bool | float | None
+Measure: TypeAlias = float | None  # JSON has no number that is not finite
+Group: TypeAlias = Count | str
+
+
+def conforms(value: Any, kind: Any) -> bool:
+    """Return True if a value that was read from JSON is of a type; tuples are lists there, and classes objects."""
+    origin, args = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is Annotated:
+        return conforms(value, args[0]) and all(check(value) for check in args[1:])
+    if origin in (Union, types.UnionType):
+        return any(conforms(value, part) for part in args)
+    if origin is Literal:
+        return any(type(value) is type(allowed) and value == allowed for allowed in args)
+    if origin is dict:
+        return isinstance(value, dict) and all(conforms(part, args[1]) for part in value.values())
+    if origin is tuple and Ellipsis not in args:
+        return isinstance(value, list) and len(value) == len(args) and all(map(conforms, value, args))
+    if origin in (list, tuple):
+        return isinstance(value, list) and all(conforms(part, args[0]) for part in value)
+    if is_typeddict(kind) or is_dataclass(kind):
+        return isinstance(value, dict) and not wrong_fields(value, kind)
+    if kind in (int, float):
+        return type(value) in (kind, int) and not (type(value) is int and abs(value) > LARGEST)
+    return isinstance(value, kind)
+
+
+def wrong_fields(value: Mapping[str, Any], kind: Any) -> list[str]:
+    """Return the fields of ``kind`` that an object does not have, or has with something else in them."""
+    return [
+        name
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if (name in value or get_origin(hint) is not NotRequired)
+        and not (
+            name in value and conforms(value[name], get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
+        )
+    ]

@@ -32,11 +32,12 @@ def describe_method(method: str) -> dict[str, Any]:
     """Return all that is to be said of a method, as JSON can hold it."""
     found = find_method(method)
     parameters = describe_parameters(found)
+    _, *paragraphs = inspect.cleandoc(found.doc).partition("\nParameters\n")[0].strip().split("\n\n")
     return {
         "name": found.name,
         "summary": found.doc.partition("\n")[0],
         "class": METHODS[found.name].estimator,
-        "description": plain(" ".join(_paragraphs(found)[1:])),
+        "description": plain(" ".join(" ".join(paragraphs).split())),
         "paper": METHODS[found.name].paper,
         "reads": found.reads,
         "targets": sorted(found.targets),
@@ -50,24 +51,15 @@ def describe_method(method: str) -> dict[str, Any]:
 
 def describe_parameters(method: Method) -> list[Parameter]:
     """Return the parameters of a method, in their order."""
-    found = []
-    for name, default in parameters_of(method.parameters()).items():
-        allowed, choices = allowed_values(method, name)
-        found.append(Parameter(name, default, allowed, choices, meaning_of(method, name)))
-    return found
-
-
-class _Nothing:
-    """A value that no parameter can have."""
+    defaults = parameters_of(method.parameters()).items()
+    return [Parameter(name, value, *allowed_values(method, name), meaning_of(method, name)) for name, value in defaults]
 
 
 def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
     """Return what a parameter may be, in words, and each value if those can be counted."""
-    refusal = _refusal(method, name, _Nothing())
-    if refusal is None:
-        return "", None
-    if refusal.choices is None:
-        return refusal.expected, None
+    refusal = _refusal(method, name, object())  # which no parameter can be
+    if refusal is None or refusal.choices is None:
+        return "" if refusal is None else refusal.expected, None
     choices = [value for value in refusal.choices if _refusal(method, name, value) is None]
     return " or ".join(map(repr, choices)), choices
 
@@ -88,8 +80,7 @@ def meaning_of(method: Method, name: str) -> str:
     if same is None:
         return plain(text)
     more = same[2] or ""
-    if len(names) > 1 and f"``{name}``" not in more:  # it is about another of them
-        more = ""
+    more = more if len(names) == 1 or f"``{name}``" in more else ""  # or it is about another of them
     first = meaning_of(find_method(same[1]), name)
     return f"{first} {plain(more[:1].upper() + more[1:])}".strip()
 
@@ -103,12 +94,6 @@ def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
         names = tuple(head.partition(" : ")[0].split(", "))
         found.update(dict.fromkeys(names, (names, " ".join(line.strip() for line in lines))))
     return found
-
-
-def _paragraphs(method: Method) -> list[str]:
-    """Return the docstring up to the parameters, a paragraph per line."""
-    text = (inspect.cleandoc(method.doc)).partition("\nParameters\n")[0]
-    return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
 
 
 def plain(text: str) -> str:

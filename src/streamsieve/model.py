@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import re
 import struct
 import zipfile
@@ -142,10 +143,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
         shape, fortran, dtype = read_header(member)
         if dtype.kind not in KINDS or not dtype.isnative or (fortran and len(shape) > 1):
             raise ValueError(f"{info.filename!r} holds {dtype} values")
-        entries = 1
-        for extent in shape:
-            entries *= extent
-        if min(shape, default=0) < 0 or entries * dtype.itemsize != info.file_size - member.tell():
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
             raise ValueError(f"{info.filename!r} does not hold what its shape {shape} says")
         array = np.empty(shape, dtype)
         rest = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .colours import LIGHT, N_COLOURS
-from .showing import printable
+from .display import printable
 
 MAX_NAME_LENGTH = 28
 MARKERS = "o", "s", "D", "^"

@@ -20,6 +20,7 @@ PER_DOUBLING = 8
 MOST_IDS = 50_000  # in a history: beyond that it becomes coarser in time
 MOST_COMPLETE = 10_000  # features of a selection that is followed as a whole
 MOST_FOLLOWED = 1_000  # features, the best, of a larger one
+STORED = "unit", "at", "entered", "left", "complete"  # of a history, in a record and in the note of a checkpoint
 
 Trace = list[dict[str, float]]
 Ids = NDArray[np.int64]
@@ -56,15 +57,13 @@ class History:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> History:
         """What ``to_dict`` gave, to go on with."""
-        history = cls(content["unit"], content["at"], content["entered"], content["left"], content["complete"])
         followed: set[int] = set()
-        for entered, left in zip(history.entered, history.left, strict=True):
+        for entered, left in zip(content["entered"], content["left"], strict=True):
             followed = (followed - set(left)) | set(entered)
-        history.now = np.array(sorted(followed), np.int64)
-        return history
+        return cls(**{name: content[name] for name in STORED}, now=np.array(sorted(followed), np.int64))
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("unit", "at", "entered", "left", "complete")}
+        return {name: getattr(self, name) for name in STORED}
 
     def note(self, count: int, ids: Ids, scores: NDArray[np.float64]) -> None:
         """Take note of the selection after so many rows or features."""
@@ -101,11 +100,10 @@ class History:
         while self.n_ids > enough and len(self.at) > 1:
             looks = list(zip(self.at, self.entered, self.left, strict=True))
             self.at, self.entered, self.left = [], [], []
-            for first, second in zip(looks[::2], [*looks[1::2], None], strict=False):
-                if second is None:
-                    self._add(*first)
-                else:
-                    self._add(second[0], *joined(*first[1:], *second[1:]))
+            for (_, *first), (at, *second) in zip(looks[::2], looks[1::2], strict=False):
+                self._add(at, *joined(*first, *second))
+            if len(looks) % 2:
+                self._add(*looks[-1])
 
 
 def joined(entered: list[int], left: list[int], then: list[int], gone: list[int]) -> tuple[list[int], list[int]]:
@@ -154,6 +152,5 @@ class Recording:
         self._history_of(learner).note(count, selection.indices, selection.scores)
 
     def _history_of(self, learner: AnyLearner) -> History:
-        if self.history is None:
-            self.history = History("rows" if learner.reads == "rows" else "features")
+        self.history = self.history or History("rows" if learner.reads == "rows" else "features")
         return self.history

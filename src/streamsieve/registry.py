@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import ParameterError, UsageError, prefix
+from .errors import ParameterError, UsageError, did_you_mean, prefix
 from .model import Model, refusing_damage
 from .selectors.base import AnyLearner, Method, Reads
 from .targets import Kind
@@ -166,9 +166,8 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
     names = find_method(method).parameter_names
     for name in params:
         if name not in names:
-            near = difflib.get_close_matches(name, names)
-            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-            raise UsageError(f"{prefix(origin)}{method} has no parameter {name!r}{hint}; it has {', '.join(names)}")
+            near = did_you_mean(name, names)
+            raise UsageError(f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has {', '.join(names)}")
 
 
 def make_learner(method: str, params: Mapping[str, Any], seed: int | None = None, origin: str = "") -> AnyLearner:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .showing import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
+from .display import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +80,8 @@ class Selection:
             ) from None
         columns = self._columns(None, more)
         columns["index"] = columns.pop("feature")
-        return pandas.DataFrame({title: columns[title] for title in sorted(columns, key=_frame_order)})
+        titles = [*(title for title in FRAME if title in columns), *(title for title in columns if title not in FRAME)]
+        return pandas.DataFrame({title: columns[title] for title in titles})
 
     def plot(self, axes: Axes | None = None) -> Figures:
         """Return the pictures that the report has of a selection: the best features by score, and scores by rank.
@@ -116,7 +117,3 @@ class Selection:
 
     def _size_text(self) -> str:
         return f"{len(self):,} feature{'' if len(self) == 1 else 's'}"
-
-
-def _frame_order(title: str) -> int:
-    return FRAME.index(title) if title in FRAME else len(FRAME)

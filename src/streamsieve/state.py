@@ -150,9 +150,8 @@ def check_range(name: str, array: NDArray[Any], expected: ArraySpec, sizes: Mapp
     extremes = float(array.min()), float(array.max())
     if expected.finite and array.dtype.kind == "f" and not all(abs(one) <= LARGEST_NUMBER for one in extremes):
         raise ValueError(f"{name!r} has values that are not finite, or far too large")
-    below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
-    if below is None and array.dtype.kind == "i":
-        below = MOST_COUNTED
+    limit = MOST_COUNTED if expected.below is None and array.dtype.kind == "i" else expected.below
+    below = sizes[limit] if isinstance(limit, str) else limit
     if expected.low is not None and not array.min() >= expected.low:
         raise ValueError(f"{name!r} has a value below {expected.low}")
     if below is not None and not array.max() < below:

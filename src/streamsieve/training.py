@@ -199,6 +199,16 @@ class MatrixFeed(Feed[Matrix]):
         return MatrixLook(self.matrix)
 
 
+def reporter(watch: Watch | None, source: DataSource) -> Report:
+    """Return what tells a watch how far something that reads a source is."""
+
+    def report(unit: str, count: int, total: int | None) -> None:
+        if watch:
+            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
+
+    return report
+
+
 @contextmanager
 def watching(watch: Watch | None, progress: bool) -> Generator[Watch | None]:
     """What is called with every snapshot: ``watch`` and, with ``progress``, a bar in the terminal or notebook."""
@@ -255,12 +265,7 @@ def train_with(
     recording: Recording | None,
 ) -> Training:
     """Learn from a source with the classes that are known: the only loop over blocks."""
-    done, clock = Training(), Clock()
-
-    def report(unit: str, count: int, total: int | None) -> None:
-        if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
-
+    done, clock, report = Training(), Clock(), reporter(watch, source)
     notes.info("reading %s", source.name)
     learner.note_source(source)
     feed = feed_for(learner, source, y, groups, report)
@@ -365,12 +370,8 @@ def pieces(
 
 def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | None) -> int:
     """The first count after ``count`` at which something is to be noted."""
-    cuts = [2**62]
-    if recording is not None:
-        cuts.append(next_look(count))
-    if checkpoint is not None:
-        cuts.append((count // checkpoint.every + 1) * checkpoint.every)
-    return min(cuts)
+    look = 2**62 if recording is None else next_look(count)
+    return look if checkpoint is None else min(look, (count // checkpoint.every + 1) * checkpoint.every)
 
 
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:

@@ -53,7 +53,7 @@ class Counting(Bench):
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
     """Run trials on a thread, which starts at once; what was run."""
-    monkeypatch.setattr(comparing, "open_workers", lambda jobs: ThreadEngine(1))
+    monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: ThreadEngine(1))
     monkeypatch.setattr(comparing, "Bench", Counting)
     Counting.trials = []
     return Counting.trials
@@ -160,7 +160,7 @@ def test_processes_give_the_same_table_and_end(tmp_path: Path, monkeypatch: pyte
     asked: dict[str, Any] = {"methods": ["sofs", "trees"], "ks": [2], "folds": 2}
     engines: list[ProcessEngine] = []
 
-    def open_workers(jobs: int) -> ProcessEngine:
+    def open_engine(jobs: int) -> ProcessEngine:
         engines.append(ProcessEngine(jobs))
         engines[-1].processes = Kept()
         return engines[-1]
@@ -174,7 +174,7 @@ def test_processes_give_the_same_table_and_end(tmp_path: Path, monkeypatch: pyte
             self.had.append(process.process)
             super().__setitem__(worker, process)
 
-    monkeypatch.setattr(comparing, "open_workers", open_workers)
+    monkeypatch.setattr(comparing, "ProcessEngine", open_engine)
     seen: list[Progress] = []
 
     def stop(now: Progress) -> None:
@@ -188,7 +188,7 @@ def test_processes_give_the_same_table_and_end(tmp_path: Path, monkeypatch: pyte
     assert all(process.poll() is not None for process in Kept.had)
     assert seen[-1].total == 6
     assert seen[-1].unit in ("of 6 cells, sofs", "of 6 cells, trees")
-    monkeypatch.setattr(comparing, "open_workers", lambda jobs: ThreadEngine(jobs))
+    monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: ThreadEngine(jobs))
     resumed = ss.compare(problem(), **asked, jobs=1, output=tmp_path)
     alone = ss.compare(problem(), **asked, jobs=1)
     assert without_times(resumed).equals(without_times(alone))
@@ -223,7 +223,7 @@ def test_lost_workers_and_lack_of_memory_are_tried_again(
             lost, Losing.lost = Losing.lost > 0, Losing.lost - 1
             return Answer(answer.worker, lost=True) if lost else answer
 
-    monkeypatch.setattr(comparing, "open_workers", lambda jobs: Losing(1))
+    monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: Losing(1))
     found = ss.compare(problem(), "f-test", [1, 2], folds=2, output=tmp_path)
     errors = [line["error"] for line in found.lines()]
     assert errors == [comparing.LOST, None, None, None]
@@ -241,7 +241,7 @@ def test_lost_workers_and_lack_of_memory_are_tried_again(
         *[cells.OUT_OF_MEMORY] * 2,
     ]
     monkeypatch.undo()
-    monkeypatch.setattr(comparing, "open_workers", lambda jobs: ThreadEngine(1))
+    monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: ThreadEngine(1))
     last = ss.compare(problem(), "f-test", [1, 2, 3], folds=2, output=tmp_path)
     assert last.table["error"].null_count == 6
 

@@ -18,7 +18,7 @@ from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.writers import write_rows
-from streamsieve.workflow.lengths import beside
+from streamsieve.workflow.row_norms import beside
 
 ROWS, FEATURES, KEPT = 240, 30, 6
 SPARSE = {"svm": "rows.svm", "parquet": "sparse.parquet", "arrow": "sparse.arrow", "npz": "rows.npz"}

@@ -15,10 +15,9 @@ import click
 
 from ..errors import DataError, RunError, UsageError, prefix, spelling_as
 from .about import completion, methods
-from .commands import apply, convert, generate, info, predict, select
+from .commands import apply, convert, generate, info, predict, report, select
 from .comparing import compare
 from .parameters import OptionSpelling
-from .reporting import report
 from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+from typing import Any
+
 import click
 
 from ..json_text import to_json
-from .describe import show_method, show_methods
-from .parameters import complete_method, read_method
+from .options import AS_JSON
+from .parameters import BUDGET, SHARED, complete_method, in_words, option_name, read_method, text_of
+from .terminal import say
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+WIDEST = 100  # letters of a line that is read
+READS = {
+    "rows": "rows, one after the other, in one pass",
+    "columns": "columns, one after the other; rows are transposed first",
+    "matrix": "the whole matrix, in memory",
+}
 
 
 @click.command(short_help="List the methods, or describe one.")
@@ -53,3 +63,49 @@ def options_of_select() -> set[str]:
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
     return {opt for option in root.commands["select"].params for opt in option.opts}
+
+
+def show_methods(descriptions: list[dict[str, Any]], rivals: list[str]) -> None:
+    """One line per method; ``rivals`` are those of scikit-learn to compare with."""
+    for method in descriptions:
+        say(f"{method['name']:<22}{method['summary']}")
+    say("")
+    show_text(f"streamsieve compare knows rivals of scikit-learn, too: {', '.join(rivals)}", "  ")
+    say("  streamsieve methods NAME describes one, with its parameters")
+
+
+def show_method(method: dict[str, Any], taken: set[str]) -> None:
+    """All about one method; ``taken`` are the options of ``select`` itself, which parameters cannot have."""
+    say(f"{method['name']} (in Python: streamsieve.{method['class']})")
+    show_text(method["summary"], "  ")
+    if method["description"]:
+        say("")
+        show_text(method["description"], "  ")
+    say("")
+    facts = {"paper": method["paper"], "reads": READS[method["reads"]], "target": " or ".join(method["targets"])}
+    facts["predicts"] = "yes" if method["predicts"] else "no: it selects"
+    if method["groups"]:
+        facts["groups"] = "--groups FILE has the group of every feature"
+    for title, text in facts.items():
+        show_text(text, f"  {title:<10}", " " * 12)
+    say("parameters")
+    for parameter in method["parameters"]:
+        name, choices = parameter["name"], parameter["choices"]
+        option = f"{'-k, ' * (name == BUDGET)}{option_name(name)} VALUE"
+        if option_name(name) in taken and name not in SHARED:
+            option = f"--param {name}=VALUE"
+        say(f"  {option}  (default {text_of(parameter['default'])})")
+        allowed = in_words(parameter["allowed"]) if choices is None else ", ".join(map(text_of, choices))
+        show_text(allowed, "      allowed: ", " " * 15)
+        show_text(parameter["meaning"], "      ")
+    say("example")
+    say(f"  {method['example']}")
+
+
+def show_text(text: str, first: str, indent: str | None = None) -> None:
+    """A text in lines as wide as the terminal, and no wider than is read well."""
+    width = min(WIDEST, shutil.get_terminal_size().columns)
+    for line in textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=indent or first, break_on_hyphens=False
+    ):
+        say(line)

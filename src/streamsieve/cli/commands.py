@@ -14,23 +14,23 @@ from ..errors import UsageError
 from ..files import replacing
 from ..json_text import to_json
 from ..sources import formats
-from .about import AS_JSON
-from .describe import show_data
-from .hints import hint_at_going_on, hint_at_resume
 from .options import (
+    AS_JSON,
     DATA,
     MEMORY,
     QUIET,
     RUN_DIR,
     VERBOSE,
     given,
+    hint_after,
+    last_checkpoint,
     progress_bar,
     read_options,
+    work_so_far,
 )
 from .parameters import complete_method, given_parameters, keep, read_method
-from .predictions import write_labels, write_scores
 from .selecting import Select
-from .show import fit_text, quality_text, show_summary
+from .show import fit_text, quality_text, show_data, show_summary, write_labels, write_scores
 from .terminal import is_quiet, remark, say
 
 BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  # the argument counts without a value
@@ -145,7 +145,7 @@ def select(
     if resume is not None:
         refuse_beside_resume(click.get_current_context())
     folder = resume or output
-    with progress_bar() as watch, hint_at_resume(folder):
+    with progress_bar() as watch, hint_after(last_checkpoint, folder):
         if resume is not None:
             record = workflow.resume(resume, watch, address)
         else:
@@ -282,12 +282,12 @@ def convert(
     if len(data) > 1 and output.is_file():
         raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
     if columns:
-        with progress_bar() as watch, hint_at_going_on(output):
+        with progress_bar() as watch, hint_after(work_so_far, output, (KeyboardInterrupt, OSError)):
             features = workflow.convert_to_columns(data, output, memory=memory, watch=watch, **given(read))
         remark(f"{features:,} columns written to {output}")
-        return
-    rows = workflow.convert(data, output, memory=memory, **given(read))
-    remark(f"{rows:,} rows written to {output}")
+    else:
+        rows = workflow.convert(data, output, memory=memory, **given(read))
+        remark(f"{rows:,} rows written to {output}")
 
 
 @click.command(short_help="Write synthetic data, to try things out.")
@@ -355,3 +355,27 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
         show_data(data[0] if len(data) == 1 else source.name, description)
         if source.facts.takes_target and not source.has_labels:
             say("  say which column is to be predicted: --target NAME")
+
+
+@click.command(short_help="Write runs and comparisons as one HTML page.")
+@click.argument("folders", nargs=-1, required=True, metavar="RUN_DIR...", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The page to write; its data goes to a .json file beside it.",
+)
+@click.option("--no-data", is_flag=True, help="Do not read the data of runs again, for correlations and names.")
+def report(folders: tuple[str, ...], output: Path, no_data: bool) -> None:
+    """Write a report of one or more folders, of runs (select -o) and of comparisons (compare -o).
+
+    It is one HTML file that needs no network. Up to 10,000 rows of the data of each run are read again for
+    correlations of the selected features, if the data is still there and unchanged.
+    """
+    from ..report import write_report
+
+    path = write_report(list(folders), output, read_data=not no_data)
+    say(f"report written to {path.resolve()}")

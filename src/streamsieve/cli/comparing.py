@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from ..errors import UsageError
 from ..json_text import to_json
-from .about import AS_JSON
-from .options import QUIET, VERBOSE, given, progress_bar, read_options
+from .options import AS_JSON, QUIET, VERBOSE, cells_so_far, given, hint_after, progress_bar, read_options
 from .parameters import completed, read_value
 from .terminal import is_quiet, say
-
-if TYPE_CHECKING:
-    from ..evaluation.comparison import Comparison
 
 
 def complete_contender(ctx: click.Context, option: click.Parameter, start: str) -> list[CompletionItem]:
@@ -132,7 +125,7 @@ def compare(
     """
     from ..workflow.compare import compare as run_comparison
 
-    with progress_bar() as watch, hint_at_the_same_command(output):
+    with progress_bar() as watch, hint_after(cells_so_far, output):
         comparison = run_comparison(
             list(train),
             ",".join(methods),
@@ -151,7 +144,11 @@ def compare(
     if as_json:
         click.echo(to_json(comparison.to_dict()))
     elif not is_quiet():
-        show(comparison, output)
+        from .comparison_tables import show_comparison  # rich takes a while to load
+
+        show_comparison(comparison)
+        if output is not None:
+            say(f"saved to {output}")
 
 
 def given_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
@@ -166,23 +163,3 @@ def given_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
             raise UsageError(f"--param {name}=... is given twice; omit one of them")
         found[method][parameter] = read_value(value)
     return found
-
-
-@contextmanager
-def hint_at_the_same_command(output: Path | None) -> Iterator[None]:
-    """After an interruption, say how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if output is not None:
-            say(f"what is finished is kept in {shlex.quote(str(output))}; the same command does the rest", err=True)
-        raise
-
-
-def show(comparison: Comparison, output: Path | None) -> None:
-    """The tables of a comparison, one per data set, and what they say together."""
-    from .comparison_tables import show_comparison
-
-    show_comparison(comparison)
-    if output is not None:
-        say(f"saved to {output}")

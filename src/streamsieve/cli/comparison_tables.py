@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..evaluation.comparison import Comparison, Ranks, grouped, measure_text, memory_text, seconds_text
 from ..report.charts import sparkline
-from ..showing import LONGEST_CELL, printable
 from .terminal import LONGEST_LINE, draw, say
 
 NAMES = {"accuracy": "accuracy", "r2": "R2"}
@@ -58,13 +58,9 @@ def by_budget(lines: Sequence[dict[str, Any]], measure: str) -> Table:
     """A line per method and model, a column per number of features, then time and memory of all together."""
     budgets = sorted({line["k"] for line in lines}, key=lambda k: (k is None, k))
     numbered = [k for k in budgets if k is not None]
-    table = empty_table(["method"])
-    for k in budgets:
-        table.add_column("k chosen" if k is None else f"k={k:,}", justify="right", no_wrap=True)
-    if len(numbered) > 1:
-        table.add_column("over k", no_wrap=True)
-    for title in ("time", "memory"):
-        table.add_column(title, justify="right", no_wrap=True)
+    titles = ["method", *("k chosen" if k is None else f"k={k:,}" for k in budgets)]
+    titles += ["over k", "time", "memory"] if len(numbered) > 1 else ["time", "memory"]
+    table = empty_table(titles, wraps=False)
     best, first = best_of(lines, measure), lines[0]["model"]
     for (method, model), part in grouped(lines, "method", "model"):
         known = {line["k"]: line for line in part}
@@ -77,11 +73,7 @@ def by_budget(lines: Sequence[dict[str, Any]], measure: str) -> Table:
 
 def line_by_line(lines: Sequence[dict[str, Any]], measure: str) -> Table:
     """A line per method, number of features and model, for terminals that are too narrow for more."""
-    table = empty_table(["method"])
-    table.add_column("k", justify="right")
-    table.add_column("model")
-    for title in (NAMES[measure], "time", "memory"):
-        table.add_column(title, justify="right")
+    table = empty_table(["method", "k", "model", NAMES[measure], "time", "memory"], wraps=True)
     best = best_of(lines, measure)
     for line in lines:
         k = CHOSEN if line["k"] is None else f"{line['k']:,}"
@@ -90,10 +82,12 @@ def line_by_line(lines: Sequence[dict[str, Any]], measure: str) -> Table:
     return table
 
 
-def empty_table(titles: Sequence[str]) -> Table:
+def empty_table(titles: Sequence[str], wraps: bool) -> Table:
+    """Return a table with texts to the left and numbers to the right; methods stay on their line in any case."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for title in titles:
-        table.add_column(title, no_wrap=True)
+        side: JustifyMethod = "left" if title in ("method", "model", "over k") else "right"
+        table.add_column(title, justify=side, no_wrap=not wraps or title == "method")
     return table
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from ..errors import NO_VALUE, Spelling, UsageError
-from .config import Config
+from ..errors import NO_VALUE, Spelling, UsageError, did_you_mean
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -24,6 +25,19 @@ SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters that are options o
 SAME_AS = {BUDGET: "budget", "ks": "budgets"}  # arguments in Python, and what click calls their options
 WORDS = {"True": True, "False": False, "None": None}  # Python's, where JSON has others
 CHOSEN = "streamsieve.chosen"  # where the context has what was chosen
+Given = tuple[str, str, Any]  # a parameter, how it was given, and its value
+
+
+NOT_IN_FILES = ("config", "resume", "params", "help")  # options by their name in click
+PARAMS = "params"  # the table of the method's parameters
+
+
+class Config(NamedTuple):
+    """Options by their name in click, and parameters of the method."""
+
+    path: Path
+    options: dict[str, Any]
+    params: dict[str, Any]
 
 
 class Chosen(NamedTuple):
@@ -121,29 +135,32 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
     What is typed wins over what is in a file; what is said twice in one of them is refused.
     """
     chosen: Chosen = ctx.meta[CHOSEN]
-    typed, filed = _Once(chosen), _Once(chosen, "" if chosen.config is None else str(chosen.config.path))
-    for name, option in (("budget", "-k"), ("workers", "--workers")):
+    path = "" if chosen.config is None else str(chosen.config.path)
+    on_line: list[Given] = []
+    in_file: list[Given] = []
+    for parameter, option in SHARED.items():
+        name = SAME_AS.get(parameter, parameter)
         if name in chosen.values:
-            value, parameter = read_value(str(chosen.values[name])), BUDGET if name == "budget" else name
+            value = read_value(str(chosen.values[name]))
             if is_typed(ctx, name):
-                typed.add(parameter, option, value)
-            elif chosen.config is not None:
-                filed.add(parameter, f"{chosen.config.path}: {option.lstrip('-')}", value)
-    for one in chosen.options:
-        if one.name in chosen.values:
-            typed.add(one.parameter, one.opts[0], read_value(chosen.values[one.name]))
-    for text in chosen.values.get("params", ()):
-        name, value = read_param(text)
-        typed.add(name, f"--param {name}", value)
+                on_line.append((parameter, option, value))
+            else:
+                in_file.append((parameter, f"{path}: {option.lstrip('-')}", value))
+    values = chosen.values
+    on_line += [
+        (one.parameter, one.opts[0], read_value(values[one.name])) for one in chosen.options if one.name in values
+    ]
+    on_line += [(name, f"--param {name}", value) for name, value in map(read_param, values.get("params", ()))]
     if chosen.config is not None:
         for name, value in chosen.config.params.items():
-            filed.add(name, f"{chosen.config.path}: {name}", read_value(value) if isinstance(value, str) else value)
+            in_file.append((name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value))
+    typed, filed = once(chosen, on_line), once(chosen, in_file, path)
     for name, option in (("random_state", "--seed"), *((name, option_name(name)) for name in chosen.without)):
-        own = option.lstrip("-").replace("-", "_")
-        if typed.options.get(name, option) != option and is_typed(ctx, own):
-            raise UsageError(f"{option} and {shown(typed.options[name])} say the same; omit one of them")
-    chosen.typed.update(filed.options | typed.options)
-    return filed.values | typed.values
+        if name in typed and typed[name][0] != option and is_typed(ctx, option.lstrip("-").replace("-", "_")):
+            raise UsageError(f"{option} and {shown(typed[name][0])} say the same; omit one of them")
+    given = filed | typed
+    chosen.typed.update({name: option for name, (option, _) in given.items()})
+    return {name: value for name, (_, value) in given.items()}
 
 
 def is_typed(ctx: click.Context, name: str) -> bool:
@@ -151,46 +168,46 @@ def is_typed(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-class _Once:
-    """Values of parameters, each given once and known to the method; ``origin`` is the file that they are in."""
+def once(chosen: Chosen, several: list[Given], origin: str = "") -> dict[str, tuple[str, Any]]:
+    """Return parameters with how each was given and its value, given once each and known to the method.
 
-    def __init__(self, chosen: Chosen, origin: str = "") -> None:
-        self.chosen, self.origin = chosen, origin
-        self.values: dict[str, Any] = {}
-        self.options: dict[str, str] = {}  # how each was given
+    ``origin`` is the file that they are in.
+    """
+    from ..registry import refuse_unknown_parameters
 
-    def add(self, name: str, option: str, value: Any) -> None:
-        from ..registry import refuse_unknown_parameters
-
-        if self.options.get(name) == option:
-            raise UsageError(f"{shown(option)} is given twice; omit one of them")
-        if name in self.values:
-            raise UsageError(f"{shown(self.options[name])} and {shown(option)} say the same; omit one of them")
-        if name == BUDGET and name not in names_of(self.chosen):
-            raise UsageError(f"{option}: {self.chosen.method} decides by itself how many features to keep; omit it")
+    given: dict[str, tuple[str, Any]] = {}
+    for name, option, value in several:
+        if name in given:
+            before = given[name][0]
+            same = "is given twice" if before == option else f"and {shown(option)} say the same"
+            raise UsageError(f"{shown(before)} {same}; omit one of them")
+        if name == BUDGET and name not in (*chosen.without, *(option.parameter for option in chosen.options)):
+            raise UsageError(f"{option}: {chosen.method} decides by itself how many features to keep; omit it")
         if name != "workers":  # of an engine, if not of the method
-            refuse_unknown_parameters(self.chosen.method, [name], self.origin)
-        self.values[name], self.options[name] = value, option
+            refuse_unknown_parameters(chosen.method, [name], origin)
+        given[name] = option, value
+    return given
 
 
 def shown(option: str) -> str:
-    """How a parameter was given, without its value."""
+    """Return how a parameter was given, without its value."""
     return f"{option}=..." if option.startswith("--param ") else option
 
 
-def names_of(chosen: Chosen) -> list[str]:
-    """The parameters of the method that was chosen."""
-    return [*chosen.without, *(option.parameter for option in chosen.options)]
-
-
 class OptionSpelling(Spelling):
-    """Arguments in messages as options of the command line; what is no option of a command stays as it is."""
+    """Arguments in messages as options of the command line; what is no option of a command stays as it is.
 
-    def __init__(self, commands: Iterable[click.Command]) -> None:
+    Parameters of a ``chosen`` method are written as they were typed or, if they were not, can be.
+    """
+
+    def __init__(self, commands: Iterable[click.Command], chosen: Chosen | None = None) -> None:
         options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
-        self.options = {option.name: option for option in options}
+        self.options, self.chosen = {option.name: option for option in options}, chosen
 
     def argument(self, name: str, value: Any = NO_VALUE) -> str:
+        typed, own = ({}, []) if self.chosen is None else (self.chosen.typed, self.chosen.options)
+        if name in typed or name in (option.parameter for option in own):
+            return with_value(typed.get(name) or SHARED.get(name, option_name(name)), value)
         option = self.options.get(SAME_AS.get(name, name))
         if option is None:
             return super().argument(name, value)
@@ -202,23 +219,61 @@ class OptionSpelling(Spelling):
         return in_words(text)
 
 
-class ParameterSpelling(OptionSpelling):
-    """Parameters of the chosen method in messages as they were typed or, if they were not, can be."""
-
-    def __init__(self, commands: Iterable[click.Command], chosen: Chosen) -> None:
-        super().__init__(commands)
-        self.chosen = chosen
-
-    def argument(self, name: str, value: Any = NO_VALUE) -> str:
-        typed = self.chosen.typed.get(name)
-        if typed is None and name not in (option.parameter for option in self.chosen.options):
-            return super().argument(name, value)
-        return with_value(typed or SHARED.get(name, option_name(name)), value)
-
-
 def with_value(option: str, value: Any) -> str:
     """Return an option, or a key of a file, with its value as it is typed."""
     if value is NO_VALUE:
         return option
     between = "=" if option.startswith("--param ") or not option.startswith("-") else " "
     return f"{option}{between}{printable(shlex.quote(text_of(value)))}"
+
+
+# ---- the file of options
+
+
+def read_config(path: Path, command: click.Command) -> Config:
+    """What a file says; its keys are the options of a command without their dashes, and TRAIN."""
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file ({error})") from None
+    params = content.pop(PARAMS, {})
+    if not isinstance(params, dict):
+        raise UsageError(f"{path}: [{PARAMS}] must be a table, such as alpha = 0.05 below it")
+    known = {
+        opt.lstrip("-"): option
+        for option in command.params
+        if option.name not in NOT_IN_FILES
+        for opt in (option.opts if isinstance(option, click.Option) else [option.name or ""])
+    }
+    options: dict[str, Any] = {}
+    for key, value in content.items():
+        option = known.get(key.replace("_", "-"))
+        if option is None or option.name is None:
+            names = sorted(known)
+            raise UsageError(
+                f"{path}: unknown key {key!r}{did_you_mean(key, names)}; keys are {', '.join(names)}, and the table "
+                f"[{PARAMS}] for parameters of the method"
+            )
+        if option.name in options:
+            raise UsageError(f"{path}: {key} is there twice, under another name, too; omit one of them")
+        options[option.name] = value_of(path, key, option, value)
+    return Config(path, options, params)
+
+
+def value_of(path: Path, key: str, option: click.Parameter, value: Any) -> Any:
+    """A value as click takes it."""
+    is_single = isinstance(value, str | int | float) and not isinstance(value, bool)
+    if isinstance(option, click.Option) and option.is_flag:
+        is_right, expected = isinstance(value, bool), "true or false"
+    elif option.nargs == -1 or option.multiple:
+        value = [str(value)] if is_single else value
+        is_right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        expected = "text, or a list of texts"
+    elif isinstance(value, list) and "," in (option.metavar or ""):  # such as A,B
+        return ",".join(map(str, value))
+    else:
+        is_right, expected = is_single, "text or a number"
+    if not is_right:
+        raise UsageError(f"{path}: {key} must be {expected}")
+    return value

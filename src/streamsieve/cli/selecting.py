@@ -15,8 +15,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import DataError, UsageError, spelling_as
-from .config import Config, read_config
-from .parameters import CHOSEN, SHARED, Chosen, MethodOption, ParameterSpelling, option_name
+from .parameters import CHOSEN, SHARED, Chosen, Config, MethodOption, OptionSpelling, option_name, read_config
 
 
 class Select(click.Command):
@@ -63,15 +62,13 @@ class Select(click.Command):
         from ..manual import describe_parameters
         from ..registry import find_method
 
-        method = find_method(str(named or self.default_method(ctx)))
+        own_method = next(option for option in self.params if option.name == "method")
+        method = find_method(str(named or own_method.get_default(ctx)))
         own = {opt for option in self.params for opt in option.opts}
         parameters = describe_parameters(method)
         options = [MethodOption(one) for one in parameters if option_name(one.name) not in own]
         without = [one.name for one in parameters if option_name(one.name) in own]
         ctx.meta[CHOSEN] = Chosen(method.name, options, without, config, {}, {})
-
-    def default_method(self, ctx: click.Context) -> Any:
-        return next(option for option in self.params if option.name == "method").get_default(ctx)
 
     def refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
         """Refuse an option that takes one value and has two: which of them is meant is anybody's guess."""
@@ -109,7 +106,7 @@ class Select(click.Command):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
-        with spelling_as(ParameterSpelling([self], ctx.meta[CHOSEN])):
+        with spelling_as(OptionSpelling([self], ctx.meta[CHOSEN])):
             return super().invoke(ctx)
 
 

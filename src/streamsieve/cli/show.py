@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
 
 from .terminal import LONGEST_CELL, can_show, printable, say
 
+if TYPE_CHECKING:
+    from ..workflow.apply import Predicted, Predictions
+
+MOST_LABELS = 50  # shown one by one
+MOST_COLUMNS = 12  # named one by one
 # what the columns of a table of features are called
 COLUMNS = {
     "feature": "feature",
@@ -20,65 +27,72 @@ COLUMNS = {
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """A run, from its summary; what is to be noted comes first, as warnings do."""
-    from ..report.charts import sparkline
-    from ..report.run import windowed_mistakes
     from ..runs.record import as_read
 
-    for remark in summary["details"].get("diagnosis", []):
+    details, engine = summary["details"], summary["details"].get("engine")
+    for remark in details.get("diagnosis", []):
         if remark["level"] == "note":
             say(f"streamsieve: note: {remark['message']}; {remark['advice']}", err=True)
     say(f"{summary['method']} kept {summary['n_selected']:,} of {summary['n_features']:,} features")
-    say(f"  rows            {summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)")
-    if summary["mistake_rate"] is not None:
-        over_rows = sparkline(windowed_mistakes(summary["trace"]))
-        drawn = f", over the rows {over_rows}" if over_rows and can_show(over_rows) else ""
-        say(f"  online mistakes {summary['mistakes']:,} ({mistake_rates(summary)}){drawn}")
-    if summary["details"].get("online_r2") is not None:
-        say(f"  online R2       {summary['details']['online_r2']:.4f}")
-    if "test_r2" in summary:
-        say(f"  test R2         {fit_text(summary['test_r2'], summary['details']['test_error'])}")
-    if "test_accuracy" in summary:
-        details = summary["details"]
-        measures = quality_text(
-            summary["test_accuracy"], details.get("test_balanced_accuracy"), details.get("test_auc")
-        )
-        say(f"  test accuracy   {measures}")
+    show_facts(
+        {
+            "rows": f"{summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)",
+            "online mistakes": mistakes_text(summary),
+            "online R2": None if details.get("online_r2") is None else f"{details['online_r2']:.4f}",
+            "test R2": fit_text(summary["test_r2"], details["test_error"]) if "test_r2" in summary else None,
+            "test accuracy": None
+            if "test_accuracy" not in summary
+            else quality_text(summary["test_accuracy"], details.get("test_balanced_accuracy"), details.get("test_auc")),
+        }
+    )
     if "curve" in summary:
         curve = summary["curve"]
         kind, shown = ("accuracy", "{:.2%}") if "accuracy" in curve else ("r2", "{:.4f}")
-        values = ["-" if one is None else shown.format(one) for one in curve[kind]]
         say(f"  online {'accuracy' if kind == 'accuracy' else 'R2'} with the best k features")
-        for k, value in zip(curve["n_features"], values, strict=True):
-            say(f"    {k:>6,}        {value}")
-    if "measures" in summary and summary["params"].get("measure") == "auto":
-        measured = ", ".join(f"{count:,} by {measure}" for measure, count in summary["measures"].items())
-        say(f"  relevant        {measured}")
-    stability = summary["details"].get("stability")
-    if stability is not None:
-        say(f"  stability       {stability_text(stability)}")
-    if "groups" in summary["details"]:
-        say(f"  groups          {len(set(summary['details']['groups'])):,}")
-    engine = summary["details"].get("engine")
-    if engine:
-        say(f"  workers         {workers_text(engine)}")
-    say(f"  time            {time_taken(summary['seconds'], per_worker=bool(engine))}")
-    say(f"  peak memory     {summary['peak_memory_bytes'] / 1e6:,.0f} MB")
+        for k, value in zip(curve["n_features"], curve[kind], strict=True):
+            say(f"    {k:>6,}        {'-' if value is None else shown.format(value)}")
+    measures = summary.get("measures") if summary["params"].get("measure") == "auto" else None
+    measured = None if measures is None else ", ".join(f"{count:,} by {name}" for name, count in measures.items())
+    show_facts(
+        {
+            "relevant": measured,
+            "stability": stability_text(details["stability"]) if details.get("stability") is not None else None,
+            "groups": f"{len(set(details['groups'])):,}" if "groups" in details else None,
+            "workers": workers_text(engine) if engine else None,
+            "time": time_taken(summary["seconds"], per_worker=bool(engine)),
+            "peak memory": f"{summary['peak_memory_bytes'] / 1e6:,.0f} MB",
+        }
+    )
     if summary["best"]:
         say(f"best {len(summary['best'])} by score")
-        for line in table_of_features(as_read(summary["best"], summary["details"].get("first_id", 0))):
+        for line in table_of_features(as_read(summary["best"], details.get("first_id", 0))):
             say(f"  {line}")
     if saved_to:
         say(f"saved to {saved_to}")
 
 
-def mistake_rates(summary: dict[str, Any]) -> str:
-    """Mistakes per row, and what always predicting the most frequent class would have cost."""
-    rate, majority = f"{summary['mistake_rate']:.2%}", summary["details"].get("majority")
-    if majority is None:
-        return rate
+def show_facts(facts: dict[str, str | None], width: int = 16) -> None:
+    """Print facts after their titles, but for those that are not known."""
+    for title, text in facts.items():
+        if text is not None:
+            say(f"  {title:<{width}}{text}")
+
+
+def mistakes_text(summary: dict[str, Any]) -> str | None:
+    """Return mistakes in all, per row and over the rows, and what always predicting the largest class would cost."""
+    if summary["mistake_rate"] is None:
+        return None
+    from ..report.charts import sparkline
+    from ..report.run import windowed_mistakes
     from ..sources.writers import label_text
 
-    return f"{rate}; always predicting {cell(label_text(majority['class']))}: {summary['majority_mistake_rate']:.2%}"
+    rates, majority = f"{summary['mistake_rate']:.2%}", summary["details"].get("majority")
+    if majority is not None:
+        label = cell(label_text(majority["class"]))
+        rates += f"; always predicting {label}: {summary['majority_mistake_rate']:.2%}"
+    over_rows = sparkline(windowed_mistakes(summary["trace"]))
+    drawn = f", over the rows {over_rows}" if over_rows and can_show(over_rows) else ""
+    return f"{summary['mistakes']:,} ({rates}){drawn}"
 
 
 def quality_text(accuracy: float, balanced_accuracy: float | None, auc: float | None) -> str:
@@ -140,3 +154,90 @@ def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
     compiling = seconds.get("compile", 0.0)
     parts += f", compiling {compiling:.2f}" if compiling else ""
     return f"{seconds['total']:.2f} s ({'per worker ' if per_worker else ''}{parts})"
+
+
+# ---- data and predictions
+
+
+def show_data(name: str, description: dict[str, Any]) -> None:
+    """What ``info`` found."""
+    per_row = f"{description['nonzeros_per_row']:.1f} per row, density {description['density']:.3g}"
+    extremes = description["smallest_value"], description["largest_value"]
+    say(name)
+    facts = {
+        "rows": f"{description['rows']:,}",
+        "features": f"{description['features']:,}" + (" (named)" if description["named"] else ""),
+        "non-zeros": f"{description['nonzeros']:,} ({per_row})",
+        "values": "{:.6g} to {:.6g}".format(*extremes) if description["nonzeros"] else None,
+    }
+    show_facts(facts, 11)
+    if "columns" in description:
+        show_columns(description["columns"])
+    show_target(description)
+    if description["sorted_by_label"]:
+        say("  the rows are sorted by label: shuffle them before learning from a stream")
+
+
+def show_columns(columns: dict[str, Any]) -> None:
+    """What the columns of a table are, if they are not just numbers."""
+    text, missing = columns["text"], columns["missing"]
+    kinds = {"number": columns["numbers"], "boolean": columns["booleans"], "date": columns["dates"], "text": len(text)}
+    if sum(map(bool, kinds.values())) > 1 or not kinds["number"]:
+        counts = (f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items() if count)
+        say(f"  columns    {', '.join(counts)}")
+    levels = [f"{cell(name)} ({count:,})" for name, count in text.items()]
+    without = listed(list(map(cell, missing))) if missing else None
+    show_facts({"levels": listed(levels) if levels else None, "missing in": without}, 11)
+    for note in columns["notes"]:
+        say(f"  note       {note}")
+
+
+def listed(names: list[str]) -> str:
+    """Names, not too many of them."""
+    return ", ".join(names[:MOST_COLUMNS]) + (", ..." if len(names) > MOST_COLUMNS else "")
+
+
+def show_target(description: dict[str, Any]) -> None:
+    """The labels, one per line, or what numbers they are."""
+    labels, target = description["labels"], description["target"]
+    if target["kind"] == "none":
+        say("  labels     none")
+        return
+    if target["kind"] == "numbers":
+        range_of = f"{target['smallest']:.6g} to {target['largest']:.6g}, mean {target['mean']:.6g}"
+        say(f"  target     numbers from {range_of}, {target['values']:,} different ones")
+        return
+    shown = [(printable(label, LONGEST_CELL), count) for label, count in list(labels.items())[:MOST_LABELS]]
+    width = max(len(label) for label, _ in shown)
+    for label, count in shown:
+        unit = "row" if count == 1 else "rows"
+        say(f"  label {label:<{width}}  {count:,} {unit} ({count / description['rows']:.1%})")
+    if len(labels) > MOST_LABELS:
+        say(f"  and {len(labels) - MOST_LABELS:,} more labels")
+
+
+def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
+    """Write predicted labels as they pass by, a line each: what would be another line in a label is escaped."""
+    from ..sources.writers import label_text
+
+    for prediction, y in rows:
+        file.writelines(f"{printable(label_text(label))}\n" for label in prediction.labels.tolist())
+        yield prediction, y
+
+
+def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
+    """Write a table of predicted labels and scores as they pass by; of two classes, the score of the second."""
+    from ..sources.writers import label_text
+
+    writer = csv.writer(file, lineterminator="\n")
+    on_screen = file.isatty()
+
+    def shown(label: Any) -> str:
+        return printable(label_text(label)) if on_screen else label_text(label)
+
+    classes = [] if rows.classes is None else [shown(label) for label in rows.classes.tolist()]
+    writer.writerow(["prediction", *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes])])
+    for prediction, y in rows:
+        scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
+        writer.writerows([shown(label), *some] for label, some in zip(prediction.labels.tolist(), scores, strict=True))
+        yield prediction, y

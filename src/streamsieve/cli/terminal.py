@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from ..showing import LONGEST_CELL as LONGEST_CELL
-from ..showing import printable as printable
+from ..display import LONGEST_CELL as LONGEST_CELL
+from ..display import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -76,18 +77,12 @@ def is_quiet() -> bool:
     return not notes.isEnabledFor(logging.WARNING)
 
 
-def be_quiet(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Say nothing but errors from now on."""
-    _set_level(wanted, logging.ERROR)
-
-
-def be_verbose(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Say every step from now on."""
-    _set_level(wanted, logging.INFO)
-
-
-def _set_level(wanted: bool, level: int) -> None:
+def set_level(level: int, ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Say more or less from now on, if that is wanted."""
     if wanted and notes.level != logging.WARNING:
         raise click.UsageError("--quiet and --verbose are opposites; omit one of them")
     if wanted:
         notes.setLevel(level)
+
+
+be_quiet, be_verbose = partial(set_level, logging.ERROR), partial(set_level, logging.INFO)

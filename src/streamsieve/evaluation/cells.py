@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..display import printable
 from ..errors import DataError, ParameterError, UsageError
 from ..json_text import to_json
 from ..kernels.jit import compile_seconds
@@ -24,7 +25,6 @@ from ..registry import METHODS, find_method, make_learner, methods_for
 from ..runs.data import arrays_of, digest
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import parameters_of
-from ..showing import printable
 from ..sources.arrays import ArraySource
 from ..targets import TASK_OF_KIND, Kind
 from ..training import train

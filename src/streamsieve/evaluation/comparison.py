@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from ..display import MOST_IN_TABLE, html_table, printable
 from ..errors import DataError, UsageError
 from ..files import is_there, replacing
 from ..json_text import finite
 from ..machine import is_installed
-from ..showing import MOST_IN_TABLE, html_table, printable
 from .cells import Line
 from .ranks import Friedman, average_ranks, cliques, friedman, nemenyi_critical_difference
 from .stability import nogueira

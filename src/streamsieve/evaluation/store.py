@@ -13,8 +13,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from ..errors import DataError, UsageError
 from ..files import is_there, lock, replacing
-from ..json_check import Count, Measure, conforms
-from ..json_text import from_json, to_json
+from ..json_text import Count, Measure, conforms, from_json, to_json
 from .cells import Line
 
 REQUEST, CELLS = "request.json", "cells"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..files import is_there
 from ..json_text import finite
-from ..showing import LONGEST_CELL, printable
 from .wording import listed, percent, seconds
 
 if TYPE_CHECKING:
@@ -70,9 +70,8 @@ def ranks_of(comparison: Comparison) -> dict[str, Any]:
         ranks = comparison.ranks().to_dict()
     except UsageError as error:
         return {"missing": str(error)}
-    if ranks["critical_difference"] is None:
-        ranks["missing"] = "a test of ranks needs two data sets or more, and all methods on each"
-    return ranks
+    missing = {"missing": "a test of ranks needs two data sets or more, and all methods on each"}
+    return ranks | (missing if ranks["critical_difference"] is None else {})
 
 
 def headline_of(found: dict[str, Any]) -> str:

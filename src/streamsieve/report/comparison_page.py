@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..showing import LONGEST_CELL, printable
+from ..display import LONGEST_CELL, printable
 from . import figures
 from .comparison import OWN, contender, value_text
 from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, contenders
@@ -164,9 +164,7 @@ def results(found: dict[str, Any], prefix: str) -> Html:
 
 
 def spread_text(spread: float | None, is_accuracy: bool) -> str:
-    if spread is None:
-        return ""
-    return f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
+    return "" if spread is None else f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
 
 
 def against_k(found: dict[str, Any], prefix: str) -> Html:

@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
 from ..files import replacing
 from ..json_text import finite
 from ..runs import RunRecord
 from ..runs.record import as_read
 from ..selection import Selection
-from ..showing import LONGEST_CELL, printable
 from . import charts
 from .comparison import OWN, contender, describe_comparison
 from .markup import Child, Html, foreign, joined, tag
@@ -147,12 +147,10 @@ def weights(columns: dict[str, list[Any]]) -> Figure:
     """Return the weights, or scores, of the best features as bars, in the colours of their classes."""
     key = "weight" if "weight" in columns else "score"
     n = len(columns[key])
-    best = zip(columns["feature"], columns[key], columns.get("class", [None] * n), strict=True)
-    items = []
-    for name, value, label in islice(best, MAX_BARS):
-        group = None if label is None else f"speaks for {label}"
-        if value is not None:
-            items.append({"name": name, "value": value, "group": group, "tip": group})
+    groups = [None if label is None else f"speaks for {label}" for label in columns.get("class", [None] * n)]
+    best = islice(zip(columns["feature"], columns[key], groups, strict=True), MAX_BARS)
+    bars = [(name, value, group) for name, value, group in best if value is not None]
+    items = [{"name": name, "value": value, "group": group, "tip": group} for name, value, group in bars]
     what = "Weights" if key == "weight" else "Scores"
     title = f"{what} of the best {len(items)} features" if n > len(items) else f"{what} of the features"
     return Figure("weights", title, partial(charts.bar_chart, items, signed=key == "weight"))
@@ -189,9 +187,9 @@ def curve(found: dict[str, Any] | None) -> Figure | None:
         marked={"x": found["taken"], "label": f"{'chosen' if found['automatic'] else 'kept'}: {found['taken']:,}"},
     )
     about = "Each row is predicted with the best k features before it is learned, all in the same pass."
-    about += " Bars are 95% intervals." if found["low"] is not None else ""
-    about += " The marked number was chosen automatically." if found["automatic"] else ""
-    return Figure("curve", f"Online {quality} with the best k features", chart, about)
+    bars = " Bars are 95% intervals." if found["low"] is not None else ""
+    chosen = " The marked number was chosen automatically." if found["automatic"] else ""
+    return Figure("curve", f"Online {quality} with the best k features", chart, about + bars + chosen)
 
 
 def mistakes(found: dict[str, Any] | None) -> Figure | None:
@@ -219,10 +217,8 @@ def changes(found: dict[str, Any] | None) -> list[Figure]:
     at, unit, end = found["at"], found["unit"], found["end"]
     rows = []
     for feature in found["features"]:
-        spans = feature["stays"]
-        if not feature["selected"]:  # what left at the very end must not look as if it had stayed
-            spans = [[start, min(stop, end - 1)] for start, stop in spans]
-        rows.append({"name": feature["name"], "spans": spans})
+        last = end if feature["selected"] else end - 1  # what left at the very end must not look as if it had stayed
+        rows.append({"name": feature["name"], "spans": [[at, min(stop, last)] for at, stop in feature["stays"]]})
     moments = zip(at, found["entered"], found["left"], strict=True)
     last = max((moment for moment, entered, left in moments if entered or left), default=0)
     about = (
@@ -248,15 +244,11 @@ def redundancy(found: dict[str, Any]) -> Figure:
         for b, value in enumerate(line[:a])
         if value is not None
     ]
-    strongest = None
+    strongest: Child = None
     if pairs:
         _, value, a, b = max(pairs)
-        alike = (
-            foreign(printable(names[b], MAX_NOTE_NAME_LENGTH)),
-            " and ",
-            foreign(printable(names[a], MAX_NOTE_NAME_LENGTH)),
-        )
-        strongest = joined("The most alike are ", alike, f", with a correlation of {value:+.2f}. ")
+        first, second = (foreign(printable(names[i], MAX_NOTE_NAME_LENGTH)) for i in (b, a))
+        strongest = ("The most alike are ", first, " and ", second, f", with a correlation of {value:+.2f}. ")
     return Figure(
         "redundancy",
         f"Correlations of the best {len(names)} features",
@@ -315,10 +307,10 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
     own.sort(key=lambda line: float(line["n_selected"]))
     series = {"name": name, "x": [line["n_selected"] for line in own], "y": [line[measure] for line in own]}
     spreads = [line.get(f"{measure}_sd") for line in own]
-    if None not in spreads:
-        series["low"] = [mean - spread for mean, spread in zip(series["y"], spreads, strict=True)]
-        series["high"] = [mean + spread for mean, spread in zip(series["y"], spreads, strict=True)]
-    return series
+    if None in spreads:
+        return series
+    ranges = [(mean - spread, mean + spread) for mean, spread in zip(series["y"], spreads, strict=True)]
+    return series | {"low": [low for low, _ in ranges], "high": [high for _, high in ranges]}
 
 
 def against_time(found: dict[str, Any]) -> list[Figure]:

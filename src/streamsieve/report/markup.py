@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from ..showing import printable
+from ..display import printable
 
 TEXT_LENGTHS = 200, 80, 40, 20  # letters of a text in a table: the first with which a column is not too large
 MAX_TEXT_BYTES = 2_500_000  # of a column
@@ -48,10 +48,8 @@ def joined(*children: Child) -> Html:
 def _child(child: Child) -> str:
     if child is None:
         return ""
-    if isinstance(child, Html):
-        return child
     if isinstance(child, str | int | float):
-        return escape(printable(child))
+        return child if isinstance(child, Html) else escape(printable(child))
     return joined(*child)
 
 

@@ -165,7 +165,8 @@ def data_of(record: RunRecord) -> dict[str, Any]:
     data = record.data
     size = record.n_rows * record.n_features
     passes = record.params.get("n_epochs") or 1
-    known: dict[str, Any] = {
+    classes = data.get("classes")
+    return {
         "path": data.get("path", data.get("name", data.get("first"))),
         "n_files": data.get("n_files"),
         "n_bytes": data.get("n_bytes", data.get("bytes")),
@@ -174,11 +175,8 @@ def data_of(record: RunRecord) -> dict[str, Any]:
         "n_features": record.n_features,
         "n_nonzero": record.n_nonzero,
         "density": data.get("density", record.n_nonzero / size if size and passes == 1 else None),
-        "classes": data.get("classes"),
+        "classes": classes and [{"label": label_text(line["label"]), "rows": line["rows"]} for line in classes],
     }
-    if known["classes"] is not None:
-        known["classes"] = [{"label": label_text(one["label"]), "rows": one["rows"]} for one in known["classes"]]
-    return known
 
 
 def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -273,7 +271,7 @@ def changes_of(record: RunRecord, selected: list[dict[str, Any]], names: NDArray
             feature, names[feature] if names is not None and 0 <= feature < len(names) else None, record.first_id
         )
         about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
-        features.append(about | {"stays": stays[feature]})
+        features.append({**about, "stays": stays[feature]})
     return {
         "unit": unit,
         "end": end,

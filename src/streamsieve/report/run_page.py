@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..display import LONGEST_CELL, printable
 from ..runs.request import titles
-from ..showing import LONGEST_CELL, printable
 from . import figures
 from .figures import Figure
 from .markup import (
@@ -61,9 +61,8 @@ def key_figures(run: dict[str, Any]) -> list[KeyFigure]:
     if quality["online_r2"] is not None:
         some.append(KeyFigure("Online R²", f"{quality['online_r2']:.3f}", "predicted before learned"))
     reading = f"after {seconds(times['read'])} of reading {plural(run['n_rows'], 'row')}"
-    some.append(KeyFigure("Learning", seconds(times["learn"]), reading))
-    some.append(KeyFigure("Peak memory", size(run["cost"]["peak_memory_bytes"]), "of the whole process"))
-    return some
+    learning = KeyFigure("Learning", seconds(times["learn"]), reading)
+    return [*some, learning, KeyFigure("Peak memory", size(run["cost"]["peak_memory_bytes"]), "of the whole process")]
 
 
 def sections(run: dict[str, Any], prefix: str) -> list[Section]:
@@ -107,21 +106,17 @@ def asked(request: dict[str, Any]) -> Html:
     title = titles()
     for name, value in request["options"].items():
         values = value if isinstance(value, list | tuple) else [value]
-        several = ["yes" if one is True else str(one) for one in values]
+        texts = ["yes" if part is True else str(part) for part in values]
         if isinstance(value, float):
             known[title[name]] = f"{value} of the rows, held out"
+        elif name in FILES:  # by their names, the folders in the tip
+            names = foreign(", ".join(path.rsplit("/", 1)[-1] for path in texts), MAX_VALUE_LENGTH)
+            known[title[name]] = tag("span", names, data_tip=printable("\n".join(texts), MAX_TIP_LENGTH))
         else:
-            known[title[name]] = file_name(several) if name in FILES else foreign(", ".join(several), MAX_VALUE_LENGTH)
-    if not request["defaults"]:
-        return facts(known)
+            known[title[name]] = foreign(", ".join(texts), MAX_VALUE_LENGTH)
     summary = tag("summary", "Parameters left at their defaults")
-    return joined(facts(known), tag("details", summary, settings(request["defaults"])))
-
-
-def file_name(paths: list[str]) -> Html:
-    """Return files by their names, the folders in the tip."""
-    names = ", ".join(path.rsplit("/", 1)[-1] for path in paths)
-    return tag("span", foreign(names, MAX_VALUE_LENGTH), data_tip=printable("\n".join(paths), MAX_TIP_LENGTH))
+    rest = tag("details", summary, settings(request["defaults"])) if request["defaults"] else None
+    return joined(facts(known), rest)
 
 
 def settings(params: dict[str, Any]) -> Html:

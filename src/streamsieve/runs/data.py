@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..json_check import Count
+from ..json_text import Count
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import to_builtin
 from ..sources.base import DataSource
@@ -41,6 +41,11 @@ class DataFacts(TypedDict):
     files: NotRequired[list[FileFacts]]
 
 
+def names_data(facts: DataFacts) -> bool:
+    """Return True for a fingerprint that says which data it is of."""
+    return not facts.keys().isdisjoint(("name", "path", "files"))
+
+
 def location(data: Any) -> Location | None:
     """Return where data can be found again: absolute paths or a synthetic name; None for memory and pipes."""
     if not is_names(data):
@@ -62,9 +67,7 @@ def fingerprint(data: Location | None) -> Any:
         return {"name": data}
     if isinstance(data, list) or not Path(data).is_file():
         states = [(str(path), path.stat()) for path in files_of(data)]
-        return {
-            "files": [{"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns} for path, at in states],
-        }
+        return {"files": [{"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns} for path, at in states]}
     path = Path(data)
     with path.open("rb") as file:
         head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
@@ -107,14 +110,13 @@ def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str
     results, width = learner.results, learner.features.width
     rows, classes = results.n_rows_, results.class_rows() or {}
     matrix_bytes = None if source.matrix is None else sum(array.nbytes for array in arrays_of(source.matrix))
+    counts = [] if len(classes) > MAX_CLASSES else classes.items()
     facts = {
         "n_bytes": matrix_bytes if source.facts.n_bytes is None else source.facts.n_bytes,
         "fingerprint": fingerprint_anywhere(before or {}, source),
         "density": results.n_nonzero_ / (rows * width) if rows and width else None,
-        "classes": [{"label": to_builtin(label), "rows": count} for label, count in classes.items()] or None,
+        "classes": [{"label": to_builtin(label), "rows": count} for label, count in counts] or None,
     }
-    if len(classes) > MAX_CLASSES:
-        facts["classes"] = None
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 

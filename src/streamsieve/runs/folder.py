@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,48 +32,48 @@ MOST_JSON = 1 << 30  # bytes
 class RunDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.created = False
-        self.begun = False
-        self._lock: int | None = None
+        self.is_new = False  # whether the folder was made for the run
+        self.is_begun = False  # here, not in an earlier process
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
-    def begin(self, request: RunRequest) -> None:
-        """Take an empty or new folder for a run and note what was asked."""
-        self.created = not self.path.exists()
-        if self.path.is_dir() or self.created:
+    @contextmanager
+    def begun(self, request: RunRequest) -> Iterator[None]:
+        """Take an empty or new folder for a run, note what was asked, and keep other processes off it meanwhile."""
+        self.is_new = not self.path.exists()
+        if self.is_new:
             self.path.mkdir(parents=True, exist_ok=True)
-            self.lock()
-        if not self.path.is_dir() or any(self.path.iterdir()):
-            self.release()
-            raise UsageError(
-                f"{self.path}: is not an empty folder; name another, or go on with the run in it: select --resume"
-            )
-        self.begun = True
-        try:
-            _write_json(self / REQUEST, request.to_dict())
-        except BaseException:
-            self.discard()
-            self.release()
-            raise
+        with self.locked() if self.path.is_dir() else nullcontext():
+            if not self.path.is_dir() or any(self.path.iterdir()):
+                raise UsageError(
+                    f"{self.path}: is not an empty folder; name another, or go on with the run in it: select --resume"
+                )
+            self.is_begun = True
+            try:
+                _write_json(self / REQUEST, asdict(request))
+            except BaseException:
+                self.discard()
+                raise
+            yield
 
-    def lock(self) -> None:
-        """Keep other processes off this run, until ``release`` or the end of this one; clear what a killed one left."""
-        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes off this run meanwhile; clear what a killed one left."""
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            if lock(self._lock) == "taken" or not self._is_here():
+            if lock(descriptor) == "taken" or not self._is_here(descriptor):
                 raise UsageError(f"{self.path}: another process is at work on this run; wait until it has ended")
             self.refuse_strange_files()
             self._clear_partial()
-        except BaseException:
-            self.release()
-            raise
+            yield
+        finally:
+            os.close(descriptor)
 
-    def _is_here(self) -> bool:
-        """Whether the folder that is open is the one at the path, and not one that another process has removed."""
+    def _is_here(self, descriptor: int) -> bool:
+        """Return True if the folder that is open is the one at the path, and not one that another process removed."""
         try:
-            return self._lock is not None and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+            return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         except FileNotFoundError:
             return False
 
@@ -78,11 +81,6 @@ class RunDirectory:
         """Refuse a folder in which a file of a run is not a regular file."""
         for name in FILES:
             is_there(self / name)
-
-    def release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def request(self) -> RunRequest:
         """What was asked."""
@@ -123,10 +121,9 @@ class RunDirectory:
         cure = "remove it to finish the run again"
         content = _read_json(self / RESULT, cure)
         try:
-            record = RunRecord.from_dict(content)
+            return RunRecord.from_dict(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
-        return record
 
     def model(self) -> Path:
         """The model of a finished run."""
@@ -143,9 +140,9 @@ class RunDirectory:
         self._clear_partial()
         if self.checkpoint:
             return
-        for name in (*([REQUEST] if self.begun or hopeless else []), MODEL, TABLE, RESULT):
+        for name in (*([REQUEST] if self.is_begun or hopeless else []), MODEL, TABLE, RESULT):
             (self / name).unlink(missing_ok=True)
-        if self.created and not any(self.path.iterdir()):
+        if self.is_new and not any(self.path.iterdir()):
             self.path.rmdir()
 
 

@@ -1,18 +1,19 @@
-"""The record of a run: what it was given, what it found and what it cost."""
+"""The record of a run, what it was given, what it found and what it cost, and what it holds as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..json_check import Count, conforms, wrong_fields
+from ..display import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
+from ..json_text import Count, Group, Label, Measure, conforms, wrong_fields
 from ..naming import shown
 from ..selection import More, Selection
-from ..showing import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
-from .schema import RecordFields
 
 if TYPE_CHECKING:
     import pandas
@@ -22,6 +23,165 @@ if TYPE_CHECKING:
     from ..report.figures import Figures
 
 ALIGNED = "weights", "speaks_for", "frequency"  # details with an entry per selected feature
+OPTIONAL = "test_accuracy", "test_r2", "curve", "measures"
+
+# ---- what JSON holds, of a record and of the note of a checkpoint
+
+Labels = list[Label]
+Majority = TypedDict("Majority", {"class": Label, "rate": float})
+
+
+class HistoryFields(TypedDict):
+    """When features entered and left the selection."""
+
+    unit: str
+    at: list[Count]
+    entered: list[list[Count]]
+    left: list[list[Count]]
+    complete: bool
+
+
+class CurveFields(TypedDict):
+    """Numbers of features and, for each, an accuracy or R2."""
+
+    n_features: list[Count]
+    accuracy: NotRequired[list[Measure]]
+    r2: NotRequired[list[Measure]]
+
+
+class RemarkFields(TypedDict):
+    """What a user should know of a result."""
+
+    kind: str
+    level: str
+    message: str
+    advice: str
+
+
+class StabilityFields(TypedDict):
+    """How alike the selections from subsamples are."""
+
+    value: Measure
+    low: Measure
+    high: Measure
+    resamples: Count
+
+
+class Survivors(TypedDict):
+    """How many features the workers have kept between them."""
+
+    survivors: Count
+
+
+class EngineFields(TypedDict):
+    """Who has worked on a run."""
+
+    workers: Count
+    name: str
+    lost_workers: Count
+    rounds: NotRequired[Count]
+    approximate: NotRequired[Survivors]
+
+
+def is_rectangle(lines: list[list[Measure]]) -> bool:
+    """Return True for lines of the same length, of which there must be one."""
+    return bool(lines) and bool(lines[0]) and len({len(line) for line in lines}) == 1
+
+
+def is_in_order(history: HistoryFields) -> bool:
+    """Return True if there is something that entered or left for each moment, and these ascend."""
+    at = history["at"]
+    ascending = all(before < after for before, after in pairwise(at))
+    return ascending and len(at) == len(history["entered"]) == len(history["left"])
+
+
+def is_measured(curve: CurveFields) -> bool:
+    """Return True if there is a measure for every number of features."""
+    return len(curve.get("accuracy", curve.get("r2", ()))) == len(curve["n_features"])
+
+
+History: TypeAlias = Annotated[HistoryFields, is_in_order]
+TracePoint: TypeAlias = Annotated[dict[str, Measure], lambda point: conforms(point.get("rows"), Count)]
+Weights: TypeAlias = list[Measure] | Annotated[list[list[Measure]], is_rectangle]
+
+
+class NoteFields(TypedDict):
+    """What a checkpoint notes of the run up to there."""
+
+    trace: NotRequired[list[TracePoint]]
+    history: NotRequired[History | None]
+
+
+class DetailFields(TypedDict):
+    """What only some methods have."""
+
+    weights: NotRequired[Weights]
+    speaks_for: NotRequired[Labels]
+    majority: NotRequired[Majority | None]
+    diagnosis: NotRequired[list[RemarkFields]]
+    groups: NotRequired[list[Group]]
+    first_id: NotRequired[Literal[0, 1]]
+    renumbered: NotRequired[str | None]
+    online_r2: NotRequired[Measure]
+    test_error: NotRequired[float]
+    test_balanced_accuracy: NotRequired[Measure]
+    test_auc: NotRequired[Measure]
+    history: NotRequired[History]
+    frequency: NotRequired[list[float]]
+    stability: NotRequired[StabilityFields]
+    engine: NotRequired[EngineFields]
+
+
+class ClassFields(TypedDict):
+    """A class, and how many rows it has."""
+
+    label: Label
+    rows: Count
+
+
+class DataFields(TypedDict):
+    """The data of a run, as far as it is known."""
+
+    n_bytes: NotRequired[Count]
+    fingerprint: NotRequired[str]
+    density: NotRequired[float]
+    classes: NotRequired[list[ClassFields]]
+
+
+class Times(TypedDict):
+    """Seconds that a run took."""
+
+    total: float
+    read: float
+    learn: float
+    compile: NotRequired[float]
+
+
+class RecordFields(TypedDict):
+    """The record of a run."""
+
+    method: str
+    params: dict[str, Any]
+    n_rows: Count
+    n_features: Count
+    n_nonzero: Count
+    selected: list[Count]
+    scores: list[Measure]
+    mistakes: Count | None
+    updates: Count | None
+    seconds: Times
+    peak_memory_bytes: Count
+    trace: NotRequired[list[dict[str, Measure]]]
+    data: NotRequired[DataFields]
+    details: NotRequired[DetailFields]
+    names: NotRequired[list[str]]
+    test_accuracy: NotRequired[float]
+    test_r2: NotRequired[Measure]
+    curve: NotRequired[Annotated[CurveFields, is_measured]]
+    measures: NotRequired[dict[str, Count]]
+
+
+# ---- the record
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -79,16 +239,14 @@ class RunRecord:
     def _more(self) -> More:
         """What is known of the selected features beside the selection."""
         weights, classes, frequency = (self.details.get(key) for key in ALIGNED)
-        often = {} if frequency is None else {"frequency": np.array(frequency, np.float64)}
-        if weights is None:
-            return often
-        values = np.array(weights, np.float64)
-        if classes is None:
-            return {"weight": values, **often}
-        largest = values.max(axis=1) if values.ndim > 1 else values
-        labels = np.empty(len(classes), object)
-        labels[:] = classes
-        return {"weight": largest, "class": labels, **often}
+        more: dict[str, NDArray[Any]] = {}
+        if weights is not None:
+            more["weight"] = np.array(weights, np.float64)
+        if weights is not None and classes is not None:
+            more["weight"] = more["weight"].max(axis=1) if more["weight"].ndim > 1 else more["weight"]
+            more["class"] = np.empty(len(classes), object)
+            more["class"][:] = classes
+        return more if frequency is None else more | {"frequency": np.array(frequency, np.float64)}
 
     def __repr__(self) -> str:
         lines = [f"<RunRecord: {self._text()}", *self._quality()]
@@ -110,14 +268,13 @@ class RunRecord:
     def _quality(self) -> list[str]:
         """How good predictions were, in a line, as far as that is known."""
         online_r2 = self.details.get("online_r2")
-        known = {
-            "online mistakes": None if self.mistakes is None else f"{self.mistakes / max(1, self.n_rows):.2%}",
-            "online R2": None if online_r2 is None else f"{online_r2:.4f}",
-            "test accuracy": None if self.test_accuracy is None else f"{self.test_accuracy:.2%}",
-            "test R2": None if self.test_r2 is None else f"{self.test_r2:.4f}",
-        }
-        said = [f"{what} {value}" for what, value in known.items() if value is not None]
-        return [", ".join(said)] if said else []
+        known = (
+            None if self.mistakes is None else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}",
+            None if online_r2 is None else f"online R2 {online_r2:.4f}",
+            None if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.2%}",
+            None if self.test_r2 is None else f"test R2 {self.test_r2:.4f}",
+        )
+        return [", ".join(text for text in known if text)] if any(known) else []
 
     def table(self, most: int | None = None) -> list[dict[str, Any]]:
         """The same as people read it: every feature as its file names it, its 0-based ``index`` beside it."""
@@ -131,7 +288,7 @@ class RunRecord:
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
         selection = self.selection
-        record: dict[str, Any] = {
+        return {
             "method": self.method,
             "params": self.params,
             "n_rows": self.n_rows,
@@ -147,15 +304,9 @@ class RunRecord:
             "trace": self.trace,
             "data": self.data,
             "details": self.details,
+            **({} if selection.names is None else {"names": selection.names.tolist()}),
+            **{name: getattr(self, name) for name in OPTIONAL if getattr(self, name) is not None},
         }
-        known = {"names": None if selection.names is None else selection.names.tolist()}
-        known |= {
-            "test_accuracy": self.test_accuracy,
-            "test_r2": self.test_r2,
-            "curve": self.curve,
-            "measures": self.measures,
-        }
-        return record | {key: value for key, value in known.items() if value is not None}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
@@ -174,8 +325,7 @@ class RunRecord:
         for column in (selection.scores, selection.names, selection.groups, *aligned):
             if column is not None and len(column) != len(selection):
                 raise ValueError("scores, names, groups, weights or frequencies do not fit the selected features")
-        same = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
-        return cls(selection=selection, **same)
+        return cls(selection=selection, **{key: record[key] for key in cls.__dataclass_fields__ if key in record})
 
 
 def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:

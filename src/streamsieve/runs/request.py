@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..engine_choice import EngineChoice
 from ..errors import DataError
-from ..json_check import Count, Group, Label, Positive, at_least, wrong_fields
+from ..json_text import Count, Group, Label, Positive, at_least, wrong_fields
 from ..sources.options import OPTIONS, ReadOptions
-from .data import DataFacts, Location, fingerprint
+from .data import DataFacts, Location, names_data
 
 
 def is_part(fraction: Any) -> bool:
@@ -39,11 +39,8 @@ class RunRequest:
     memory: str | Count | None = titled("Most memory", None)
     resamples: Annotated[int, at_least(2)] | None = titled("Resamples", None)
     checkpoint_every: Positive | None = None
-    fingerprint: DataFacts | None = None
+    fingerprint: Annotated[DataFacts, names_data] | None = None
     engine: EngineChoice | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
@@ -52,10 +49,12 @@ class RunRequest:
             if name not in content:
                 raise DataError(f"{origin}: damaged, or of another version (no {name!r}); start a new run")
             raise DataError(f"{origin}: damaged ({name!r} is {str(content[name])[:60]!r}); start a new run")
-        found = {known.name: content[known.name] for known in dataclasses.fields(cls)}
-        read: dict[str, Any] = {name: as_tuple(value) for name, value in found["read"].items()}
-        engine = None if found["engine"] is None else EngineChoice(**found["engine"])
-        return cls(**{**found, "read": ReadOptions(**read), "engine": engine})
+        known = {field.name: content[field.name] for field in dataclasses.fields(cls)}
+        read: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in known["read"].items()
+        }
+        engine = None if known["engine"] is None else EngineChoice(**known["engine"])
+        return cls(**{**known, "read": ReadOptions(**read), "engine": engine})
 
     def asked(self) -> Iterator[tuple[str, Any]]:
         """Yield what was asked of the run and its data, but for what is as usual, under the names of the fields."""
@@ -67,23 +66,13 @@ class RunRequest:
             elif known.metadata and not is_usual(self, known):
                 yield known.name, getattr(self, known.name)
 
-    def with_fingerprint(self) -> RunRequest:
-        """Return the same, with what its data looks like now."""
-        return replace(self, fingerprint=fingerprint(self.data))
-
     def data_read(self) -> dict[str, Any]:
         """Return the fingerprint for a record: of several files the first, the last and how many they are."""
-        found: dict[str, Any] = {**(self.fingerprint or {})}
-        if "files" not in found:
-            return found
-        files = found["files"]
-        known = {"first": files[0]["path"], "last": files[-1]["path"], "n_files": len(files)}
-        return known | {"bytes": sum(file["bytes"] for file in files)}
-
-
-def as_tuple(value: Any) -> Any:
-    """Return a list as a tuple, anything else as it is."""
-    return tuple(value) if isinstance(value, list) else value
+        files = (self.fingerprint or {}).get("files")
+        if files is None:
+            return dict(self.fingerprint or {})
+        paths = {"first": files[0]["path"], "last": files[-1]["path"], "n_files": len(files)}
+        return paths | {"bytes": sum(file["bytes"] for file in files)}
 
 
 def is_usual(options: Any, known: dataclasses.Field[Any]) -> bool:

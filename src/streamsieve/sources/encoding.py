@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
-from ..json_check import Count, conforms
+from ..json_text import Count, conforms
 from ..kernels.reading.tables import NO_LEVEL
 from .options import MissingValues
 

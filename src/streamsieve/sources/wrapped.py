@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError, spell
-from ..json_check import Count, conforms
+from ..json_text import Count, conforms
 from ..kernels.chance import draw_by_number
 from ..naming import title
 from .base import LARGEST_INDEX, ColumnSource, DataSource, Missing, Source

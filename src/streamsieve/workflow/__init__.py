@@ -1,9 +1,9 @@
 """The verbs that the command line and a notebook share: select, resume, apply, predict, convert, describe."""
 
-from .apply import apply, predict, predictions
+from ..evaluation.quality import Fit
+from .apply import apply, measure, predict, predictions
 from .convert import convert, convert_to_columns, work_folder
 from .describe import describe
-from .quality import Fit, measure
 from .select import resume, select
 
 __all__ = [

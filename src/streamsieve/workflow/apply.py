@@ -1,19 +1,21 @@
-"""Use the model of a run: keep the selected columns, predict labels."""
+"""Use the model of a run: keep the selected columns, predict labels, measure how good predictions are."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError, spell
+from ..evaluation.quality import Fit, Quality, quality_of_labels
 from ..kernels.rows.parts import ALL_MARKED, keep_known
 from ..machine import limited
 from ..registry import load_learner
@@ -23,15 +25,15 @@ from ..selectors.base import AnyLearner
 from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import refuse_target
-from ..sources.base import Missing, Source
+from ..sources.base import Source
 from ..sources.finding import files_of, is_names, is_no_file
 from ..sources.formats import output_format
 from ..sources.options import ReadOptions
 from ..sources.wrapped import given_names
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
-from .lengths import Lengths, LengthsWriter, Take, beside, lengths_of, mark_of, model_mark, writing_lengths
-from .likeness import Features, Like, open_like_training
+from .feature_matching import Features, Like, open_like_training
+from .row_norms import Lengths, lengths_of, mark_of, model_mark, writing_lengths
 
 LARGEST_INT32 = np.iinfo(np.int32).max
 LOOK_BYTES = 1 << 20  # of rows that show whether they are complete
@@ -101,28 +103,34 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     names, width = names_of(run, selection, compact, as_table)
     if names is not None and not holds_names(path):
         notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
-    known: dict[str, Any] = {"zero_based": run.options.zero_based, "as_table": as_table}  # as predict will read it
-    if as_table:
-        known["target"] = source.facts.target or run.options.target
-    if renumber:
-        known["renumbered"] = mark_of(selection.indices)
-    with keeping_lengths(path, run) as lengths:
-        missing = run.learner.missing_rows
-        blocks = source.row_blocks(missing) if lengths is None else lengths_noted(CompleteRows(run), lengths, missing)
-        return write_rows(path, map(Reduction(selection.indices, width, compact), blocks), names, width, **known)
+    results = run.learner.results
+    can_keep = path.parent.is_dir() and (path.is_file() or not path.exists())
+    keeps = can_keep and results.uses_lengths and not results.predicts_with_all
+    with writing_lengths(path, model_mark(run.learner)) if keeps else nullcontext() as lengths:
+        blocks = source.row_blocks(run.learner.missing_rows) if lengths is None else lengths_noted(run, lengths)
+        return write_rows(
+            path,
+            map(Reduction(selection.indices, width, compact), blocks),
+            names,
+            width,
+            run.options.zero_based,  # as predict will read it
+            (source.facts.target or run.options.target) if as_table else None,
+            as_table,
+            mark_of(selection.indices) if renumber else None,
+        )
 
 
 def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) -> tuple[NDArray[Any] | None, int]:
     """The names of the features that are written, if they have any, and how many features that are."""
     if compact:
-        names = selection.names
-        if names is None and as_table:
-            names = np.array(titles_of_ids(selection.indices.tolist()), dtype=object)
-        return names, len(selection)
-    width = run.learner.features.width
-    for known in (run.learner.features.names, run.rows.source.feature_names, names_of_training(run)):
-        if known is not None and known.size == width:
-            return known, width
+        titles = titles_of_ids(selection.indices.tolist()) if selection.names is None and as_table else None
+        return selection.names if titles is None else np.array(titles, dtype=object), len(selection)
+    width, given = run.learner.features.width, run.options.names
+    is_gone = given is None or (isinstance(given, str) and not Path(given).is_file())
+    in_training = None if given is None or is_gone else given_names(given)  # of which methods for columns keep few
+    for names in (run.learner.features.names, run.rows.source.feature_names, in_training):
+        if names is not None and names.size == width:
+            return names, width
     if selection.names is None:
         return None, width
     names = np.array(titles_of_ids(range(width)), dtype=object)
@@ -130,54 +138,45 @@ def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) 
     return names, width
 
 
-def names_of_training(run: Trained) -> NDArray[Any] | None:
-    """Return the names that a run was given, if they are still there: a method that takes columns keeps few of them."""
-    given = run.options.names
-    there = given is not None and (not isinstance(given, str) or Path(given).is_file())
-    return given_names(given) if given is not None and there else None
-
-
 class CompleteRows:
     """The rows of a run, and the squared lengths that they have with all features, where predictions depend on them.
 
-    Called with one block of ``blocks`` after the other. ``unknown`` is, from the first on, why the lengths are not
-    known, if so. Whether rows are complete shows in the first that has a feature which was not selected.
+    Lengths are asked for one block of ``blocks`` after the other. ``unknown`` is called before the first with the
+    reason why the lengths are not known, if so. Whether rows are complete shows in the first that has a feature which
+    was not selected.
     """
 
-    def __init__(self, run: Trained) -> None:
-        self.run = run
-        self.unknown = ""
-        self._take: Take | None = None
+    def __init__(self, run: Trained, unknown: Callable[[str], None] = lambda reason: None) -> None:
+        self.run, self.unknown = run, unknown
+        self._lengths: Lengths | None = None  # of rows that have not all features
         self._complete = run.rows.complete
 
-    def blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
+    def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order; the first are held until they show whether rows are complete, or are many."""
-        blocks, held = self.run.rows.source.row_blocks(missing), list[RowBlock]()
+        blocks, held = self.run.rows.source.row_blocks(self.run.learner.missing_rows), list[RowBlock]()
         if self._complete is None:
             held, self._complete = look_for_others(blocks, self.run)
         if not self._complete:
             lengths = self.run.lengths()
             if isinstance(lengths, str):
-                self.unknown = lengths
+                self.unknown(lengths)
             else:
-                self._take = lengths.take()
+                self._lengths = lengths
         yield from held
         yield from blocks
 
-    def __call__(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """None of rows that have all features, or whose lengths are not known."""
-        return None if self._take is None else self._take(block.n_rows)
-
     def measured(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """The lengths of complete rows, too; None where they are not known."""
-        known = self(block)
+        """Return the lengths of complete rows, too; None where they are not known."""
+        if not self._complete:
+            return None if self._lengths is None else self._lengths(block.n_rows)
         measure = self.run.learner.results.predictor().row_squares
-        return measure(block) if self._complete and measure is not None else known
+        return None if measure is None else measure(block)
 
     def expected(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """NaN where lengths are not known."""
-        known = self(block)
-        return np.full(block.n_rows, np.nan) if known is None and not self._complete else known
+        """Return None for rows that have all features, NaN where lengths are not known."""
+        if self._complete:
+            return None
+        return np.full(block.n_rows, np.nan) if self._lengths is None else self._lengths(block.n_rows)
 
 
 def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowBlock], bool]:
@@ -200,26 +199,13 @@ def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowB
     return held, not any(block.n_nonzero for block in held)
 
 
-@contextmanager
-def keeping_lengths(path: Path, run: Trained) -> Iterator[LengthsWriter | None]:
-    """Keep the lengths of rows beside the file they are written to, if predictions depend on them."""
-    results = run.learner.results
-    needed = results.uses_lengths and not results.predicts_with_all
-    if not needed or not path.parent.is_dir() or (path.exists() and not path.is_file()):
-        yield None
-        return
-    with writing_lengths(path, model_mark(run.learner)) as lengths:
-        yield lengths
-    if not lengths.n_rows:
-        beside(path).unlink()
-
-
-def lengths_noted(rows: CompleteRows, lengths: LengthsWriter, missing: Missing) -> Iterator[RowBlock]:
+def lengths_noted(run: Trained, lengths: IO[bytes]) -> Iterator[RowBlock]:
     """Yield rows, and keep their lengths as they pass by."""
-    for block in rows.blocks(missing):
+    rows = CompleteRows(run)
+    for block in rows.blocks():
         squares = rows.measured(block)
         if squares is not None:
-            lengths.add(squares)
+            lengths.write(squares.astype("<f8").tobytes())
         yield block
 
 
@@ -231,17 +217,8 @@ def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_base
         raise UsageError(f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the selection")
     if not results.uses_lengths and not results.predicts_with_all:
         return predictions(learner, source)
-    rows, noted = CompleteRows(run), False
-
-    def squares(block: RowBlock) -> NDArray[np.float64] | None:
-        nonlocal noted
-        found = rows.expected(block)
-        if rows.unknown and not noted:
-            noted = True
-            note_incomplete(learner, source, rows.unknown)
-        return found if results.uses_lengths else None
-
-    return predictions(learner, source, squares, rows.blocks(learner.missing_rows))
+    rows = CompleteRows(run, partial(note_incomplete, learner, source))
+    return predictions(learner, source, rows.expected if results.uses_lengths else None, rows.blocks())
 
 
 def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
@@ -252,20 +229,21 @@ def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
             source.name,
             learner.method.name,
         )
-        return
-    notes.warning(
-        "%s: the rows have none but selected features, and normalize=%r divides rows by their length with all of them, "
-        "which is not known (%s); a typical one is taken, and some predictions may differ from those of complete rows",
-        source.name,
-        learner.params.normalize,
-        reason,
-    )
+    else:
+        notes.warning(
+            "%s: the rows have none but selected features, and normalize=%r divides rows by their length with all of "
+            "them, which is not known (%s); a typical one is taken, and some predictions may differ from those of "
+            "complete rows",
+            source.name,
+            learner.params.normalize,
+            reason,
+        )
 
 
 def predictions(
     learner: AnyLearner,
     source: Source,
-    squares: Squares = lambda block: None,
+    squares: Squares | None = None,
     rows: Iterator[RowBlock] | None = None,
 ) -> Predictions:
     """Return what is predicted of a source, and its own labels, block by block; ``rows`` are its blocks, if begun."""
@@ -273,22 +251,63 @@ def predictions(
     if predictor.classes is not None and is_text(predictor.classes):
         source.labels_as_written()
     blocks = (
-        (predictor(block, squares(block)), labels_like(predictor.classes, block.y, block.origin))
+        (
+            predictor(block, None if squares is None else squares(block)),
+            labels_like(predictor.classes, block.y, block.origin),
+        )
         for block in (source.row_blocks(learner.missing_rows) if rows is None else rows)
     )
     return Predictions(predictor.classes, blocks)
+
+
+def measure(predicted: Iterable[Predicted], classes: NDArray[np.generic] | None) -> Quality | Fit | None:
+    """Return the quality of all predictions, after they were taken; None for rows without labels.
+
+    Without ``classes`` numbers are predicted. Of a row its label and its score stay in memory; of more than two
+    classes, its probabilities; of numbers nothing.
+    """
+    if classes is None:
+        return fit_of(predicted)
+    labels: list[NDArray[Any]] = []
+    right: list[NDArray[np.bool_]] = []
+    evidence: list[NDArray[np.float64]] = []
+    for prediction, y in predicted:
+        if y is not None:
+            labels.append(y)
+            right.append(prediction.labels == y)
+            scores, chances = prediction.scores, prediction.probabilities
+            evidence.append(scores[:, None] if scores.ndim == 1 or chances is None else chances)
+    if not sum(map(len, labels)):
+        return None
+    return quality_of_labels(np.concatenate(labels), np.concatenate(right), np.concatenate(evidence), classes)
+
+
+def fit_of(predicted: Iterable[Predicted]) -> Fit | None:
+    """Return the quality of predicted numbers, in one pass: squared errors, and moments of the targets by block."""
+    errors = mean = deviations = 0.0
+    seen = 0
+    for prediction, y in predicted:
+        if y is None or not len(y):
+            continue
+        numbers = np.asarray(y, np.float64)
+        errors += float(((numbers - prediction.labels) ** 2).sum())
+        off, total = float(numbers.mean()) - mean, seen + numbers.size
+        deviations += float(((numbers - numbers.mean()) ** 2).sum()) + off * off * seen * numbers.size / total
+        mean += off * numbers.size / total
+        seen = total
+    if not seen:
+        return None
+    return Fit(1.0 - errors / deviations if deviations else None, float(np.sqrt(errors / seen)))
 
 
 def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool, predicting: bool) -> Trained:
     """The model of a run and rows like those it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())
-    request, record = folder.request(), folder.result()
+    asked, record = folder.request().read, folder.result()
     renumbered = None if record is None else record.details.get("renumbered")
-    features = Features.of(learner, renumbered, predicting)
-    asked = request.read
     options = replace(asked, target=target or asked.target, zero_based=zero_based or asked.zero_based)
-    rows = open_like_training(data, features, options)
+    rows = open_like_training(data, Features.of(learner, renumbered, predicting), options)
     if target is not None:
         refuse_target(rows.source)
     return Trained(learner, rows, folder, data, options)

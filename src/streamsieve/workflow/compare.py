@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -45,6 +46,7 @@ from .sets import Opened, load, open_sets
 LOST = "its process was ended by the system, which may be out of memory; take fewer jobs, or fewer rows or features"
 PASSING = OUT_OF_MEMORY, LOST  # failures that another day may not have: they are not kept
 MOST_JOBS = 1024
+MAX_SEED = (1 << 32) - 1
 
 
 class Asked(NamedTuple):
@@ -138,16 +140,11 @@ def compare(
     n_jobs = positive("jobs", cores() if jobs is None else jobs, MOST_JOBS)
     sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
-    with folder or nullcontext(), open_workers(n_jobs) as engine, watching(watch, progress) as observer:
+    with folder or nullcontext(), ProcessEngine(n_jobs) as engine, watching(watch, progress) as observer:
         comparison = Work(asked, options, folder, engine, observer).on(sets)
         if output is not None:
             comparison.save(output)
     return comparison
-
-
-def open_workers(jobs: int) -> AbstractContextManager[Engine]:
-    """What runs the trials: processes, which start with their first one."""
-    return ProcessEngine(jobs)
 
 
 # ---- what is asked
@@ -166,7 +163,11 @@ def as_asked(
     for method in chosen:
         if not budgets_for(method, budgets):
             raise UsageError(f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}")
-    numbers = range(positive("seeds", seeds, 1 << 20)) if is_integer(seeds) else [natural(seed) for seed in seeds]
+    numbers = (
+        range(positive("seeds", seeds, 1 << 20))
+        if is_integer(seeds)
+        else [integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32") for seed in seeds]
+    )
     judges = once("model", as_list(models))
     for model in judges:
         if model == OWN:
@@ -174,9 +175,7 @@ def as_asked(
         downstream(model)
     if task not in TASKS:
         raise UsageError("task", f"must be {', '.join(TASKS)}, got {task!r}")
-    if folds is not None and (not is_integer(folds) or folds < 2):
-        raise UsageError("folds", f"must be an integer of 2 or more, got {folds!r}")
-    folds = None if folds is None else int(folds)
+    folds = None if folds is None else integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
     return Asked(chosen, known, budgets, once("seed", numbers), folds, judges, task)
 
 
@@ -228,16 +227,15 @@ def budget(k: Any) -> int | str:
     return int(number)
 
 
-def natural(seed: Any) -> int:
-    if not is_integer(seed) or not 0 <= seed < 1 << 32:
-        raise UsageError("seeds", f"must be integers of 0 or more, below 2^32, got {seed!r}")
-    return int(seed)
-
-
-def positive(name: str, value: Any, most: int) -> int:
-    if not is_integer(value) or not 1 <= value <= most:
-        raise UsageError(name, f"must be an integer from 1 to {most:,}, got {value!r}")
+def integer(name: str, value: Any, low: int, high: int, expected: str) -> int:
+    """Return a number that must be an integer within a range."""
+    if not is_integer(value) or not low <= value <= high:
+        raise UsageError(name, f"must be {expected}, got {value!r}")
     return int(value)
+
+
+def positive(name: str, value: Any, high: int) -> int:
+    return integer(name, value, 1, high, f"an integer from 1 to {high:,}")
 
 
 # ---- what is done
@@ -272,25 +270,24 @@ class Work:
 
     def _cells(self, data: DataSet, fingerprint: str) -> list[Line]:
         """The lines of one set, in order: those that are kept already, and all others."""
-        found: dict[tuple[int, str], Line] = {}
-        left: list[tuple[int, Trial]] = []
-        for number, trial in enumerate(self.trials):
-            kept = self._kept(data, trial, fingerprint)
-            found |= {(number, model): line for model, line in kept.items()}
-            self.done += len(kept)
-            if len(kept) < len(trial.models):
-                left.append((number, rest_of(trial, kept)))
+        kept = [self._kept(data, trial, fingerprint) for trial in self.trials]
+        self.done += sum(map(len, kept))
+        left = [
+            (number, rest_of(trial, lines))
+            for number, (trial, lines) in enumerate(zip(self.trials, kept, strict=True))
+            if len(lines) < len(trial.models)
+        ]
 
         def take(number: int, trial: Trial, lines: list[Line]) -> None:
             for line in reversed(lines):  # the method's own predictions first: no other line can give them again
                 if self.folder is not None and line["error"] not in PASSING:
                     self.folder.keep(trial.digest(fingerprint, line["model"]), line)
-            found.update({(number, line["model"]): line for line in lines})
+            kept[number] |= {line["model"]: line for line in lines}
             self.done += len(lines)
 
         if left:
             self._run(data, left, take)
-        return [found[number, model] for number, trial in enumerate(self.trials) for model in trial.models]
+        return [lines[model] for trial, lines in zip(self.trials, kept, strict=True) for model in trial.models]
 
     def _kept(self, data: DataSet, trial: Trial, fingerprint: str) -> dict[str, Line]:
         """The lines of a trial that an earlier run has finished, by model."""
@@ -307,8 +304,6 @@ class Work:
         busy: dict[int, tuple[int, Trial]] = {}
 
         def give(worker: int) -> None:
-            if not waiting:
-                return
             if worker not in self.started or not resets_peak_memory():
                 self.engine.start(worker, Bench)
                 self.started.add(worker)
@@ -327,7 +322,8 @@ class Work:
                 self.started.discard(answer.worker)
             take(number, trial, failed(data.name, trial, LOST) if answer.lost else answer.value)
             self._report(trial.method)
-            give(answer.worker)
+            if waiting:
+                give(answer.worker)
 
     def _report(self, method: str) -> None:
         if self.watch:
@@ -344,7 +340,9 @@ def rest_of(trial: Trial, kept: Mapping[str, Line]) -> Trial:
 def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
     """What a report says of a data set."""
     X, y = data.train
-    found: dict[str, Any] = {
+    labels, counts = np.unique(y, return_counts=True) if data.kind == "classes" else (y[:0], y[:0])
+    classes = [{"label": label, "rows": rows} for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)]
+    facts = {
         "name": data.name,
         "source": opened.train.name,
         "rows": int(y.size),
@@ -354,9 +352,4 @@ def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
         "test_rows": None if data.test is None else int(data.test.y.size),
         "fingerprint": fingerprint,
     }
-    if data.kind == "classes":
-        labels, counts = np.unique(y, return_counts=True)
-        found["classes"] = [
-            {"label": label, "rows": rows} for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)
-        ]
-    return found
+    return facts | ({"classes": classes} if data.kind == "classes" else {})

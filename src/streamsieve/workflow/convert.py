@@ -25,10 +25,9 @@ from ..sources.writers import (
     write_columns,
     write_rows,
 )
-from ..training import Progress, Watch
+from ..training import Progress, Watch, reporter
 
 WIDEST_TABLE = 10_000  # columns of sparse rows
-COLUMN_AS_OTHERS = "weights are for learning, and their column is written like any other"
 
 notes = logging.getLogger("streamsieve")
 
@@ -51,9 +50,7 @@ def convert(
     path = Path(output)
     output_format(path)
     with limited(memory):
-        options = ReadOptions.of(target=target, zero_based=zero_based, **read)
-        refuse_weight(options.weight, COLUMN_AS_OTHERS)
-        source = by_rows(open_with(data, options))
+        source = by_rows(open_with(data, read_options(target, zero_based, read)))
         source.complete()
         width, as_table = source.n_features, is_table(path, source.facts.takes_target)
         if width is None and source.rewindable and needs_width(path):
@@ -62,9 +59,16 @@ def convert(
             refuse_as_table(source, path, width)
         if source.has_names and not holds_names(path):
             notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
-        known: dict[str, Any] = {"target": source.facts.target} if as_table else {"renumbered": source.facts.renumbered}
-        known |= {"zero_based": zero_based, "as_table": as_table}
-        return write_rows(path, source.row_blocks(), source.all_names(), width, **known)
+        target, renumbered = (source.facts.target, None) if as_table else (None, source.facts.renumbered)
+        blocks, names = source.row_blocks(), source.all_names()
+        return write_rows(path, blocks, names, width, zero_based, target, as_table, renumbered)
+
+
+def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> ReadOptions:
+    """Return how data that is to be converted is read: without weights."""
+    options = ReadOptions.of(target=target, zero_based=zero_based, **read)
+    refuse_weight(options.weight, "weights are for learning, and their column is written like any other")
+    return options
 
 
 def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
@@ -101,32 +105,27 @@ def convert_to_columns(
     path = Path(output)
     refuse_other_than_columns(path)
     with limited(memory):
-        options = ReadOptions.of(target=target, zero_based=zero_based, **read)
-        refuse_weight(options.weight, COLUMN_AS_OTHERS)
-        return _write_columns(data, path, options, memory, watch)
+        options = read_options(target, zero_based, read)
+        source, place = open_with(data, options), location(data)
+        report_reading = reporter(watch, source)
+
+        def report(unit: str, done: int, total: int | None) -> None:
+            if unit != FEATURES_WRITTEN:
+                report_reading(unit, done, total)
+            elif watch:
+                watch(Progress(done, total, unit))
+
+        if isinstance(source, ColumnSource):
+            return write_columns(path, source, report)
+        # What is in memory or a pipe is never the same again.
+        stamp = {"data": uuid4().hex if place is None else fingerprint(place), "memory": memory, **asdict(options)}
+        with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:
+            return write_columns(path, columns, report)
 
 
 def work_bytes(memory: int | str | None) -> int:
-    """How much memory transposing may take: what a limit leaves, but for what is written, or half of what there is."""
+    """Return what transposing may take: what a limit leaves, but for what is written, or half of what there is."""
     return int((0.5 if memory is None else 0.8) * available_memory())
-
-
-def _write_columns(data: Any, path: Path, options: ReadOptions, memory: int | str | None, watch: Watch | None) -> int:
-    source = open_with(data, options)
-
-    def report(unit: str, done: int, total: int | None) -> None:
-        if watch and unit == FEATURES_WRITTEN:
-            watch(Progress(done, total, unit))
-        elif watch:
-            watch(Progress(done, total, unit, source.bytes_read, source.facts.n_bytes))
-
-    if isinstance(source, ColumnSource):
-        return write_columns(path, source, report)
-    stamp = {"data": fingerprint(location(data)), "memory": memory, **asdict(options)}
-    if location(data) is None:
-        stamp["data"] = uuid4().hex  # what is in memory or a pipe is never the same again
-    with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:
-        return write_columns(path, columns, report)
 
 
 def work_folder(output: str | Path) -> Path | None:

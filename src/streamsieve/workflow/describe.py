@@ -39,7 +39,7 @@ def describe(source: DataSource) -> dict[str, Any]:
         "density": nonzeros / (rows * width) if width else 0.0,
         "smallest_value": lowest if lowest <= highest else None,
         "largest_value": highest if lowest <= highest else None,
-        "labels": {_label_key(label): count for label, count in counts},
+        "labels": {label_key(label): count for label, count in counts},
         "label_changes": labels.changes,
         "target": target,
         "sorted_by_label": target["kind"] == "classes" and labels.is_sorted(),
@@ -52,16 +52,12 @@ def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
     encoding, names = source.encoding, source.feature_names
     missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
     missing = [*source.facts.incomplete, *(name for name in missing if name not in source.facts.incomplete)]
-    if encoding is None:
-        kinds = {"number": source.n_features or 0}
-    else:
-        kinds = Counter(column.kind for column in encoding.columns)
-    levels = {} if encoding is None else encoding.n_levels()
+    kinds = None if encoding is None else Counter(column.kind for column in encoding.columns)
     return {
-        "numbers": kinds.get("number", 0),
-        "booleans": kinds.get("boolean", 0),
-        "dates": kinds.get("date", 0),
-        "text": levels,
+        "numbers": source.n_features or 0 if kinds is None else kinds["number"],
+        "booleans": 0 if kinds is None else kinds["boolean"],
+        "dates": 0 if kinds is None else kinds["date"],
+        "text": {} if encoding is None else encoding.n_levels(),
         "missing": missing,
         "notes": [f"{note.message}; {note.advice}" for note in source.facts.notes],
     }
@@ -71,17 +67,16 @@ class LabelCounts:
     """How often every label occurs, and how often it is another one than in the row before."""
 
     def __init__(self) -> None:
-        self.counts: dict[Any, int] = {}
+        self.counts = Counter[Any]()
         self.changes = 0
         self.last: Any = None
 
     def add(self, y: NDArray[Any]) -> None:
         """Count the labels of rows that come next."""
-        known, counts = np.unique(y, return_counts=True)
+        labels, counts = np.unique(y, return_counts=True)
         self.changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(bool(self.counts) and y[0] != self.last)
         self.last = y[-1]
-        for label, count in zip(known.tolist(), counts.tolist(), strict=True):
-            self.counts[label] = self.counts.get(label, 0) + count
+        self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
 
     def target(self) -> dict[str, Any]:
         """Whether the labels are classes or numbers and, of numbers, which."""
@@ -92,13 +87,12 @@ class LabelCounts:
         if not numbers or (len(values) <= MOST_CLASSES and all(float(value).is_integer() for value in values)):
             return {"kind": "classes", "values": len(values)}
         counts = np.fromiter(self.counts.values(), np.float64)
-        mean = float(np.average(np.array(values, np.float64), weights=counts))
         return {
             "kind": "numbers",
             "values": len(values),
             "smallest": float(min(values)),
             "largest": float(max(values)),
-            "mean": mean,
+            "mean": float(np.average(np.array(values, np.float64), weights=counts)),
         }
 
     def is_sorted(self) -> bool:
@@ -122,5 +116,5 @@ def _parts(source: DataSource) -> Iterator[Part]:
         yield block.n_rows, block.n_features, block.values[inside], block.y, block.indices[inside]
 
 
-def _label_key(label: Any) -> str:
+def label_key(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

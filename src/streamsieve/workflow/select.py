@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,13 +16,14 @@ import numpy as np
 from ..distributed.driving import train_on
 from ..engine_choice import EngineChoice
 from ..errors import DataError, UsageError, spell
-from ..json_check import wrong_fields
-from ..machine import available_memory, is_limited, limited, peak_memory, scratch_folder
+from ..evaluation.quality import Fit
+from ..json_text import finite, wrong_fields
+from ..machine import available_memory, cores, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
-from ..registry import find_method, load_learner, method_named
-from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, location, refuse_changed
-from ..runs.data import Location, data_facts
-from ..runs.schema import NoteFields
+from ..registry import find_method, load_learner, make_learner, method_named
+from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, fingerprint, location, refuse_changed
+from ..runs.data import data_facts
+from ..runs.record import NoteFields
 from ..selectors.base import AnyLearner
 from ..selectors.diagnosis import Remark, warn_of
 from ..selectors.parameters import is_integer, parameters_of, to_builtin
@@ -32,15 +34,15 @@ from ..sources.groups import given_groups
 from ..sources.labels import expect_classes
 from ..sources.options import ReadOptions, shows_options
 from ..sources.wrapped import hold_out
-from ..training import Checkpoint, Clock, Progress, Training, Watch, train, watching
-from .apply import predictions
-from .demands import as_request, new_learner, refuse_options, with_skipping
-from .likeness import Features, open_like_training
-from .quality import Fit, measure
-from .resamples import add_frequency, refuse_read_once
+from ..training import Checkpoint, Clock, Training, Watch, reporter, train, watching
+from .apply import measure, predictions
+from .feature_matching import open_test_rows
+from .validation import as_request, refuse_options, with_skipping
 
 if TYPE_CHECKING:
     from ..estimators import Estimator
+
+FRACTION = 0.5  # of the rows, in every subsample (Meinshausen, Bühlmann 2010)
 
 notes = logging.getLogger("streamsieve")
 
@@ -137,26 +139,25 @@ def select(
     if resamples is not None and (not is_integer(resamples) or resamples < 2):
         raise UsageError("resamples", f"must be an integer of 2 or more, got {resamples!r}")
     with limited(memory), watching(watch, progress) as observer:
-        record = begin(request, data, test, output, observer)
-    return announced(record)
+        record = start_run(request, data, test, output, observer)
+    return with_warnings(record)
 
 
-def begin(request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None) -> RunRecord:
+def start_run(request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None) -> RunRecord:
     """Do what is asked for, from the start."""
     request = with_skipping(request)
-    learner = new_learner(request)
+    learner = make_learner(request.method, request.params, request.seed)
     refuse_options(learner, request, test)
     source, test_source = open_data(data, test, request)
-    refuse_read_once(source, request.resamples)
-    request = request.with_fingerprint()
+    if request.resamples is not None and not source.rewindable:
+        raise UsageError(
+            f"{source.name}: can be read only once, and {spell('resamples')} learns from its rows again; save it to a "
+            f"file, or omit {spell('resamples')}"
+        )
+    request = replace(request, fingerprint=fingerprint(request.data))
     folder = None if output is None else RunDirectory(output)
-    if folder is None:
-        return run(request, learner, source, test_source, None, {}, watch)
-    folder.begin(request)
-    try:
-        return run(request, learner, source, test_source, folder, {}, watch)
-    finally:
-        folder.release()
+    with folder.begun(request) if folder else nullcontext():
+        return execute(request, learner, source, test_source, folder, {}, watch)
 
 
 def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None = None) -> RunRecord:
@@ -170,22 +171,20 @@ def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None 
     record = folder.result()
     if record is not None:
         if folder.checkpoint is not None:
-            folder.lock()
-            folder.drop_checkpoint()
-            folder.release()
-        return announced(record)
+            with folder.locked():
+                folder.drop_checkpoint()
+        return with_warnings(record)
     if request.data is None:
         raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
     refuse_changed(request.data, request.fingerprint)
-    folder.lock()
-    try:
+    with folder.locked():
         record = folder.result()
         if record is None:  # and not finished by another process meanwhile
             with limited(request.memory):
-                record = go_on(request, request.data, folder, watch)
-    finally:
-        folder.release()
-    return announced(record)
+                learner, note = last_state(request, folder.checkpoint)
+                source, test = open_data(request.data, request.test, request)
+                record = execute(request, learner, source, test, folder, note, watch)
+    return with_warnings(record)
 
 
 def at_address(request: RunRequest, run_dir: str | Path, address: str | None) -> RunRequest:
@@ -203,15 +202,10 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
     return replace(request, engine=replace(engine, address=address))
 
 
-def go_on(request: RunRequest, data: Location, folder: RunDirectory, watch: Watch | None) -> RunRecord:
-    """Do what is left of what was asked for."""
-    learner, note = last_checkpoint(folder.checkpoint) if folder.checkpoint else (new_learner(request), {})
-    source, test = open_data(data, request.test, request)
-    return run(request, learner, source, test, folder, note, watch)
-
-
-def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
-    """What had been learned, and what was noted of the run up to there."""
+def last_state(request: RunRequest, path: Path | None) -> tuple[AnyLearner, dict[str, Any]]:
+    """Return the learner of the last checkpoint, or a new one, and what was noted of the run up to there."""
+    if path is None:
+        return make_learner(request.method, request.params, request.seed), {}
     try:
         learner, model = load_learner(path)
     except DataError as error:
@@ -222,7 +216,7 @@ def last_checkpoint(path: Path) -> tuple[AnyLearner, dict[str, Any]]:
     return learner, note
 
 
-def run(
+def execute(
     request: RunRequest,
     learner: AnyLearner,
     source: DataSource,
@@ -240,15 +234,12 @@ def run(
     expect_classes(source, request.classes)
     try:
         groups = None if request.groups is None else given_groups(request.groups)
-        known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch}
-        known |= {"checkpoint": checkpoint}
+        known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch, "checkpoint": checkpoint}
         if request.engine is None:
             training = train_within_limit(learner, source, known | {"recording": Recording.from_note(note)})
         else:
             training = train_on(request.engine, learner, source, note=note, trace=note.get("trace", []), **known)
-        record = record_of(request, learner, training)
-        record.data |= data_facts(request.fingerprint, source, learner)
-        record.details |= {"first_id": source.facts.first_id, "renumbered": source.facts.renumbered}
+        record = record_of(request, learner, source, training)
         if test is not None:
             notes.info("predicting %s", test.name)
             add_quality(record, learner, test)
@@ -270,12 +261,7 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
     rows = isinstance(source, Source) and not isinstance(source, ColumnSource) and source.rewindable
     if not (is_limited() and rows and learner.reads == "columns"):
         return train(learner, source, **known)
-    clock, stamp = Clock(), {"run": uuid4().hex}
-
-    def report(unit: str, done: int, total: int | None) -> None:
-        if known["watch"]:
-            known["watch"](Progress(done, total, unit, source.bytes_read, source.facts.n_bytes))
-
+    clock, stamp, report = Clock(), {"run": uuid4().hex}, reporter(known["watch"], source)
     with (
         TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
         transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
@@ -289,29 +275,47 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
 
 
 def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
-    """How well the learner predicts rows that it has not learned."""
+    """Measure how well the learner predicts rows that it has not learned."""
     rows = predictions(learner, test)
     quality = measure(rows, rows.classes)
-    if quality is None:
-        return
     if isinstance(quality, Fit):
         record.test_r2 = quality.r2
         record.details["test_error"] = quality.error
-        return
-    record.test_accuracy = quality.accuracy
-    record.details["test_balanced_accuracy"] = quality.balanced_accuracy
-    if quality.auc is not None:
-        record.details["test_auc"] = quality.auc
+    elif quality is not None:
+        record.test_accuracy = quality.accuracy
+        record.details["test_balanced_accuracy"] = quality.balanced_accuracy
+        if quality.auc is not None:
+            record.details["test_auc"] = quality.auc
 
 
-def announced(record: RunRecord) -> RunRecord:
-    """The record, after warning of what makes it useless."""
+def add_frequency(record: RunRecord, request: RunRequest, source: DataSource, n_resamples: int) -> None:
+    """Select from subsamples as the run did, and count how often each of its features comes out."""
+    from ..evaluation.resampling import stability_selection  # which nobody else has to wait for
+
+    notes.info("selecting from %s subsamples of %s", f"{n_resamples:,}", source.name)
+    found = stability_selection(
+        source,
+        request.method,
+        n_resamples=n_resamples,
+        fraction=FRACTION,
+        seed=request.seed or 0,
+        jobs=min(cores(), n_resamples),
+        groups=request.groups,
+        **request.params,
+    )
+    record.details["frequency"] = found.frequency_of(record.selection.indices).tolist()
+    stability = finite(found.stability._asdict())
+    record.details["stability"] = {**stability, "resamples": n_resamples, "fraction": FRACTION}
+
+
+def with_warnings(record: RunRecord) -> RunRecord:
+    """Return the record, after warning of what makes it useless."""
     warn_of([Remark(**remark) for remark in record.details.get("diagnosis", [])], stacklevel=3)
     return record
 
 
-def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> RunRecord:
-    """What a run found and what it cost."""
+def record_of(request: RunRequest, learner: AnyLearner, source: DataSource, training: Training) -> RunRecord:
+    """Return what a run found and what it cost."""
     results = learner.results
     found = results.findings()
     details: dict[str, Any] = {**found.details, "diagnosis": [remark._asdict() for remark in training.remarks]}
@@ -319,6 +323,7 @@ def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> R
         details["history"] = training.history
     if training.details:
         details["engine"] = training.details
+    details |= {"first_id": source.facts.first_id, "renumbered": source.facts.renumbered}
     return RunRecord(
         method=request.method,
         params=parameters_of(learner.params),
@@ -333,7 +338,7 @@ def record_of(request: RunRequest, learner: AnyLearner, training: Training) -> R
         curve=found.curve,
         measures=found.measures,
         trace=training.trace,
-        data=dict(request.data_read()),
+        data=request.data_read() | data_facts(request.fingerprint, source, learner),
         details=details,
         open_selector=partial(estimator_of, learner),
     )
@@ -354,7 +359,4 @@ def open_data(data: Any, test: Any, request: RunRequest) -> tuple[DataSource, So
         return source, None
     if isinstance(request.test, float):
         return hold_out(by_rows(source), request.test, request.seed or 0)
-    rows = open_like_training(test, Features.of_source(source), request.read).source
-    if not rows.has_labels:
-        raise DataError(f"{rows.name}: the rows to test on have no labels, and the accuracy needs them")
-    return source, rows
+    return source, open_test_rows(test, source, request.read)

@@ -21,7 +21,7 @@ from ..sources.options import ReadOptions
 from ..sources.transpose import ROWS_READ, Room, whole_matrix
 from ..targets import BOTH, Kind, has_fractions, kind_of, labels_like, show
 from ..values import is_sparse
-from .likeness import Features, open_like_training
+from .feature_matching import open_test_rows
 
 NEEDS_ALL = "and a comparison learns from all of it many times; take fewer rows or features"
 
@@ -41,39 +41,32 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     refuse_weight(options.weight, "a comparison gives all rows the same weight")
     sets = named_sets(data)
     tests = tests_of(test, list(sets))
-    found = []
+    opened = []
     for name, one in sets.items():
         source = open_with(one, options)
         if not source.has_labels:
             raise DataError(
                 f"{prefix(source.name)}the rows have no labels; name the column to predict: {spell('target', 'NAME')}"
             )
-        rows = None
-        if tests is not None:
-            rows = open_like_training(tests[name], Features.of_source(source), options).source
-            if not rows.has_labels:
-                raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
-        found.append(Opened(name, source, rows))
-    return found
+        opened.append(Opened(name, source, None if tests is None else open_test_rows(tests[name], source, options)))
+    return opened
 
 
 def named_sets(data: Any) -> dict[str, Any]:
     """Sets by name: those of a dictionary, a list of several or one alone."""
-    if isinstance(data, Mapping):
-        sets = {clean(name): one for name, one in data.items()}
-        if len(sets) < len(data):
-            raise UsageError("two data sets have the same name; rename one")
-    else:
-        several = list(data) if is_several(data) else [data]
-        sets = dict(zip(names_of(several), several, strict=True))
-    if not sets:
+    several = list(data.values()) if isinstance(data, Mapping) else as_several(data)
+    names = list(map(clean, data)) if isinstance(data, Mapping) else names_of(several)
+    if len(set(names)) < len(names):
+        raise UsageError("two data sets have the same name; rename one")
+    if not names:
         raise UsageError("there is no data; give one set, or a list or dictionary of several")
-    return sets
+    return dict(zip(names, several, strict=True))
 
 
-def is_several(data: Any) -> bool:
-    """Whether data is a list of sets; a pair ``(X, y)`` is one."""
-    return isinstance(data, list) or (isinstance(data, tuple) and is_names(data))
+def as_several(data: Any) -> list[Any]:
+    """Return data sets as a list; a pair ``(X, y)`` is one."""
+    is_several = isinstance(data, list) or (isinstance(data, tuple) and is_names(data))
+    return list(data) if is_several else [data]
 
 
 def tests_of(test: Any, names: Sequence[str]) -> dict[str, Any] | None:
@@ -82,11 +75,10 @@ def tests_of(test: Any, names: Sequence[str]) -> dict[str, Any] | None:
         return None
     if isinstance(test, Mapping):
         tests = {clean(name): one for name, one in test.items()}
-        absent = [name for name in names if name not in tests]
-        if absent or len(tests) > len(names):
+        if tests.keys() != set(names):
             raise UsageError("the rows to test on must have the names of the data sets, all of them and no others")
         return tests
-    several = list(test) if is_several(test) else [test]
+    several = as_several(test)
     if len(several) != len(names):
         raise UsageError(
             f"{len(names)} data sets and {len(several)} to test on: give one for each, in the same order, or none"
@@ -106,12 +98,11 @@ def names_of(several: Sequence[Any]) -> list[str]:
 
 def short_name(data: Any, number: int, count: int) -> str:
     if isinstance(data, str | Path):
-        text = str(data)
-        if is_no_file(text) or (MAGIC.search(text) and not Path(text).exists()) or Path(text).is_dir():
-            return clean(Path(text).name if Path(text).is_dir() else text)
-        path = Path(Path(text).name)
-        path = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
-        return clean(path.stem)
+        text, path = str(data), Path(data)
+        if is_no_file(text) or (MAGIC.search(text) and not path.exists()) or path.is_dir():
+            return clean(path.name if path.is_dir() else text)
+        name = Path(path.name)
+        return clean(Path(name.stem).stem if name.suffix.lower() in COMPRESSIONS else name.stem)
     if isinstance(data, DataSource):
         return clean(data.name)
     return "data" if count == 1 else f"data {number}"
@@ -127,15 +118,14 @@ def clean(name: Any) -> str:
 
 def load(opened: Opened, task: str, kinds: Sequence[frozenset[Kind]], folds: int | None) -> DataSet:
     """All of a set; ``kinds`` are what each of the methods can learn."""
-    rows = rows_of(opened.train)
+    rows, test = rows_of(opened.train), None
     kind = target_kind(rows.y, task, kinds, opened.train.name)
     rows = rows._replace(y=as_target(rows.y, kind))
-    test = None
     if opened.test is not None:
-        found = rows_of(opened.test)
-        labels = labels_like(None if kind == "numbers" else np.unique(rows.y), found.y, opened.test.name)
+        tested = rows_of(opened.test)
+        labels = labels_like(None if kind == "numbers" else np.unique(rows.y), tested.y, opened.test.name)
         assert labels is not None, "rows to test on have labels"
-        test = Rows(as_wide(found.X, rows.X.shape[1]), as_target(labels, kind))
+        test = Rows(as_wide(tested.X, rows.X.shape[1]), as_target(labels, kind))
     elif folds is not None:
         refuse_few(rows.y, kind, folds, opened.train.name)
     encoding = opened.train.encoding

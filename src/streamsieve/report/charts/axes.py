@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ...colours import N_COLOURS
-from ...showing import printable
+from ...display import printable
 from .svg import SMALL, fitted, label, line, width_of
 
 LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
@@ -28,16 +28,12 @@ MAX_DECADES = 6  # with lines between them
 
 def drawable(value: Any, log: bool = False) -> float | None:
     """Return a value that has a place on a page, or on a logarithmic axis; None for what is missing or not finite."""
-    if value is None:
-        return None
     try:
-        number = float(value)
+        number = math.nan if value is None else float(value)
     except OverflowError:  # an integer beyond all floats
         return None
-    if not abs(number) <= LARGEST:
-        return None
-    number = number if abs(number) >= SMALLEST else 0.0
-    return None if log and number <= 0 else number
+    number = 0.0 if abs(number) < SMALLEST else number
+    return number if abs(number) <= LARGEST and not (log and number <= 0) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +57,7 @@ def extent(values: Sequence[float], log: bool = False) -> tuple[float, float]:
     low, high = min(values), max(values)
     if log:
         return (low, high) if high / low > 1 + 1e-9 else (low / 2, high * 2)
-    if high - low > 1e-9 * max(abs(low), abs(high)):
-        return low, high
-    pad = abs(low) / 10 or 1.0
+    pad = 0.0 if high - low > 1e-9 * max(abs(low), abs(high)) else abs(low) / 10 or 1.0
     return low - pad, high + pad
 
 
@@ -123,9 +117,8 @@ def _tick_text(value: float, digits: int) -> str:
     if value == 0:
         return "0"
     unit, suffix = next((one for one in SUFFIXES if one[0] <= abs(value) < 1e15), (1.0, ""))
-    text = _power(f"{value / unit:.4g}") + suffix
-    if digits <= MAX_DIGITS and abs(value) < 1e5:
-        text = f"{value:,.{digits}f}"
+    is_plain = digits <= MAX_DIGITS and abs(value) < 1e5
+    text = f"{value:,.{digits}f}" if is_plain else _power(f"{value / unit:.4g}") + suffix
     return text.replace("-", "\u2212")  # a minus, not a hyphen
 
 
@@ -141,9 +134,7 @@ def number_text(value: float, percent: bool = False) -> str:
         return f"{100 * value:.2f}%" if abs(value) < 1e3 else f"{_power(f'{100 * value:.4g}')}%"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    if abs(value) >= 1000 and abs(value) < 1e15:
-        return f"{value:,.1f}"
-    return _power(f"{value:.4g}")
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else _power(f"{value:.4g}")
 
 
 # ---- the place of the plot on the page, its axes, its legend
@@ -195,9 +186,7 @@ def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         y = scale(tick)
         parts.append(line("grid", room.left, y, room.right, y))
         parts.append(label("tick end", room.left - 6, y + 4, text))
-    if title:
-        parts.append(label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right))
-    return parts
+    return [*parts, label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right)] if title else parts
 
 
 def x_ticks(scale: Scale) -> Ticks:
@@ -223,9 +212,8 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         between = [digit * 10.0**power for power in _powers(scale) for digit in range(2, 10)]
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
         parts += [line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside]
-    if title:
-        parts.append(label("muted end", room.right, room.bottom + 35, f"{printable(title)} →", room.right))
-    return parts
+    below = label("muted end", room.right, room.bottom + 35, f"{printable(title)} →", room.right)
+    return [*parts, below] if title else parts
 
 
 def _powers(scale: Scale) -> range:

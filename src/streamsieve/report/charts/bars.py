@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...showing import printable
+from ...display import printable
 from .axes import WIDTH, Room, Scale, colour_of, drawable, extent, legend, number_text, widened, x_axis, x_ticks
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, width_of
 
@@ -40,11 +40,10 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
     parts += [line("grid", x(tick), room.top, x(tick), room.bottom) for tick in ticks.values]
     for i, (value, item) in enumerate(bars):
         middle, (start, stop) = room.top + PITCH * (i + 0.5), sorted((x(0.0), x(value)))
-        kind = 2 if signed and value < 0 else 1
-        if item.get("group") is not None:
-            kind = colour_of(groups[printable(item["group"])])
-        size = {"width": max(stop - start, 1), "height": BAR}
-        opening = element("rect", f"mark f{kind}", x=start, y=middle - BAR / 2, **size, rx=1.5)
+        by_sign = item.get("group") is None
+        kind = (2 if signed and value < 0 else 1) if by_sign else colour_of(groups[printable(item["group"])])
+        places = {"x": start, "y": middle - BAR / 2, "width": max(stop - start, 1), "height": BAR}
+        opening = element("rect", f"mark f{kind}", **places, rx=1.5)
         parts.append(hovered(opening, [item["name"], number_text(value), item.get("tip")]))
         parts.append(label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH))
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
@@ -79,8 +78,8 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
         for start, stop, n in _joined(spans, x):
             width = max(SMALLEST_SPAN, x(stop) - x(start))
             places = {"x": min(x(start), x.stop - width), "y": middle - SPAN / 2, "width": width, "height": SPAN}
-            lines = [name, f"{x_title}: {number_text(start)} to {number_text(stop)}"]
-            lines += [f"in {n:,} spans"] if n > 1 else []
+            range_text = f"{x_title}: {number_text(start)} to {number_text(stop)}"
+            lines = [name, range_text, f"in {n:,} spans" if n > 1 else None]
             parts.append(hovered(element("rect", f"mark {kind}", **places, rx=2), lines))
     parts += x_axis(x, room, x_ticks(x), x_title)
     return picture(WIDTH, room.bottom + 44, about, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...showing import printable
+from ...display import printable
 from .axes import WIDTH, drawable, number_text, tick_texts
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, place, width_of
 
@@ -42,14 +42,11 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
         parts.append(label("tick end", left - 6, y + cell / 2 + 4, i + 1))
         for j in range(i):
             parts += _cell((name, names[j]), matrix[i][j], left + cell * j, y, cell, written=n <= FEW)
-        parts += _diagonal(i, left + cell * i, y, cell)
-    return picture(width, top + cell * n + 4, about, parts, "wide" if width > WIDTH + 40 else "")
-
-
-def _diagonal(i: int, x: float, y: float, size: float) -> list[str]:
-    kind, below = ("tick middle", 4) if size >= 18 else ("number", 3)
-    blank = drawn("rect", "blank", x=x + 0.5, y=y + 0.5, width=size - 1, height=size - 1)
-    return [blank, label(kind, x + size / 2, y + size / 2 + below, i + 1)]
+        x = left + cell * i
+        kind, below = ("tick middle", 4) if cell >= 18 else ("number", 3)
+        parts.append(drawn("rect", "blank", x=x + 0.5, y=y + 0.5, width=cell - 1, height=cell - 1))
+        parts.append(label(kind, x + cell / 2, y + cell / 2 + below, i + 1))
+    return picture(width, top + cell * n + 4, about, parts, ' data-size="wide"' if width > WIDTH + 40 else "")
 
 
 def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, written: bool) -> list[str]:
@@ -59,11 +56,9 @@ def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, wr
         return [hovered(element("rect", "mark empty", **places), [*names, "no value"])]
     strength = min(1.0, abs(known))
     opening = element("rect", f"mark {'below' if known < 0 else 'above'}", **places)
-    parts = [hovered(f'{opening} fill-opacity="{strength:.2f}"', [*names, number_text(known)])]
-    if written:
-        kind = "name middle" + (" on-mark" if strength > STRONG else "")
-        parts.append(label(kind, x + size / 2, y + size / 2 + 4, f"{known:.2f}".replace("-", "\u2212")))
-    return parts
+    mark = hovered(f'{opening} fill-opacity="{strength:.2f}"', [*names, number_text(known)])
+    kind, text = "name middle" + (" on-mark" if strength > STRONG else ""), f"{known:.2f}".replace("-", "\u2212")
+    return [mark, label(kind, x + size / 2, y + size / 2 + 4, text)] if written else [mark]
 
 
 def _legend(title: str, width: float) -> list[str]:
@@ -79,6 +74,4 @@ def _legend(title: str, width: float) -> list[str]:
     ends = [-1.0, 0.0, 1.0]
     for value, text in zip(ends, tick_texts(ends), strict=True):
         parts.append(label("tick middle", left + total * (value + 1) / 2, top + height + 14, text))
-    if title:
-        parts.append(label("muted end", width - 8, top - 7, title, width - 8))
-    return parts
+    return [*parts, label("muted end", width - 8, top - 7, title, width - 8)] if title else parts

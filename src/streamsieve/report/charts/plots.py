@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...showing import printable
+from ...display import printable
 from .axes import (
     PLOT_HEIGHT,
     ROW,
@@ -81,31 +81,27 @@ def line_chart(
     top = (ROW + 6) if y_title else 8.0
     kinds = [] if at_end or len(curves) == 1 else [(curve.name, curve.position) for curve in curves]
     parts, legend_height = legend(kinds, _curve_sample)
-    top += legend_height + (6 if kinds else 0) + (ROW if chosen is not None else 0)
+    above = 0.0 if chosen is None else ROW  # for the label of the place that is pointed out
+    top += legend_height + (6 if kinds else 0) + above
     names = max(width_of(fitted(curve.name, MAX_NAME_WIDTH, SMALL), SMALL) for curve in curves)
-    right = WIDTH - (names + 26 if at_end else 14)
-    room = Room(ticks.width + 8, right, top, top + PLOT_HEIGHT)
+    room = Room(ticks.width + 8, WIDTH - (names + 26 if at_end else 14), top, top + PLOT_HEIGHT)
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
     y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
-    title_room = room._replace(top=room.top - (ROW if chosen is not None else 0))
-    parts += [*y_axis(y, title_room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
-    for curve in reversed(curves):  # the first on top
-        parts += _ranges(curve, x, y)
-    for curve in reversed(curves):
-        parts.append(_path(curve, x, y, step))
+    parts += y_axis(y, room._replace(top=room.top - above), ticks, y_title) + x_axis(x, room, x_ticks(x), x_title)
+    layers = curves[::-1]  # the first on top
+    parts += [part for curve in layers for part in _ranges(curve, x, y)]
+    parts += [_path(curve, x, y, step) for curve in layers]
     if chosen is not None and marked is not None:
         parts += _choice(x(chosen), room, str(marked["label"]))
-    for curve in reversed(curves):
+    for curve in layers:
         parts += _marks(curve, x, y, (x_title, y_title), percent, chosen if len(curves) == 1 else None)
-    if at_end:
-        parts += _names_at_end(curves, x, y, room)
+    parts += _names_at_end(curves, x, y, room) if at_end else []
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
 
 def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
     """Return the points of a series that have a place, by rising x."""
-    n = len(series["x"])
-    lows, highs = (series.get(key) or [None] * n for key in ("low", "high"))
+    lows, highs = (series.get(key) or [None] * len(series["x"]) for key in ("low", "high"))
     points = []
     for x, y, low, high in zip(series["x"], series["y"], lows, highs, strict=True):
         at, value = drawable(x, log_x), drawable(y)
@@ -124,11 +120,9 @@ def _curve_sample(position: int, x: float, y: float) -> str:
 
 
 def _path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
-    places = [(place(x(point.x)), place(y(point.y))) for point in curve.points]
-    text = "M" + " ".join(places[0])
-    for at, height in places[1:]:
-        text += f"H{at}V{height}" if step else f"L{at} {height}"
-    return f'<path class="{_kind(curve.position)}" d="{text}"/>'
+    first, *others = [(place(x(point.x)), place(y(point.y))) for point in curve.points]
+    path = "".join(f"H{at}V{height}" if step else f"L{at} {height}" for at, height in others)
+    return f'<path class="{_kind(curve.position)}" d="M{" ".join(first)}{path}"/>'
 
 
 def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
@@ -141,19 +135,16 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
     parts = []
     for point in ranged:
-        at, low, high = x(point.x), y(point.low or 0.0), y(point.high or 0.0)
-        text = f"M{place(at)} {place(low)}V{place(high)}M{place(at - 3)} {place(low)}h6M{place(at - 3)} {place(high)}h6"
-        parts.append(f'<path class="whisker s{kind}" d="{text}"/>')
+        at, left, low, high = map(place, (x(point.x), x(point.x) - 3, y(point.low or 0.0), y(point.high or 0.0)))
+        parts.append(f'<path class="whisker s{kind}" d="M{at} {low}V{high}M{left} {low}h6M{left} {high}h6"/>')
     return parts
 
 
 def _marks(curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None) -> list[str]:
-    points = curve.points
-    visible = len(points) <= 2 * FEW_POINTS
+    points, visible = curve.points, len(curve.points) <= 2 * FEW_POINTS
     n = min(len(points), MAX_MARKS)
-    picked = [points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)]
     parts = []
-    for point in picked:
+    for point in (points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)):
         lines = [curve.name, f"{titles[0]}: {number_text(point.x)}", f"{titles[1]}: {number_text(point.y, percent)}"]
         if point.low is not None and point.high is not None:
             lines.append(f"{number_text(point.low, percent)} to {number_text(point.high, percent)}")
@@ -293,11 +284,10 @@ def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
         return element("circle", classes, cx=x, cy=y, r=r)
     if shape == 1:
         return element("rect", classes, x=x - 0.9 * r, y=y - 0.9 * r, width=1.8 * r, height=1.8 * r)
-    if shape == 2:
-        top, side = place(y - 1.25 * r), place(1.25 * r)
-        return f'<path class="{classes}" d="M{place(x)} {top}l{side} {side}l-{side} {side}l-{side} -{side}Z"'
-    top, right, down = place(y - 1.1 * r), place(1.1 * r), place(2 * r)
-    return f'<path class="{classes}" d="M{place(x)} {top}l{right} {down}h-{place(2.2 * r)}Z"'
+    side, right = place(1.25 * r), place(1.1 * r)
+    diamond = f"{place(y - 1.25 * r)}l{side} {side}l-{side} {side}l-{side} -{side}Z"
+    triangle = f"{place(y - 1.1 * r)}l{right} {place(2 * r)}h-{place(2.2 * r)}Z"
+    return f'<path class="{classes}" d="M{place(x)} {diamond if shape == 2 else triangle}"'
 
 
 def _names(places: list[Place], room: Room) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ...showing import printable
+from ...display import printable
 from .axes import Scale, drawable
 from .svg import SMALL, element, empty, fitted, hovered, label, line, picture, place, width_of
 
@@ -40,10 +40,8 @@ def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence
     first = AXIS + 12 + LEVEL * levels + PITCH / 2
     methods = []
     for i, (rank, name) in enumerate(known):
-        if i < n_right:
-            methods += _method(rank, name, x, first + PITCH * i, WIDTH - right, 1)
-        else:
-            methods += _method(rank, name, x, first + PITCH * (len(known) - 1 - i), left, -1)
+        line_number, edge, side = (i, WIDTH - right, 1) if i < n_right else (len(known) - 1 - i, left, -1)
+        methods += _method(rank, name, x, first + PITCH * line_number, edge, side)
     return picture(WIDTH, first + PITCH * n_right, about, [*_bracket(cd, x), *_axis(x), *methods, *bars])
 
 
@@ -77,8 +75,7 @@ def _bracket(cd: float, x: Scale) -> list[str]:
 
 def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) -> list[str]:
     """Draw a line from the axis to the rank and the name at the right (side 1) or left (-1)."""
-    text = f"M{place(x(rank))} {place(AXIS)}V{place(y)}H{place(edge)}"
-    end = "" if side > 0 else " end"
+    text, end = f"M{place(x(rank))} {place(AXIS)}V{place(y)}H{place(edge)}", "" if side > 0 else " end"
     return [
         hovered(f'<path class="mark lead-line" d="{text}"', [name, f"average rank {rank:.3f}"]),
         label(f"small{end}", edge + 4 * side, y + 4, f"{rank:.2f}"),
@@ -89,15 +86,11 @@ def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) 
 def _bars(known: Ranked, cliques: Sequence[Sequence[str]], x: Scale) -> tuple[list[str], int]:
     """Draw a bar below the axis per group, each on the first free level; return how many levels there are too."""
     rank_of = {name: rank for rank, name in known}
-    groups = []
-    for clique in cliques:
-        members = [name for name in clique if name in rank_of]
-        if len(members) > 1:
-            ends = [rank_of[name] for name in members]
-            groups.append((min(ends), max(ends), members))
+    groups = [[(rank_of[name], name) for name in clique if name in rank_of] for clique in cliques]
+    ends = [(min(group)[0], max(group)[0], [name for _, name in group]) for group in groups if len(group) > 1]
     levels: list[float] = []  # where the last bar of each level ends, at the left
     parts = []
-    for best, worst, members in sorted(groups):
+    for best, worst, members in sorted(ends):
         right, left = x(best) + 5, x(worst) - 5
         level = next((i for i, end in enumerate(levels) if right < end - 4), len(levels))
         levels[level : level + 1] = [left]

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from ...colours import DARK, LIGHT, N_COLOURS
-from ...showing import printable
+from ...display import printable
 
 SIZE = 13  # of letters, in units of the view
 SMALL = 12
@@ -31,15 +31,12 @@ def width_of(text: str, size: float = SIZE) -> float:
 
 
 def _letter_width(letter: str) -> float:
-    if letter in NARROW:
-        return 0.34
-    if letter in WIDE:
-        return 0.95
+    if letter in NARROW or letter in WIDE:
+        return 0.34 if letter in NARROW else 0.95
     if letter < "\x7f":
         return 0.72 if letter.isupper() else 0.59
-    if unicodedata.combining(letter):
-        return 0.0
-    return 1.05 if unicodedata.east_asian_width(letter) in "WF" else 0.68
+    wide = 1.05 if unicodedata.east_asian_width(letter) in "WF" else 0.68
+    return 0.0 if unicodedata.combining(letter) else wide
 
 
 def fitted(text: Any, room: float, size: float = SIZE) -> str:
@@ -89,9 +86,8 @@ def hovered(opening: str, lines: Iterable[Any]) -> str:
 
 def picture(width: float, height: float, about: str, parts: Iterable[str], size: str = "") -> str:
     """Return a whole chart; ``about`` is what it shows, for those who do not see it."""
-    wide = f' data-size="{size}"' if size else ""
     return (
-        f'<svg class="chart"{wide} viewBox="0 0 {place(width)} {place(height)}" role="img" '
+        f'<svg class="chart"{size} viewBox="0 0 {place(width)} {place(height)}" role="img" '
         f'aria-label="{escape(printable(about, MAX_TIP_LENGTH))}" xmlns="http://www.w3.org/2000/svg">\n'
         + "\n".join(parts)
         + "\n</svg>"
@@ -111,20 +107,17 @@ def empty(width: float, about: str, message: str) -> str:
 # ---- how charts look: on pages that follow the light or dark setting, and in files of their own
 
 
-def _variables(colours: dict[str, str]) -> str:
-    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
-
-
+IN_LIGHT, IN_DARK = ("".join(f"--{name}:{colour};" for name, colour in colours.items()) for colours in (LIGHT, DARK))
 # The classes of marks of each colour: filled (f1), light (a1, for bands) and drawn (s1).
 KINDS = "".join(
     f".chart .f{i}{{fill:var(--c{i})}}.chart .a{i}{{fill:var(--c{i});fill-opacity:.16}}"
     f".chart .s{i}{{stroke:var(--c{i});fill:none}}\n"
     for i in range(1, N_COLOURS + 1)
 )
-THEME = f""":root{{{_variables(LIGHT)}}}
-@media (prefers-color-scheme:dark){{:root:not([data-theme="light"]){{{_variables(DARK)}}}}}
-:root[data-theme="dark"]{{{_variables(DARK)}}}
-@media print{{:root,:root:not([data-theme="light"]),:root[data-theme="dark"]{{{_variables(LIGHT)}}}}}
+THEME = f""":root{{{IN_LIGHT}}}
+@media (prefers-color-scheme:dark){{:root:not([data-theme="light"]){{{IN_DARK}}}}}
+:root[data-theme="dark"]{{{IN_DARK}}}
+@media print{{:root,:root:not([data-theme="light"]),:root[data-theme="dark"]{{{IN_LIGHT}}}}}
 """
 LAYOUT = """.chart{display:block;width:100%;height:auto;max-width:640px}
 .chart[data-size="wide"]{min-width:560px;max-width:740px}

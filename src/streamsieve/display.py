@@ -35,11 +35,9 @@ def printable(text: object, longest: int | None = None) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    letter = found[0]
-    code = ord(letter)
-    if letter in SHORT:
-        return SHORT[letter]
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    code = ord(found[0])
+    long = f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    return SHORT.get(found[0], long)
 
 
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:

@@ -47,27 +47,18 @@ def beside(path: Path) -> Path:
     return path.with_name(f".{name}.lengths")
 
 
-class LengthsWriter:
-    """Takes the lengths of rows as they are written."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.n_rows = file, 0
-        file.write(b" " * HEADER_BYTES)
-
-    def add(self, squares: NDArray[np.float64]) -> None:
-        self.file.write(squares.astype("<f8").tobytes())
-        self.n_rows += squares.size
-
-
 @contextmanager
-def writing_lengths(path: Path, mark: str) -> Iterator[LengthsWriter]:
-    """Keep the lengths of the rows of a file that is written meanwhile; it is there when the block ends."""
+def writing_lengths(path: Path, mark: str) -> Iterator[IO[bytes]]:
+    """Yield the file for the lengths of the rows of another, which is written meanwhile; without any it is removed."""
     with replacing(beside(path)) as partial, partial.open("r+b") as file:
-        writer = LengthsWriter(file)
-        yield writer
-        header = to_json({"model": mark, "rows": writer.n_rows, **_content(path)}).encode()
+        file.write(b" " * HEADER_BYTES)
+        yield file
+        n_rows = (file.tell() - HEADER_BYTES) // 8
+        header = to_json({"model": mark, "rows": n_rows, **_content(path)}).encode()
         file.seek(0)
         file.write(header.ljust(HEADER_BYTES - 1) + b"\n")
+    if not n_rows:
+        beside(path).unlink()
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -76,24 +67,11 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 class Lengths:
-    """The squared lengths of the rows of files, in order."""
+    """The squared lengths of the rows of files in order, as many as are asked for each time."""
 
     def __init__(self, files: list[Path]) -> None:
-        self.files = files
-
-    def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        for path in self.files:
-            yield np.memmap(path, "<f8", "r", HEADER_BYTES)
-
-    def take(self) -> Take:
-        return Take(iter(self))
-
-
-class Take:
-    """Hands out lengths, as many as are asked for each time."""
-
-    def __init__(self, parts: Iterator[NDArray[np.float64]]) -> None:
-        self.parts, self.rest = parts, np.empty(0)
+        self.parts = (np.memmap(path, "<f8", "r", HEADER_BYTES) for path in files)
+        self.rest: NDArray[np.float64] = np.empty(0)
 
     def __call__(self, count: int) -> NDArray[np.float64]:
         found = [self.rest[:count]]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock, canonical_rows
-from ..errors import DataError, spell
+from ..errors import DataError, prefix, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
 from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
@@ -19,7 +19,7 @@ from ..sources.finding import is_names
 from ..sources.options import ReadOptions
 from ..sources.wrapped import KeptFeatures, WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
-from .lengths import mark_of
+from .row_norms import mark_of
 
 WIDEST_TABLE = 100_000  # columns that are looked for by the ids of features
 ABSENT = -1  # a feature that the training did not have
@@ -75,11 +75,6 @@ class Features:
         known = features.names, features.width, selection.indices, selection.names, renumbered
         wants_all = needs_all or results.uses_lengths or not len(selection)
         return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=features.kept)
-
-    @property
-    def mark(self) -> str | None:
-        """What tells a selection from others."""
-        return None if self.selected is None else mark_of(self.selected)
 
     @property
     def named(self) -> bool:
@@ -141,6 +136,14 @@ def open_like_training(data: Any, features: Features, options: ReadOptions) -> L
     return rows if features.kept is None else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
 
 
+def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Source:
+    """Return rows to test on, whose features are those of the rows to learn from; they must have labels."""
+    rows = open_like_training(test, Features.of_source(source), options).source
+    if not rows.has_labels:
+        raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
+    return rows
+
+
 def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -> Like:
     """Return all features of data, each under the id that it had in a training."""
     source, choice = open_with_columns(data, features, options)
@@ -180,10 +183,10 @@ def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
 
 def refuse_other_numbers(source: Source, features: Features) -> None:
     """Refuse rows whose features are numbered in another way than those of the training."""
-    found = source.facts.renumbered
-    if found == features.renumbered or (found is not None and found == features.mark):
+    mark, selected = source.facts.renumbered, features.selected
+    if mark == features.renumbered or (selected is not None and mark == mark_of(selected)):
         return
-    if found is not None:
+    if mark is not None:
         raise DataError(
             f"{source.name}: its features are renumbered, and not by the selection of this run; apply this run to the "
             "rows that they come from"

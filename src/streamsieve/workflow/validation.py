@@ -8,17 +8,12 @@ from typing import Any
 
 from ..distributed.driving import refuse_on_engine
 from ..errors import UsageError, spell
-from ..registry import METHODS, find_method, make_learner
+from ..registry import METHODS, find_method
 from ..runs import RunRequest
 from ..runs.request import is_part
 from ..selectors.base import AnyLearner
 from ..sources.base import refuse_weight
 from ..sources.groups import given_groups
-
-
-def new_learner(request: RunRequest) -> AnyLearner:
-    """The learner a request names, its parameters checked before anything is read."""
-    return make_learner(request.method, request.params, request.seed)
 
 
 def with_skipping(request: RunRequest) -> RunRequest:
