@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import kernel, summing
 from ..types import F64, I32, I64, unsigned
-from .pool import holds
+from .pool import holds, unexplained
 from .slots import USED, Slots, measure_column, products, written_out
 
 SLIGHT = 1e-10  # of a column's own product
@@ -68,11 +68,7 @@ def descend_coordinates(gram: F64, pulls: F64, penalty: float, enough: float, sw
     Back     weights, changed in place; whether the last sweep changed no slope by more than ``enough``.
     """
     k = weights.size
-    left = pulls.copy()
-    for j in range(k):
-        if weights[j] != 0.0:
-            for i in range(k):
-                left[i] -= weights[j] * gram[j, i]
+    left = unexplained(gram, pulls, weights)
     for _ in range(sweeps):
         most = 0.0
         for j in range(k):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...blocks import ColumnBlock
-from ...kernels.columns.copies import NO_COPY
+from ...kernels.columns.contents import NO_COPY
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
 from ...kernels.columns.osfs import (

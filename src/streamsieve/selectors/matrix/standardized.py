@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import prefix
-from ...kernels.columns.slots import ALIKE, USED, Slots
+from ...kernels.columns.slots import ALIKE, USED, Slots, hold_columns, measure_columns
 from ...kernels.matrix.pairs import LARGEST
-from ...kernels.matrix.standardizing import hold_columns, measure_columns
 from ...machine import refuse_beyond_memory
 from ...parallel import Threads, cut
 from ...state import empty
