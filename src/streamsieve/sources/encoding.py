@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from ..errors import DataError, prefix, spell
 from ..json_check import Count, conforms
-from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
+from ..kernels.reading.entries import NO_LEVEL, count_entries, write_entries
 from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
 from .options import MissingValues
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, next_cut
 from ..errors import DataError
 from ..json_text import from_json, to_json
-from ..kernels.reading.checking import check_rows
+from ..kernels.reading.entries import check_rows
 from .base import LARGEST_INDEX, Missing, refuse_not_finite
 from .batch_rows import BatchFile, BatchRows, BatchSource, file_facts
 from .canonical import canonical_rows
