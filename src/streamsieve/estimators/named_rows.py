@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..kernels.rows.parts import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, keep_known
 from ..kernels.types import I64
 from ..selectors.base import AnyLearner
 from ..selectors.rows.addresses import table_addresses

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError, spell
-from ..kernels.rows.parts import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, keep_known
 from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory
