@@ -119,8 +119,8 @@ def test_entropies_of_pairs_omit_rows_without_a_value(room: int) -> None:
 
 
 def test_a_table_of_pairs_is_no_larger_than_it_need_be() -> None:
-    assert kernels.scratch_cells(3, 4, 100) == 12
-    assert kernels.scratch_cells(30, 40, 100) == 800
+    assert [scratch.size for scratch in kernels.scratch_for(3, 4, 100)] == [12, 4]
+    assert [scratch.size for scratch in kernels.scratch_for(40, 30, 100)] == [800, 40]
 
 
 def test_counts_that_rounding_leaves_are_0() -> None:

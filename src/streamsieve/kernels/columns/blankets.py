@@ -198,15 +198,9 @@ def sweep(matrix: F64, pivot: int, sign: float) -> None:
     the coefficients of the regression on them; among the latter, less their inverse.
     """
     scale = matrix[pivot, pivot]
-    size = matrix.shape[0]
     row = matrix[pivot].copy()
-    for a in range(size):
-        if a != pivot:
-            coefficient = row[a] / scale
-            for b in range(size):
-                matrix[a, b] -= coefficient * row[b]
-    for a in range(size):
-        matrix[pivot, a] = matrix[a, pivot] = sign * row[a] / scale
+    matrix -= np.outer(row / scale, row)
+    matrix[pivot] = matrix[:, pivot] = sign * row / scale
     matrix[pivot, pivot] = -1.0 / scale
 
 
@@ -215,8 +209,7 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
     """IAMB's second phase: which of ``n`` columns stay. In order, each goes that is independent given the others."""
     stays = np.ones(n, np.bool_)
     swept = variables.correlations[: n + 1, : n + 1].copy()
-    for slot in range(n + 1):
-        swept[slot, slot] = 1.0
+    np.fill_diagonal(swept, 1.0)
     for slot in range(1, n + 1):
         if swept[slot, slot] < FLAT:  # the others determine it
             stays[slot - 1] = False
@@ -313,8 +306,7 @@ def parents_and_children(
         free[best] = False
         joined[n] = candidates[best]
         n += 1
-        for slot in range(n):
-            variables.correlations[n, slot] = variables.correlations[slot, n] = shared[slot, best]
+        variables.correlations[n, :n] = variables.correlations[:n, n] = shared[:n, best]
         take_codes(columns, candidates[best], variables, n)
         standardize(columns, candidates[best], weights, standard)
         for number in range(candidates.size):
@@ -323,8 +315,7 @@ def parents_and_children(
                 continue
             shared[n, number] = product_with(columns, column, standard)
             take_codes(columns, column, variables, n + 1)
-            for slot in range(n + 1):
-                variables.correlations[n + 1, slot] = shared[slot, number]
+            variables.correlations[n + 1, : n + 1] = shared[: n + 1, number]
             given[0] = n
             strength, size = weakest_association(variables, tests, n + 1, pool, n - 1, 1, most, given)
             least[column] = min(least[column], strength)
@@ -347,8 +338,7 @@ def parents_and_children(
 def separate(separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int) -> None:
     """Note the set of slots that separates a column from the centre."""
     n_separators[column] = size
-    for i in range(size):
-        separators[column, i] = joined[given[i] - 1]
+    separators[column, :size] = joined[given[:size] - 1]
 
 
 @kernel

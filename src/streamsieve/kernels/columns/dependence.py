@@ -118,9 +118,9 @@ def uncertainty_of(first: float, second: float, together: float) -> float:
 
 
 @kernel
-def scratch_cells(n_first: int, n_second: int, n_rows: int) -> int:
-    """How many cells a table of pairs gets; pairs of variables that need more are sorted instead."""
-    return int(min(n_first * n_second, CELLS_PER_ROW * n_rows))
+def scratch_for(n_first: int, n_second: int, n_rows: int) -> tuple[F64, F64]:
+    """Return the cells of a table of pairs, and of a margin of it; variables that need a larger table are sorted."""
+    return np.empty(min(n_first * n_second, CELLS_PER_ROW * n_rows)), np.empty(max(n_first, n_second))
 
 
 @kernel
@@ -140,7 +140,7 @@ def pair_entropies(
     """Return the entropies of a coded column and of a variable with a code for every row, each alone and together.
 
     Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are; joint, margin:
-             scratch, of ``scratch_cells`` cells and of as many as either has levels.
+             as ``scratch_for`` gives them.
     """
     if n_levels * n_other > joint.size:
         dense = np.empty(weights.size, np.int32)
@@ -202,9 +202,7 @@ def uncertainties_of_target(
     relevance: F64,
 ) -> None:
     """``relevance`` = symmetrical uncertainty of coded columns from ``start`` to ``stop`` and the classes of rows."""
-    largest = most_levels(n_levels, start, stop)
-    joint = np.empty(scratch_cells(largest, class_counts.size, weights.size))
-    margin = np.empty(max(largest, class_counts.size))
+    joint, margin = scratch_for(most_levels(n_levels, start, stop), class_counts.size, weights.size)
     for column in range(start, stop):
         relevance[column] = 0.0
         if n_levels[column] < 2:
@@ -290,39 +288,32 @@ def entropies_present(
 
     Given    joint, margin: scratch. Where a table of all pairs is larger than ``joint``, those that occur are sorted.
     """
-    total = 0.0
     if n_one * n_other <= joint.size:
+        total = 0.0
         joint[: n_one * n_other] = 0.0
         for row in range(weights.size):
             if one[row] != MISSING and other[row] != MISSING:
                 joint[one[row] * n_other + other[row]] += weights[row]
                 total += weights[row]
         return entropies(joint, n_one, n_other, total, margin)
-    pairs, rows, known = np.empty(weights.size, np.int64), np.empty(weights.size, np.int64), 0
-    for row in range(weights.size):
-        if one[row] != MISSING and other[row] != MISSING:
-            pairs[known] = np.int64(one[row]) * n_other + other[row]
-            rows[known] = row
-            total += weights[row]
-            known += 1
-    order = np.argsort(pairs[:known])
-    counts, last = np.zeros(known), -1
-    for i in range(known):
-        if i == 0 or pairs[order[i]] != pairs[order[i - 1]]:
-            last += 1
+    rows = np.flatnonzero((one != MISSING) & (other != MISSING))
+    pairs, total = one[rows] * np.int64(n_other) + other[rows], weights[rows].sum()
+    order = np.argsort(pairs)
+    counts, last = np.zeros(rows.size), -1
+    for i in range(rows.size):
+        last += i == 0 or pairs[order[i]] != pairs[order[i - 1]]
         counts[last] += weights[rows[order[i]]]
-    together = entropy(counts, last + 1, total)
     return (
-        margin_entropy(one, n_one, rows, known, weights, total, margin),
-        margin_entropy(other, n_other, rows, known, weights, total, margin),
-        together,
+        margin_entropy(one, n_one, rows, weights, total, margin),
+        margin_entropy(other, n_other, rows, weights, total, margin),
+        entropy(counts, last + 1, total),
     )
 
 
 @kernel
-def margin_entropy(codes: I32, n_levels: int, rows: I64, known: int, weights: F64, total: float, margin: F64) -> float:
-    """The entropy of a coded variable over some rows."""
+def margin_entropy(codes: I32, n_levels: int, rows: I64, weights: F64, total: float, margin: F64) -> float:
+    """Return the entropy of a coded variable over some rows."""
     margin[:n_levels] = 0.0
-    for i in range(known):
-        margin[codes[rows[i]]] += weights[rows[i]]
+    for row in rows:
+        margin[codes[row]] += weights[row]
     return entropy(margin, n_levels, total)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
-from .dependence import EQUAL, pair_entropies, scratch_cells, spread_and_count, uncertainty
+from .dependence import EQUAL, pair_entropies, scratch_for, spread_and_count, uncertainty
 
 
 @kernel
@@ -21,7 +21,7 @@ def filter_by_correlation(
     stays = np.ones(order.size, np.bool_)
     widest = n_levels.max()
     dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
-    joint, margin = np.empty(scratch_cells(widest, widest, weights.size)), np.empty(widest)
+    joint, margin = scratch_for(widest, widest, weights.size)
     for rank in range(order.size):
         column = order[rank]
         if not stays[column]:
@@ -61,8 +61,7 @@ def informations(
     out: F64,
 ) -> None:
     """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``pair_entropies``."""
-    joint = np.empty(scratch_cells(n_levels.max(), n_other, weights.size))
-    margin = np.empty(max(n_levels.max(), n_other))
+    joint, margin = scratch_for(n_levels.max(), n_other, weights.size)
     for column in range(n_levels.size):
         if wanted[column]:
             first, second, together = pair_entropies(

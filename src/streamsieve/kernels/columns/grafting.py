@@ -56,8 +56,7 @@ def weigh_products(slots: Slots, curvatures: F64, start: int, gram: F64, middles
         line -= middle
         line *= curvatures
         products(slots, line, 0, slot + 1, found)
-        for other in range(slot + 1):
-            gram[slot, other] = gram[other, slot] = found[other]
+        gram[slot, : slot + 1] = gram[: slot + 1, slot] = found[: slot + 1]
         middles[slot] = middle
 
 

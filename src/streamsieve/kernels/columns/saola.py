@@ -16,7 +16,7 @@ from .dependence import (
     correlate_with,
     entropies_present,
     most_levels,
-    scratch_cells,
+    scratch_for,
     spread_and_count,
     spread_codes,
     spread_values,
@@ -176,7 +176,7 @@ def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> t
     largest = levels
     for column in candidates:
         largest = max(largest, n_levels[column])
-    return np.empty(scratch_cells(largest, levels, n_rows)), np.empty(largest)
+    return scratch_for(largest, levels, n_rows)
 
 
 @kernel
@@ -270,8 +270,7 @@ def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> Non
     """
     counts, order = state.counts, state.order
     levels = state.level_counts.shape[1]
-    joint = np.empty(scratch_cells(levels, levels, weights.size))
-    margin = np.empty(levels)
+    joint, margin = scratch_for(levels, levels, weights.size)
     old = 0
     while old < counts[CLOSED] < counts[KEPT]:
         new = counts[CLOSED]
@@ -355,9 +354,8 @@ def measure_present(
     Back     ``new.relevance``; ``new.norms``, 1 where a column varies and 0 where it does not; ``present``, how many
              rows of equal weight say as much as those that have a value.
     """
-    largest = max(n_classes, most_levels(new.n_levels, start, stop))
     dense, coded = np.empty(weights.size), np.empty(weights.size, np.int32)
-    joint, margin = np.empty(scratch_cells(largest, n_classes, weights.size)), np.empty(largest)
+    joint, margin = scratch_for(most_levels(new.n_levels, start, stop), n_classes, weights.size)
     for column in range(start, stop):
         if not new.has_missing[column]:
             continue

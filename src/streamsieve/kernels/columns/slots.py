@@ -158,8 +158,7 @@ def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> No
         multiply(slots, lines, first + count, found)
         for line in range(count):
             slot = first + line
-            for other in range(slot):
-                gram[slot, other] = gram[other, slot] = found[line, other] / n_rows
+            gram[slot, :slot] = gram[:slot, slot] = found[line, :slot] / n_rows
             gram[slot, slot] = 1.0
 
 

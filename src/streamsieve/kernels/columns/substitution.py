@@ -152,9 +152,7 @@ def take_back_pushes(scores: F64, pushes: F64, first: int, end: int, workers: in
     """
     for number in range(first, end):
         if number % workers != reader:
-            push = pushes[number % pushes.shape[0]]
-            for row in range(scores.size):
-                scores[row] -= push[row]
+            scores -= pushes[number % pushes.shape[0]]
 
 
 @summing
