@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from streamsieve.kernels.reading.decimals import scan_decimal
 from streamsieve.kernels.reading.delimited import COPIED, OMITTED, end_of_records, parse_table
-from streamsieve.kernels.reading.names import hash_names
+from streamsieve.kernels.reading.entries import hash_names
 from streamsieve.sources.delimited import MISSING_LETTERS
 from streamsieve.sources.svmlight_parsing import parse_text
 

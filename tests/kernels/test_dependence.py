@@ -54,8 +54,8 @@ def test_correlations_with_the_target_and_with_kept_columns(weights: Any) -> Non
         kernels.standardize_column(indptr, indices, values, weights, column, norms[column], kept)
         np.testing.assert_allclose(kept, standardized(X[:, column], weights), atol=1e-12)
         for other in (1, 4, 5):
-            found = kernels.correlate_with_kept(indptr, indices, values, other, norms[other], kept)
-            assert found == pytest.approx(abs(correlation(X[:, column], X[:, other], weights)))
+            found = kernels.correlate_with(indptr, indices, values, other, norms[other], kept)
+            assert found == pytest.approx(correlation(X[:, column], X[:, other], weights))
 
 
 def test_what_varies_by_no_more_than_rounding_is_constant() -> None:
@@ -119,18 +119,18 @@ def test_entropies_of_pairs_omit_rows_without_a_value(room: int) -> None:
 
 
 def test_a_table_of_pairs_is_no_larger_than_it_need_be() -> None:
-    assert kernels.scratch_cells(3, 4, 100) == 12
-    assert kernels.scratch_cells(30, 40, 100) == 800
+    assert [scratch.size for scratch in kernels.scratch_for(3, 4, 100)] == [12, 4]
+    assert [scratch.size for scratch in kernels.scratch_for(40, 30, 100)] == [800, 40]
 
 
 def test_counts_that_rounding_leaves_are_0() -> None:
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     other = np.zeros(4, np.int32)
-    joint = np.full(4, 7.0)
+    joint, margin = np.full(4, 7.0), np.empty(2)
     given = np.array([0, 4]), np.arange(4, dtype=np.int32), np.ones(4, np.int32), 0, 2, weights, other
-    kernels.count_pairs(*given, np.array([weights.sum() + 1e-16]), 1, joint)
+    kernels.pair_entropies(*given, np.array([weights.sum() + 1e-16]), 1, joint, margin)
     assert joint[:2].tolist() == [0.0, pytest.approx(1.0)]
-    kernels.count_pairs(*given, np.array([weights.sum() + 1e-9]), 1, joint)
+    kernels.pair_entropies(*given, np.array([weights.sum() + 1e-9]), 1, joint, margin)
     assert joint[0] == pytest.approx(1e-9, rel=1e-6)
     assert joint[2:].tolist() == [7.0, 7.0]
 

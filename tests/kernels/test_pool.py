@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from streamsieve.selectors.columns.pool import START, SWEEPS
 
 from streamsieve.kernels.columns.pool import fit_pool
+from streamsieve.selectors.columns.substitution import START, SWEEPS
 
 
 def test_weights_are_those_of_the_columns_that_matter() -> None:

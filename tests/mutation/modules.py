@@ -50,7 +50,7 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     "dependence": (f"{COLUMNS}/dependence.py", ["tests/kernels/test_dependence.py", *PAIRS_OF_COLUMNS]),
     "centring": (f"{COLUMNS}/centring.py", CENTRING),
     "copies": (
-        f"{COLUMNS}/copies.py",
+        f"{COLUMNS}/contents.py",
         ["tests/selectors/columns/test_duplicates.py", "-k", "fingerprint or lines_are_equal"],
     ),
     "investing": (f"{COLUMNS}/investing.py", ["tests/selectors/columns/test_alpha_investing.py"]),

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamsieve import DataError, RowBlock, UsageError, open_source, select
-from streamsieve.kernels.reading.checking import check_rows
+from streamsieve.kernels.reading.entries import check_rows
 from streamsieve.sources.writers import write_rows
 from streamsieve.values import frozen
 from tests.effort import examples

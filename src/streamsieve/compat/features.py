@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import NamedIds
-from ..kernels.reading.names import hash_names
+from ..kernels.reading.entries import hash_names
 from ..sources.named_rows import WIDTH, text_of
 
 MOST_REMEMBERED = 1 << 16  # names whose hash is remembered: to look it up is faster than to find it again

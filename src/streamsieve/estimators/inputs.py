@@ -18,7 +18,7 @@ from sklearn.utils import get_tags, validation
 
 from ..blocks import RowBlock, dense_block
 from ..errors import DataError, UsageError
-from ..kernels.rows.parts import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, keep_known
 from ..kernels.types import F64, I64
 from ..selectors.base import AnyLearner, FeatureInfo, Method
 from ..selectors.prediction import Predictor

@@ -27,7 +27,7 @@ from ..blocks import RowBlock
 from ..class_search import with_all_classes
 from ..errors import UsageError
 from ..kernels.rows.batch import is_mistake
-from ..kernels.rows.errors import ERRORS
+from ..kernels.rows.scores import ERRORS
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import is_integer
 from ..sources import open_source

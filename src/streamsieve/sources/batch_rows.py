@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, canonical_rows, columns_of, next_cut
 from ..errors import DataError
 from ..json_text import from_json, to_json
-from ..kernels.reading.checking import check_rows
+from ..kernels.reading.entries import check_rows
 from ..machine import reading_threads
 from ..values import frozen
 from .arrow_values import is_numeric

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
-from ..kernels.reading.tables import NO_LEVEL, count_entries, write_entries
+from ..kernels.reading.entries import NO_LEVEL, count_entries, write_entries
 from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
 from .encoding import BUCKETS, FIRST_ROW, NUMBER, TEXT, EncodedRows, Encoding, LateLevel
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
 from ..json_text import Count, conforms
-from ..kernels.reading.tables import NO_LEVEL
+from ..kernels.reading.entries import NO_LEVEL
 from .options import MissingValues
 
 if TYPE_CHECKING:

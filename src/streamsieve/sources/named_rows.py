@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..blocks import NamedIds, RowBlock
 from ..errors import DataError
-from ..kernels.reading.names import LARGEST_ID, add_up, hash_names
+from ..kernels.arrays import LARGEST_ID
+from ..kernels.reading.entries import add_up, hash_names
 from ..values import refuse_unusable
 from .arrays import as_labels
 from .base import Missing, Source, SourceFacts, not_finite

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import UsageError, spell
 from ..evaluation.quality import Fit, Quality, quality_of_labels
-from ..kernels.rows.parts import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, keep_known
 from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory

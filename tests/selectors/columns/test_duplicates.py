@@ -12,7 +12,7 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.distributed.columns import train_column_shards
 from streamsieve.distributed.local import ThreadEngine
-from streamsieve.kernels.columns.copies import are_equal, fingerprint
+from streamsieve.kernels.columns.contents import are_equal, fingerprint
 from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import streamsieve as ss
 from streamsieve.blocks import dense_block
-from streamsieve.kernels.rows.errors import DEVIATIONS, ERRORS, MEAN, WEIGHT
+from streamsieve.kernels.rows.scores import DEVIATIONS, ERRORS, MEAN, WEIGHT
 from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging

@@ -59,15 +59,12 @@ def bin_columns(
         else:
             cut_by_frequency(counts, bins, bin_of)
         zero = bin_of[negative]
-        used = 0
-        for level in range(levels):
-            used = max(used, bin_of[level] + 1)
         for i in range(begin, end):
             if codes[i] == MISSING:
                 continue
             mine = bin_of[codes[i] - 1 if codes[i] <= negative else codes[i]]
             codes[i] = 0 if mine == zero else mine + 1 if mine < zero else mine
-        n_levels[column] = used
+        n_levels[column] = bin_of.max() + 1
 
 
 @kernel
@@ -91,19 +88,17 @@ def cut_by_frequency(counts: F64, bins: int, bin_of: I64) -> None:
 @kernel
 def cut_by_description_length(counts: F64, bin_of: I64) -> None:
     """The bin of every level by recursive entropy cuts, as long as they pay (Fayyad and Irani 1993)."""
+    counts = np.maximum(counts, 0.0)
     levels, n_classes = counts.shape
     cuts = np.zeros(levels, np.bool_)  # whether a bin begins at a level
     stack = np.empty((levels + 1, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, levels
     open_ranges = 1
-    left, right, whole = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    left, right = np.empty(n_classes), np.empty(n_classes)
     while open_ranges:
         open_ranges -= 1
         first, end = stack[open_ranges]
-        for c in range(n_classes):
-            whole[c] = 0.0
-            for level in range(first, end):
-                whole[c] += max(0.0, counts[level, c])
+        whole = counts[first:end].sum(axis=0)
         total = whole.sum()
         if total <= 1.0:
             continue
@@ -112,7 +107,7 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
         left[:] = 0.0
         for level in range(first + 1, end):
             for c in range(n_classes):
-                left[c] += max(0.0, counts[level - 1, c])
+                left[c] += counts[level - 1, c]
                 right[c] = whole[c] - left[c]
             below = left.sum()
             if below <= 0.0 or below >= total:
@@ -124,19 +119,11 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
                 best, at = parted, level
         if at < 0:
             continue
-        left[:] = 0.0
-        for level in range(first, at):
-            for c in range(n_classes):
-                left[c] += max(0.0, counts[level, c])
-        kinds = left_kinds = right_kinds = 0
-        for c in range(n_classes):
-            right[c] = whole[c] - left[c]
-            kinds += whole[c] > 0.0
-            left_kinds += left[c] > 0.0
-            right_kinds += right[c] > 1e-9
+        left[:] = counts[first:at].sum(axis=0)
+        right[:] = whole - left
+        kinds, left_kinds, right_kinds = (whole > 0.0).sum(), (left > 0.0).sum(), (right > 1e-9).sum()
         below = left.sum()
-        left_bits = entropy(left, n_classes, below)
-        right_bits = entropy(right, n_classes, total - below)
+        left_bits, right_bits = entropy(left, n_classes, below), entropy(right, n_classes, total - below)
         # The 2 is lost to rounding from 35 classes on, and 3^k is infinite from 647 on.
         ways = np.log2(3.0**kinds - 2.0) if kinds < 600 else kinds * np.log2(3.0)
         price = ways - (kinds * bits - left_kinds * left_bits - right_kinds * right_bits)
@@ -145,7 +132,4 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
             stack[open_ranges, 0], stack[open_ranges, 1] = first, at
             stack[open_ranges + 1, 0], stack[open_ranges + 1, 1] = at, end
             open_ranges += 2
-    bins = 0
-    for level in range(levels):
-        bins += cuts[level]
-        bin_of[level] = bins
+    bin_of[:] = np.cumsum(cuts)

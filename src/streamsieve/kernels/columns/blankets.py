@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel
-from ..types import F64, I32, I64, Bool, unsigned
-from .dependence import spread_codes, standardize_column
+from ..types import F64, I32, I64, Bool
+from .dependence import correlate_with, spread_codes, standardize_column
 from .independence import (
     FLAT,
     Tests,
@@ -81,11 +81,8 @@ def take_codes(columns: Columns, column: int, variables: Variables, slot: int) -
 
 @kernel
 def product_with(columns: Columns, column: int, dense: F64) -> float:
-    """The product of a column, scaled to length 1 but not centred, and a centred vector."""
-    product = 0.0
-    for i in range(unsigned(columns.indptr[column]), unsigned(columns.indptr[column + 1])):
-        product += columns.values[i] * dense[unsigned(columns.indices[i])]
-    return float(product / columns.norms[column])
+    """Return the product of a column, scaled to length 1 but not centred, and a centred vector."""
+    return correlate_with(columns.indptr, columns.indices, columns.values, column, columns.norms[column], dense)
 
 
 @kernel
@@ -201,15 +198,9 @@ def sweep(matrix: F64, pivot: int, sign: float) -> None:
     the coefficients of the regression on them; among the latter, less their inverse.
     """
     scale = matrix[pivot, pivot]
-    size = matrix.shape[0]
     row = matrix[pivot].copy()
-    for a in range(size):
-        if a != pivot:
-            coefficient = row[a] / scale
-            for b in range(size):
-                matrix[a, b] -= coefficient * row[b]
-    for a in range(size):
-        matrix[pivot, a] = matrix[a, pivot] = sign * row[a] / scale
+    matrix -= np.outer(row / scale, row)
+    matrix[pivot] = matrix[:, pivot] = sign * row / scale
     matrix[pivot, pivot] = -1.0 / scale
 
 
@@ -218,9 +209,7 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
     """IAMB's second phase: which of ``n`` columns stay. In order, each goes that is independent given the others."""
     stays = np.ones(n, np.bool_)
     swept = variables.correlations[: n + 1, : n + 1].copy()
-    for slot in range(n + 1):
-        swept[slot, slot] = 1.0
-    given = np.empty(n, np.int64)
+    np.fill_diagonal(swept, 1.0)
     for slot in range(1, n + 1):
         if swept[slot, slot] < FLAT:  # the others determine it
             stays[slot - 1] = False
@@ -229,20 +218,14 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
     for slot in range(1, n + 1):
         if not stays[slot - 1]:
             continue
-        discrete = variables.n_levels[CENTRE] > 0 and variables.n_levels[slot] > 0
-        n_given = 0
-        for other in range(1, n + 1):
-            if other != slot and stays[other - 1]:
-                given[n_given] = other
-                n_given += 1
-                discrete = discrete and variables.n_levels[other] > 0
-        if discrete:
-            value, freedom = statistic_given(variables, tests, slot, CENTRE, given, n_given)
+        given = np.flatnonzero(stays) + 1  # the slots after that of the target
+        if variables.n_levels[CENTRE] > 0 and (variables.n_levels[given] > 0).all():
+            value, freedom = statistic_given(variables, tests, slot, CENTRE, given[given != slot], given.size - 1)
         else:
             spread = -1.0 / swept[slot, slot]
             shared = swept[slot, CENTRE] * spread
             target_spread = swept[CENTRE, CENTRE] + swept[slot, CENTRE] * shared
-            value, freedom = residual_statistic(tests, shared, spread, target_spread, n_given)
+            value, freedom = residual_statistic(tests, shared, spread, target_spread, given.size - 1)
         if association(tests, value, freedom) == 0.0:
             stays[slot - 1] = False
             sweep(swept, slot, -1.0)
@@ -262,23 +245,17 @@ def weakest_association(
     that separates the two, association 0, it ends, and ``given`` holds the set.
     """
     least = np.inf
-    chosen = np.empty(most, np.int64)
-    for size in range(1 - fixed, most - fixed + 1):
-        if size > n_pool:
-            break
+    size, chosen = 1 - fixed, np.arange(most + 1)
+    while size <= min(most - fixed, n_pool):
         for i in range(size):
-            chosen[i] = i
-        more = True
-        while more:
-            for i in range(size):
-                given[fixed + i] = pool[chosen[i]]
-            value, freedom = statistic_given(variables, tests, one, CENTRE, given, fixed + size)
-            strength = association(tests, value, freedom)
-            if strength == 0.0:
-                return 0.0, fixed + size
-            if strength < least:
-                least = strength
-            more = next_set(chosen, size, n_pool)
+            given[fixed + i] = pool[chosen[i]]
+        value, freedom = statistic_given(variables, tests, one, CENTRE, given, fixed + size)
+        strength = association(tests, value, freedom)
+        if strength == 0.0:
+            return 0.0, fixed + size
+        if strength < least:
+            least = strength
+        size = next_set(chosen, size, n_pool)
     return least, 0
 
 
@@ -329,8 +306,7 @@ def parents_and_children(
         free[best] = False
         joined[n] = candidates[best]
         n += 1
-        for slot in range(n):
-            variables.correlations[n, slot] = variables.correlations[slot, n] = shared[slot, best]
+        variables.correlations[n, :n] = variables.correlations[:n, n] = shared[:n, best]
         take_codes(columns, candidates[best], variables, n)
         standardize(columns, candidates[best], weights, standard)
         for number in range(candidates.size):
@@ -339,8 +315,7 @@ def parents_and_children(
                 continue
             shared[n, number] = product_with(columns, column, standard)
             take_codes(columns, column, variables, n + 1)
-            for slot in range(n + 1):
-                variables.correlations[n + 1, slot] = shared[slot, number]
+            variables.correlations[n + 1, : n + 1] = shared[: n + 1, number]
             given[0] = n
             strength, size = weakest_association(variables, tests, n + 1, pool, n - 1, 1, most, given)
             least[column] = min(least[column], strength)
@@ -348,14 +323,10 @@ def parents_and_children(
                 free[number] = False
                 separate(separators, n_separators, column, joined, given, size)
     stays = np.ones(n, np.bool_)
-    others = np.empty(n, np.int64)
     for slot in range(1, n + 1):
-        n_others = 0
-        for other in range(1, n + 1):
-            if other != slot and stays[other - 1]:
-                others[n_others] = other
-                n_others += 1
-        strength, size = weakest_association(variables, tests, slot, others, n_others, 0, most, given)
+        others = np.flatnonzero(stays) + 1
+        others = others[others != slot]
+        strength, size = weakest_association(variables, tests, slot, others, others.size, 0, most, given)
         least[joined[slot - 1]] = min(least[joined[slot - 1]], strength)
         if strength == 0.0:
             stays[slot - 1] = False
@@ -367,8 +338,7 @@ def parents_and_children(
 def separate(separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int) -> None:
     """Note the set of slots that separates a column from the centre."""
     n_separators[column] = size
-    for i in range(size):
-        separators[column, i] = joined[given[i] - 1]
+    separators[column, :size] = joined[given[:size] - 1]
 
 
 @kernel

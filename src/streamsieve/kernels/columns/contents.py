@@ -1,4 +1,4 @@
-"""What columns hold: which values, as codes; whether they vary, and whether some are missing.
+"""What columns hold: which values, as codes; whether they vary, whether some are missing, and which are copies.
 
 Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock.
 """
@@ -12,6 +12,8 @@ from ..types import F64, I32, I64, Bool
 
 MISSING = -1  # the code of a missing value
 FEW_LEVELS = 64  # that are found one by one; of more, all values are sorted
+NO_COPY = -1
+GOLDEN = 0.6180339887498949  # multiples of it are spread evenly between integers
 
 
 @kernel
@@ -112,3 +114,23 @@ def count_constant(indptr: I64, values: F64, n_rows: int) -> int:
                 first = values[i]
         constant += not varies
     return constant
+
+
+@kernel
+def fingerprint(indptr: I64, indices: I32, values: F64, column: int) -> float:
+    """Return a number that equal columns share, and columns that differ in shift, unit or labels hardly ever do."""
+    total = 0.0
+    for i in range(indptr[column], indptr[column + 1]):
+        along = GOLDEN * (indices[i] + 1)
+        factor = 1.0 + along - np.floor(along)
+        total += factor if values[i] != values[i] else factor * values[i]
+    return total
+
+
+@kernel
+def are_equal(one: F64 | I32, other: F64 | I32) -> bool:
+    """Return True if two lines hold the same, missing values included."""
+    for row in range(one.size):
+        if one[row] != other[row] and (one[row] == one[row] or other[row] == other[row]):
+            return False
+    return True

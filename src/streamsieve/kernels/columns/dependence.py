@@ -58,19 +58,19 @@ def correlate_with_target(
 
 
 @kernel
-def correlate_with_kept(indptr: I64, indices: I32, values: F64, column: int, norm: float, kept: F64) -> float:
-    """|correlation| of a column with a kept one, which is centred, of length 1 and times the weights."""
+def correlate_with(indptr: I64, indices: I32, values: F64, column: int, norm: float, other: F64) -> float:
+    """Return the correlation of a column with another, which is centred, of length 1 and times the weights."""
     product = 0.0
     for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
-        product += values[i] * kept[unsigned(indices[i])]
-    return float(abs(product) / norm)
+        product += values[i] * other[unsigned(indices[i])]
+    return float(product / norm)
 
 
 @kernel
 def standardize_column(
     indptr: I64, indices: I32, values: F64, weights: F64, column: int, norm: float, out: F64
 ) -> None:
-    """Write a column as ``correlate_with_kept`` wants its last argument."""
+    """Write a column as ``correlate_with`` wants its last argument."""
     begin, end = indptr[column], indptr[column + 1]
     total = 0.0
     for i in range(begin, end):
@@ -118,39 +118,9 @@ def uncertainty_of(first: float, second: float, together: float) -> float:
 
 
 @kernel
-def scratch_cells(n_first: int, n_second: int, n_rows: int) -> int:
-    """How many cells a table of pairs gets; pairs of variables that need more are sorted instead."""
-    return int(min(n_first * n_second, CELLS_PER_ROW * n_rows))
-
-
-@kernel
-def count_pairs(
-    indptr: I64,
-    indices: I32,
-    codes: I32,
-    column: int,
-    n_levels: int,
-    weights: F64,
-    other: I32,
-    other_counts: F64,
-    n_other: int,
-    joint: F64,
-) -> None:
-    """The weight of rows with each pair of codes, of a coded column and of a variable with a code for every row.
-
-    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are.
-    """
-    for i in range(n_levels * n_other):
-        joint[i] = 0.0
-    for b in range(n_other):
-        joint[b] = other_counts[b]
-    for i in range(indptr[column], indptr[column + 1]):
-        row = unsigned(indices[i])
-        joint[codes[i] * n_other + other[row]] += weights[row]
-        joint[other[row]] -= weights[row]
-    for b in range(n_other):
-        if joint[b] < CONSTANT * other_counts[b]:
-            joint[b] = 0.0
+def scratch_for(n_first: int, n_second: int, n_rows: int) -> tuple[F64, F64]:
+    """Return the cells of a table of pairs, and of a margin of it; variables that need a larger table are sorted."""
+    return np.empty(min(n_first * n_second, CELLS_PER_ROW * n_rows)), np.empty(max(n_first, n_second))
 
 
 @kernel
@@ -167,15 +137,25 @@ def pair_entropies(
     joint: F64,
     margin: F64,
 ) -> tuple[float, float, float]:
-    """Entropies of a coded column and a variable as in ``count_pairs``, each alone and together.
+    """Return the entropies of a coded column and of a variable with a code for every row, each alone and together.
 
-    Given    joint, margin: scratch, of ``scratch_cells`` cells and of as many as either has levels.
+    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are; joint, margin:
+             as ``scratch_for`` gives them.
     """
     if n_levels * n_other > joint.size:
         dense = np.empty(weights.size, np.int32)
         spread_codes(indptr, indices, codes, column, dense)
         return entropies_present(dense, n_levels, other, n_other, weights, joint, margin)
-    count_pairs(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint)
+    joint[: n_levels * n_other] = 0.0
+    for b in range(n_other):
+        joint[b] = other_counts[b]
+    for i in range(indptr[column], indptr[column + 1]):
+        row = unsigned(indices[i])
+        joint[codes[i] * n_other + other[row]] += weights[row]
+        joint[other[row]] -= weights[row]
+    for b in range(n_other):
+        if joint[b] < CONSTANT * other_counts[b]:
+            joint[b] = 0.0
     return entropies(joint, n_levels, n_other, float(weights.size), margin)
 
 
@@ -193,11 +173,19 @@ def uncertainty(
     joint: F64,
     margin: F64,
 ) -> float:
-    """Symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
-    bits = pair_entropies(
-        indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint, margin
+    """Return the symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
+    return uncertainty_of(
+        *pair_entropies(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint, margin)
     )
-    return uncertainty_of(bits[0], bits[1], bits[2])
+
+
+@kernel
+def most_levels(n_levels: I64, start: int, stop: int) -> int:
+    """Return the largest number of levels of columns from ``start`` to ``stop``, 1 at least."""
+    most = 1
+    for column in range(start, stop):
+        most = max(most, n_levels[column])
+    return most
 
 
 @kernel
@@ -214,11 +202,7 @@ def uncertainties_of_target(
     relevance: F64,
 ) -> None:
     """``relevance`` = symmetrical uncertainty of coded columns from ``start`` to ``stop`` and the classes of rows."""
-    largest = 1
-    for column in range(start, stop):
-        largest = max(largest, n_levels[column])
-    joint = np.empty(scratch_cells(largest, class_counts.size, weights.size))
-    margin = np.empty(max(largest, class_counts.size))
+    joint, margin = scratch_for(most_levels(n_levels, start, stop), class_counts.size, weights.size)
     for column in range(start, stop):
         relevance[column] = 0.0
         if n_levels[column] < 2:
@@ -288,6 +272,15 @@ def spread_codes(indptr: I64, indices: I32, codes: I32, column: int, out: I32) -
 
 
 @kernel
+def spread_and_count(indptr: I64, indices: I32, codes: I32, column: int, weights: F64, out: I32, counts: F64) -> None:
+    """Write the code of every row of a column, and the weight of each code."""
+    spread_codes(indptr, indices, codes, column, out)
+    counts[:] = 0.0
+    for row in range(weights.size):
+        counts[out[row]] += weights[row]
+
+
+@kernel
 def entropies_present(
     one: I32, n_one: int, other: I32, n_other: int, weights: F64, joint: F64, margin: F64
 ) -> tuple[float, float, float]:
@@ -295,41 +288,32 @@ def entropies_present(
 
     Given    joint, margin: scratch. Where a table of all pairs is larger than ``joint``, those that occur are sorted.
     """
-    total = 0.0
     if n_one * n_other <= joint.size:
-        for i in range(n_one * n_other):
-            joint[i] = 0.0
+        total = 0.0
+        joint[: n_one * n_other] = 0.0
         for row in range(weights.size):
             if one[row] != MISSING and other[row] != MISSING:
                 joint[one[row] * n_other + other[row]] += weights[row]
                 total += weights[row]
         return entropies(joint, n_one, n_other, total, margin)
-    pairs, rows, known = np.empty(weights.size, np.int64), np.empty(weights.size, np.int64), 0
-    for row in range(weights.size):
-        if one[row] != MISSING and other[row] != MISSING:
-            pairs[known] = np.int64(one[row]) * n_other + other[row]
-            rows[known] = row
-            total += weights[row]
-            known += 1
-    order = np.argsort(pairs[:known])
-    counts, last = np.zeros(known), -1
-    for i in range(known):
-        if i == 0 or pairs[order[i]] != pairs[order[i - 1]]:
-            last += 1
+    rows = np.flatnonzero((one != MISSING) & (other != MISSING))
+    pairs, total = one[rows] * np.int64(n_other) + other[rows], weights[rows].sum()
+    order = np.argsort(pairs)
+    counts, last = np.zeros(rows.size), -1
+    for i in range(rows.size):
+        last += i == 0 or pairs[order[i]] != pairs[order[i - 1]]
         counts[last] += weights[rows[order[i]]]
-    together = entropy(counts, last + 1, total)
     return (
-        margin_entropy(one, n_one, rows, known, weights, total, margin),
-        margin_entropy(other, n_other, rows, known, weights, total, margin),
-        together,
+        margin_entropy(one, n_one, rows, weights, total, margin),
+        margin_entropy(other, n_other, rows, weights, total, margin),
+        entropy(counts, last + 1, total),
     )
 
 
 @kernel
-def margin_entropy(codes: I32, n_levels: int, rows: I64, known: int, weights: F64, total: float, margin: F64) -> float:
-    """The entropy of a coded variable over some rows."""
-    for a in range(n_levels):
-        margin[a] = 0.0
-    for i in range(known):
-        margin[codes[rows[i]]] += weights[rows[i]]
+def margin_entropy(codes: I32, n_levels: int, rows: I64, weights: F64, total: float, margin: F64) -> float:
+    """Return the entropy of a coded variable over some rows."""
+    margin[:n_levels] = 0.0
+    for row in rows:
+        margin[codes[row]] += weights[row]
     return entropy(margin, n_levels, total)

@@ -6,16 +6,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
-from .dependence import EQUAL, pair_entropies, scratch_cells, spread_codes, uncertainty
-
-
-@kernel
-def spread_and_count(indptr: I64, indices: I32, codes: I32, column: int, weights: F64, dense: I32, counts: F64) -> None:
-    """Write a column's code for every row, and the weight of each code."""
-    spread_codes(indptr, indices, codes, column, dense)
-    counts[:] = 0.0
-    for row in range(weights.size):
-        counts[dense[row]] += weights[row]
+from .dependence import EQUAL, pair_entropies, scratch_for, spread_and_count, uncertainty
 
 
 @kernel
@@ -30,7 +21,7 @@ def filter_by_correlation(
     stays = np.ones(order.size, np.bool_)
     widest = n_levels.max()
     dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
-    joint, margin = np.empty(scratch_cells(widest, widest, weights.size)), np.empty(widest)
+    joint, margin = scratch_for(widest, widest, weights.size)
     for rank in range(order.size):
         column = order[rank]
         if not stays[column]:
@@ -69,9 +60,8 @@ def informations(
     wanted: Bool,
     out: F64,
 ) -> None:
-    """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``count_pairs``."""
-    widest = max(n_levels.max(), n_other)
-    joint, margin = np.empty(scratch_cells(n_levels.max(), n_other, weights.size)), np.empty(widest)
+    """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``pair_entropies``."""
+    joint, margin = scratch_for(n_levels.max(), n_other, weights.size)
     for column in range(n_levels.size):
         if wanted[column]:
             first, second, together = pair_entropies(

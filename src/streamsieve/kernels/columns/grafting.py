@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import kernel, summing
 from ..types import F64, I32, I64, unsigned
-from .pool import holds
+from .pool import holds, unexplained
 from .slots import USED, Slots, measure_column, products, written_out
 
 SLIGHT = 1e-10  # of a column's own product
@@ -56,8 +56,7 @@ def weigh_products(slots: Slots, curvatures: F64, start: int, gram: F64, middles
         line -= middle
         line *= curvatures
         products(slots, line, 0, slot + 1, found)
-        for other in range(slot + 1):
-            gram[slot, other] = gram[other, slot] = found[other]
+        gram[slot, : slot + 1] = gram[: slot + 1, slot] = found[: slot + 1]
         middles[slot] = middle
 
 
@@ -68,11 +67,7 @@ def descend_coordinates(gram: F64, pulls: F64, penalty: float, enough: float, sw
     Back     weights, changed in place; whether the last sweep changed no slope by more than ``enough``.
     """
     k = weights.size
-    left = pulls.copy()
-    for j in range(k):
-        if weights[j] != 0.0:
-            for i in range(k):
-                left[i] -= weights[j] * gram[j, i]
+    left = unexplained(gram, pulls, weights)
     for _ in range(sweeps):
         most = 0.0
         for j in range(k):

@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import NO_GROUP, NO_ID, array
 from ..jit import kernel
 from ..types import F64, I32, I64, unsigned
-from .dependence import CONSTANT, EQUAL, standardize_column
+from .dependence import CONSTANT, EQUAL, correlate_with, standardize_column
+from .slots import move_to_end
 
 KEPT, SEEN, IRRELEVANT, REDUNDANT, CLOSED = range(5)  # entries of ``counts``
 FLAT = 1e-12  # of a scatter: what is left within classes that a column separates
@@ -104,18 +105,12 @@ def score(between: float, within: float) -> float:
 
 @kernel
 def scores_of_kept(state: GroupState) -> tuple[float, float, float, float]:
-    """Sums of scatter between and within classes over the kept columns; mean and deviation of their scores."""
+    """Return sums of scatter between and within classes over the kept columns; mean and deviation of their scores."""
     kept = state.counts[KEPT]
-    between = total = 0.0
-    for at in range(kept):
-        fraction = state.between[state.order[at]]
-        between += fraction
-        total += score(fraction, 1.0 - fraction)
-    mean = total / max(kept, 1)
-    squares = 0.0
-    for at in range(kept):
-        fraction = state.between[state.order[at]]
-        squares += (score(fraction, 1.0 - fraction) - mean) ** 2
+    fractions = state.between[state.order[:kept]]
+    scores = fractions / np.maximum(1.0 - fractions, FLAT)
+    between, mean = fractions.sum(), scores.sum() / max(kept, 1)
+    squares = ((scores - mean) * (scores - mean)).sum()
     return between, kept - between, mean, np.sqrt(squares / max(kept - 1, 1))
 
 
@@ -150,14 +145,9 @@ def select_in_groups(
         slot = order[kept]
         copy = False
         for at in range(kept):
-            other = order[at]
-            standard = state.columns[other]
-            product = 0.0
-            for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
-                product += values[i] * standard[unsigned(indices[i])]
-            product /= norms[column]
-            state.correlations[slot, other] = state.correlations[other, slot] = product
-            copy = copy or abs(product) >= SAME
+            correlation = correlate_with(indptr, indices, values, column, norms[column], state.columns[order[at]])
+            state.correlations[slot, order[at]] = state.correlations[order[at], slot] = correlation
+            copy = copy or abs(correlation) >= SAME
         if copy:
             counts[REDUNDANT] += 1
             continue
@@ -222,11 +212,8 @@ def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
         for at in range(1, counts[KEPT]):
             if weight_of(state, order[at]) <= weight_of(state, order[worst]) + EQUAL:
                 worst = at
-        slot = order[worst]
         counts[KEPT] -= 1
-        for at in range(worst, counts[KEPT]):
-            order[at] = order[at + 1]
-        order[counts[KEPT]] = slot
+        move_to_end(order, worst, counts[KEPT])
         counts[REDUNDANT] += 1
     counts[CLOSED] = counts[KEPT]
     return True

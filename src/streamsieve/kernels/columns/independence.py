@@ -118,8 +118,7 @@ def count_statistic(
     too_thin = tests.rows_each * (n_one - 1) * (n_other - 1) * n_strata > tests.n_rows
     if n_strata == 0 or too_thin or n_strata * block > table.size:
         return np.nan, UNTAKEN
-    for cell in range(n_strata * block):
-        table[cell] = 0.0
+    table[: n_strata * block] = 0.0
     if n_strata == 1:
         for row in range(one.size):
             table[one[row] * n_other + other[row]] += 1.0
@@ -245,14 +244,19 @@ def log_tail(value: float, freedom: int) -> float:
 
 
 @kernel
-def next_set(chosen: I64, size: int, n: int) -> bool:
-    """The next ``size`` of ``n`` numbers, in lexicographic order, written over the last; whether there was one."""
+def next_set(chosen: I64, size: int, n: int) -> int:
+    """Write the next set of ``n`` numbers over the last, which had ``size`` of them; return how many it has.
+
+    Sets of one size come in lexicographic order, and after the last of them the first of the next size.
+    """
     i = size - 1
     while i >= 0 and chosen[i] == n - size + i:
         i -= 1
     if i < 0:
-        return False
-    chosen[i] += 1
+        i, size = 0, size + 1
+        chosen[0] = 0
+    else:
+        chosen[i] += 1
     for j in range(i + 1, size):
         chosen[j] = chosen[j - 1] + 1
-    return True
+    return size

@@ -85,7 +85,7 @@ def invest_in_columns(
 @kernel
 def add_to_basis(state: InvestingState, indptr: I64, indices: I32, values: F64, column: int) -> None:
     """Append a column to the basis, made orthogonal twice over, and take its part out of the residual."""
-    kept, n_rows = state.counts[KEPT], state.residual.size
+    kept, residual = state.counts[KEPT], state.residual
     mine = state.basis[kept]
     mine[:] = 0.0
     for i in range(indptr[column], indptr[column + 1]):
@@ -93,19 +93,7 @@ def add_to_basis(state: InvestingState, indptr: I64, indices: I32, values: F64, 
     for _ in range(2):
         mine -= mine.mean()
         for slot in range(kept):
-            product = 0.0
-            for row in range(n_rows):
-                product += mine[row] * state.basis[slot, row]
-            for row in range(n_rows):
-                mine[row] -= product * state.basis[slot, row]
-    length = product = 0.0
-    for row in range(n_rows):
-        length += mine[row] * mine[row]
-    for row in range(n_rows):
-        mine[row] /= np.sqrt(length)
-        product += mine[row] * state.residual[row]
-    for row in range(n_rows):
-        state.residual[row] -= product * mine[row]
-    state.error[0] = 0.0
-    for row in range(n_rows):
-        state.error[0] += state.residual[row] * state.residual[row]
+            mine -= (mine * state.basis[slot]).sum() * state.basis[slot]
+    mine /= np.sqrt((mine * mine).sum())
+    residual -= (mine * residual).sum() * mine
+    state.error[0] = (residual * residual).sum()

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..arrays import NO_ID, array
 from ..jit import kernel
-from ..types import F64, I32, I64, Bool, unsigned
-from .copies import NO_COPY, are_equal, fingerprint
-from .dependence import spread_codes, standardize_column
+from ..types import F64, I32, I64, Bool
+from .contents import NO_COPY, are_equal, fingerprint
+from .dependence import correlate_with, most_levels, spread_codes, standardize_column
 from .independence import Tests, count_statistic, is_independent, next_set, statistic_given
+from .slots import move_to_end
 
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
 TARGET = 0  # its slot, and its position in the order
@@ -64,10 +65,7 @@ def relate_by_counts(
     """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
     classes, n_classes = state.codes[TARGET], state.n_levels[TARGET]
     dense, nobody = np.zeros(tests.n_rows, np.int32), np.empty(0, np.int64)
-    most = 1
-    for column in range(start, stop):
-        most = max(most, n_levels[column])
-    table = np.empty(min(most * n_classes, MOST_CELLS))
+    table = np.empty(min(most_levels(n_levels, start, stop) * n_classes, MOST_CELLS))
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
@@ -81,30 +79,18 @@ def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, 
 
     With ``always``, a slot, only sets that it is in are tried.
     """
-    kept = state.counts[KEPT]
-    pool, n_pool = np.empty(kept, np.int64), 0
-    for at in range(1, kept + 1):
-        slot = state.order[at]
-        if slot != one and slot != always:
-            pool[n_pool] = slot
-            n_pool += 1
+    pool = state.order[1 : state.counts[KEPT] + 1]
+    pool = pool[(pool != one) & (pool != always)]
     fixed = 0 if always == NO_SLOT else 1
-    given, chosen = np.empty(most, np.int64), np.empty(most, np.int64)
-    if fixed:
-        given[0] = always
-    for size in range(1 - fixed, most - fixed + 1):
-        if size > n_pool:
-            break
+    given, chosen = np.full(most, always), np.arange(most + 1)
+    size = 1 - fixed
+    while size <= min(most - fixed, pool.size):
         for i in range(size):
-            chosen[i] = i
-        more = True
-        while more:
-            for i in range(size):
-                given[fixed + i] = pool[chosen[i]]
-            value, freedom = statistic_given(state, tests, one, TARGET, given, fixed + size)
-            if is_independent(tests, value, freedom):
-                return True
-            more = next_set(chosen, size, n_pool)
+            given[fixed + i] = pool[chosen[i]]
+        value, freedom = statistic_given(state, tests, one, TARGET, given, fixed + size)
+        if is_independent(tests, value, freedom):
+            return True
+        size = next_set(chosen, size, pool.size)
     return False
 
 
@@ -121,8 +107,9 @@ def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, w
             continue
         if not is_written:
             mine = fingerprint(new.indptr, new.indices, new.given, column)
-            columns = new.indptr, new.indices, new.values
-            standardize_column(*columns, weights, column, new.norms[column], state.columns[free])
+            standardize_column(
+                new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[free]
+            )
             is_written = True
         if state.prints[slot] == mine and are_equal(state.columns[slot], state.columns[free]):
             return int(state.ids[slot])
@@ -167,11 +154,8 @@ def update_blanket(
         if new.n_levels[column] > 0:
             spread_codes(indptr, indices, new.codes, column, state.codes[slot])
         for at in range(1, counts[KEPT] + 1):
-            product = 0.0
-            kept = state.columns[order[at]]
-            for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
-                product += values[i] * kept[unsigned(indices[i])]
-            state.correlations[slot, order[at]] = state.correlations[order[at], slot] = product / norms[column]
+            correlation = correlate_with(indptr, indices, values, column, norms[column], state.columns[order[at]])
+            state.correlations[slot, order[at]] = state.correlations[order[at], slot] = correlation
         counts[KEPT] += 1
         if fast and is_separated(state, tests, slot, NO_SLOT, most):
             counts[KEPT] -= 1
@@ -183,9 +167,7 @@ def update_blanket(
             other = order[at]
             newest = other == slot
             if (not newest or not fast) and is_separated(state, tests, other, slot if fast else NO_SLOT, most):
-                for later in range(at, counts[KEPT]):
-                    order[later] = order[later + 1]
-                order[counts[KEPT]] = other
+                move_to_end(order, at, counts[KEPT])
                 counts[KEPT] -= 1
                 counts[REDUNDANT if newest else REPLACED] += 1
             else:

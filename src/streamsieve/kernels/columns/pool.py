@@ -96,6 +96,17 @@ def holds(ids: I64, used: int, feature: int) -> bool:
 
 
 @kernel
+def unexplained(gram: F64, responses: F64, weights: F64) -> F64:
+    """Return what weights leave of responses: less those of the columns that have some, one after the other."""
+    left = responses.copy()
+    for j in range(weights.size):
+        if weights[j] != 0.0:
+            for i in range(weights.size):
+                left[i] -= weights[j] * gram[j, i]
+    return left
+
+
+@kernel
 def fit_pool(
     gram: F64, responses: F64, square: float, n_rows: int, most: int, sweeps: int, prior: F64, weights: F64, gains: F64
 ) -> None:
@@ -107,11 +118,7 @@ def fit_pool(
     Back     prior, weights, changed in place; gains: what each column would explain if all others stayed as they are.
     """
     k = weights.size
-    left = responses.copy()
-    for j in range(k):
-        if weights[j] != 0.0:
-            for i in range(k):
-                left[i] -= weights[j] * gram[j, i]
+    left = unexplained(gram, responses, weights)
     floor = SMALLEST * square
     for _ in range(sweeps):
         noise, spread = prior[NOISE], prior[SPREAD]

@@ -9,19 +9,22 @@ import numpy as np
 from ..arrays import NO_GROUP, NO_ID, array
 from ..jit import kernel
 from ..types import F64, I8, I32, I64, Bool
-from .copies import NO_COPY, are_equal, fingerprint
+from .contents import NO_COPY, are_equal, fingerprint
 from .dependence import (
     EQUAL,
     correlate_present,
-    correlate_with_kept,
+    correlate_with,
     entropies_present,
-    scratch_cells,
+    most_levels,
+    scratch_for,
+    spread_and_count,
     spread_codes,
     spread_values,
     standardize_column,
     uncertainty,
     uncertainty_of,
 )
+from .slots import move_to_end
 
 CORRELATION, UNCERTAINTY = 0, 1  # columns of ``relevance``: the measures
 KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts``
@@ -140,7 +143,7 @@ def compare_with_kept(
                     margin,
                 )
             else:
-                depends = correlate_with_kept(indptr, indices, values, column, norms[column], state.columns[slot])
+                depends = abs(correlate_with(indptr, indices, values, column, norms[column], state.columns[slot]))
             if not is_redundant(rule, mine, its, depends, pair):
                 continue
             if doomed:  # it would make room for itself, if no earlier one makes it redundant: from the start
@@ -173,7 +176,7 @@ def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> t
     largest = levels
     for column in candidates:
         largest = max(largest, n_levels[column])
-    return np.empty(scratch_cells(largest, levels, n_rows)), np.empty(largest)
+    return scratch_for(largest, levels, n_rows)
 
 
 @kernel
@@ -201,7 +204,10 @@ def write(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F
     if state.columns.shape[1]:
         standardize_column(new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[slot])
     if new.measure[column] == UNCERTAINTY:
-        keep_codes(state, slot, new, column, weights)
+        state.n_levels[slot] = new.n_levels[column]
+        spread_and_count(
+            new.indptr, new.indices, new.codes, column, weights, state.codes[slot], state.level_counts[slot]
+        )
 
 
 @kernel
@@ -264,11 +270,9 @@ def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> Non
     """
     counts, order = state.counts, state.order
     levels = state.level_counts.shape[1]
-    joint = np.empty(scratch_cells(levels, levels, weights.size))
-    margin = np.empty(levels)
+    joint, margin = scratch_for(levels, levels, weights.size)
     old = 0
     while old < counts[CLOSED] < counts[KEPT]:
-        gone = False
         new = counts[CLOSED]
         while new < counts[KEPT]:
             one, other = order[new], order[old]
@@ -280,15 +284,13 @@ def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> Non
                 if is_redundant(rule, mine, its, depends, pair):
                     counts[REPLACED] += 1
                     if wins:
-                        gone = True
+                        remove(state, old)
+                        counts[CLOSED] -= 1
                         break
                     remove(state, new)
                     continue
             new += 1
-        if gone:
-            remove(state, old)
-            counts[CLOSED] -= 1
-        else:
+        else:  # the closed one stays
             old += 1
     while counts[KEPT] > budget:
         remove(state, least_relevant(state))
@@ -309,8 +311,9 @@ def dependence_of_kept(
             product += state.columns[one, row] * state.columns[other, row] / weights[row]
         return abs(product)
     n_one, n_other = state.n_levels[one], state.n_levels[other]
-    bits = entropies_present(state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin)
-    return uncertainty_of(bits[0], bits[1], bits[2])
+    return uncertainty_of(
+        *entropies_present(state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin)
+    )
 
 
 @kernel
@@ -325,24 +328,10 @@ def keep_as_it_is(state: SaolaState, slot: int, new: NewColumns, column: int, we
 
 
 @kernel
-def keep_codes(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
-    """Write a coded column, and the weight of each level, to a slot."""
-    mine, level_counts = state.codes[slot], state.level_counts[slot]
-    state.n_levels[slot] = new.n_levels[column]
-    spread_codes(new.indptr, new.indices, new.codes, column, mine)
-    level_counts[:] = 0.0
-    for row in range(weights.size):
-        level_counts[mine[row]] += weights[row]
-
-
-@kernel
 def remove(state: SaolaState, at: int) -> None:
     """Free the slot at a position in the order of arrival."""
-    slot = state.order[at]
     state.counts[KEPT] -= 1
-    for later in range(at, state.counts[KEPT]):
-        state.order[later] = state.order[later + 1]
-    state.order[state.counts[KEPT]] = slot
+    move_to_end(state.order, at, state.counts[KEPT])
 
 
 @kernel
@@ -365,11 +354,8 @@ def measure_present(
     Back     ``new.relevance``; ``new.norms``, 1 where a column varies and 0 where it does not; ``present``, how many
              rows of equal weight say as much as those that have a value.
     """
-    largest = n_classes
-    for column in range(start, stop):
-        largest = max(largest, new.n_levels[column])
     dense, coded = np.empty(weights.size), np.empty(weights.size, np.int32)
-    joint, margin = np.empty(scratch_cells(largest, n_classes, weights.size)), np.empty(largest)
+    joint, margin = scratch_for(most_levels(new.n_levels, start, stop), n_classes, weights.size)
     for column in range(start, stop):
         if not new.has_missing[column]:
             continue
@@ -384,5 +370,6 @@ def measure_present(
         new.norms[column] = 1.0 if correlate_present(dense, dense, weights) > 0.0 else 0.0
         if new.codes.size and classes.size:
             spread_codes(new.indptr, new.indices, new.codes, column, coded)
-            bits = entropies_present(coded, new.n_levels[column], classes, n_classes, weights, joint, margin)
-            new.relevance[column, UNCERTAINTY] = uncertainty_of(bits[0], bits[1], bits[2])
+            new.relevance[column, UNCERTAINTY] = uncertainty_of(
+                *entropies_present(coded, new.n_levels[column], classes, n_classes, weights, joint, margin)
+            )

@@ -158,8 +158,7 @@ def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> No
         multiply(slots, lines, first + count, found)
         for line in range(count):
             slot = first + line
-            for other in range(slot):
-                gram[slot, other] = gram[other, slot] = found[line, other] / n_rows
+            gram[slot, :slot] = gram[:slot, slot] = found[line, :slot] / n_rows
             gram[slot, slot] = 1.0
 
 
@@ -194,6 +193,34 @@ def multiply(slots: Slots, lines: F64, used: int, found: F64) -> None:
 
 
 @kernel
+def measure_columns(indptr: I64, values: F64, n_rows: int, means: F64, scales: F64) -> int:
+    """Fill in the means and scales of some columns, a scale of 0 where one does not vary.
+
+    Back     how many values are held of those that do.
+    """
+    room = 0
+    for column in range(means.size):
+        begin, end = indptr[column], indptr[column + 1]
+        means[column], scales[column] = measure_column(n_rows, values, begin, end)
+        if scales[column] > 0.0:
+            room += held_length(n_rows, end - begin)
+    return room
+
+
+@kernel
+def hold_columns(
+    slots: Slots, indptr: I64, indices: I32, values: F64, ids: I64, n_rows: int, means: F64, scales: F64
+) -> None:
+    """Hold all columns that vary, for which there must be slots and room."""
+    for column in range(ids.size):
+        if scales[column] > 0.0:
+            begin, end = indptr[column], indptr[column + 1]
+            mean, scale = means[column], scales[column]
+            put_column(slots, slots.ends[USED], ids[column], n_rows, mean, scale, indices, values, begin, end)
+            slots.ends[USED] += 1
+
+
+@kernel
 def written_out(slots: Slots, slot: int, line: F64) -> None:
     """``line`` = a column, a value for each row."""
     first, length = slots.starts[slot], slots.lengths[slot]
@@ -203,6 +230,15 @@ def written_out(slots: Slots, slot: int, line: F64) -> None:
         line[:] = -slots.shifts[slot]
         for i in range(first, first + length):
             line[slots.rows[i]] += slots.values[i]
+
+
+@kernel
+def move_to_end(order: I32, at: int, last: int) -> None:
+    """Move a slot in an order of arrival after all others in use, the last of which is at ``last``."""
+    slot = order[at]
+    for later in range(at, last):
+        order[later] = order[later + 1]
+    order[last] = slot
 
 
 @kernel

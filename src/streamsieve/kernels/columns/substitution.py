@@ -2,6 +2,10 @@
 
 With scores u = level + Z w and their slopes g = dL/du, the weights of kept columns take a step of gradient descent, a
 newcomer gets the weight that one step from 0 gives it, and of one column too many that of the smallest |w| is dropped.
+
+Of several workers (algorithm 3) all columns together give u, the sum of level + Z w over the workers. A worker knows u
+as the centre had it some time ago, and steps its own weights by the slopes there. What it pushes to the centre is by
+how much its own part of u, its level + Z w, has changed.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import numpy as np
 
 from ..jit import inlined_summing, kernel, summing
 from ..losses import slope
-from ..types import F64, I32, I64, unsigned
+from ..types import F64, I32, I64, Bool, unsigned
 from .pool import holds
 from .slots import (
     ALIKE,
@@ -21,6 +25,7 @@ from .slots import (
     TOP,
     USED,
     Slots,
+    combine,
     held_length,
     measure_column,
     products,
@@ -78,6 +83,76 @@ def substitute_columns(
         if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
             return -1
     return int(ids.size)
+
+
+@kernel
+def substitute_apart(
+    slots: Slots,
+    weights: F64,
+    level: F64,
+    y: F64,
+    rule: Steps,
+    workers: int,
+    scores: F64,
+    change: F64,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    ids: I64,
+    start: int,
+) -> int:
+    """Offer columns to one worker, from ``start`` on, one by one; how many were dealt with.
+
+    Given    workers: how many there are; a column is stepped by its own worker alone, the level by all of them.
+             scores: u as the worker has read it. Between two columns it changes by what the worker itself does.
+    Back     slots, weights, level and scores, changed in place; change: what was added to scores, added to it. It stops
+             early where no slot is free for a newcomer, or there is no room for its values; -1 where the weights have
+             diverged.
+    """
+    n_rows = y.size
+    line, gradient = np.empty(n_rows), np.empty(slots.ids.size)
+    before, after = np.empty(n_rows), np.empty(n_rows)
+    combine(slots, weights, level[0], before)
+    for column in range(start, ids.size):
+        begin, end = indptr[column], indptr[column + 1]
+        if slots.ends[USED] == slots.ids.size or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size:
+            return column
+        mean, scale = measure_column(n_rows, values, begin, end)
+        if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
+            continue
+        for row in range(n_rows):
+            line[row] = slope(rule.loss, scores[row], y[row])
+        products(slots, line, 0, slots.ends[USED], gradient)
+        take_step(slots, weights, level, line, gradient, rule.step / rule.m, workers)
+        take_in(slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, line)
+        if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
+            return -1
+        combine(slots, weights, level[0], after)
+        for row in range(n_rows):
+            moved = after[row] - before[row]
+            scores[row] += moved
+            change[row] += moved
+            before[row] = after[row]
+    return int(ids.size)
+
+
+@kernel
+def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
+    """``varies`` = whether each column has more than one value."""
+    for column in range(varies.size):
+        _, scale = measure_column(n_rows, values, indptr[column], indptr[column + 1])
+        varies[column] = scale > 0.0
+
+
+@kernel
+def take_back_pushes(scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int) -> None:
+    """Subtract from scores the pushes from number ``first`` to before ``end`` that are not of the reader.
+
+    Push k is of worker k mod workers, and is line k of ``pushes``, a ring.
+    """
+    for number in range(first, end):
+        if number % workers != reader:
+            scores -= pushes[number % pushes.shape[0]]
 
 
 @summing

@@ -59,13 +59,11 @@ def sort_entries(entries: U32, columns: Ints | U32, indptr: I64, rows: I32, bits
     """
     for i in range(columns.size):
         indptr[columns[i] + 1] += 1
-    for column in range(1, indptr.size):
-        indptr[column] += indptr[column - 1]
+    indptr[:] = np.cumsum(indptr)
     for i in range(columns.size):
         at = indptr[columns[i]]
         rows[at] = entries[i, ROW]
         bits[at] = entries[i, VALUE]
         indptr[columns[i]] = at + 1
-    for column in range(indptr.size - 1, 0, -1):
-        indptr[column] = indptr[column - 1]
+    indptr[1:] = indptr[:-1].copy()
     indptr[0] = 0

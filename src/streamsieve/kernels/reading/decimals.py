@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inlined, kernel
 from ..types import F64, U8
 
-ZERO, PLUS, MINUS, DOT = ord("0"), ord("+"), ord("-"), ord(".")
+ZERO, NINE, PLUS, MINUS, DOT = ord("0"), ord("9"), ord("+"), ord("-"), ord(".")
 LOWER_E, UPPER_E = ord("e"), ord("E")
 
 MOST_DIGITS = 18  # what an int64 holds for certain
@@ -17,6 +17,15 @@ LARGEST_POWER = 80
 POWERS: F64 = np.float64(10.0) ** np.arange(LARGEST_POWER + 1)
 DOUBT = 2.0**-50  # twice the largest relative error of a scaled value: four roundings of 2**-53
 LONGEST_FLOAT32 = 16
+
+
+@inlined
+def scan_digits(text: U8, at: int, number: int) -> tuple[int, int]:
+    """Append the digits from a position on to a number; return it and the position after them."""
+    while ZERO <= text[at] <= NINE:
+        number = number * 10 + int(text[at]) - ZERO
+        at += 1
+    return number, at
 
 
 @kernel
@@ -30,23 +39,12 @@ def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
-    mantissa = 0
-    power = 0
     first = at
-    digit = int(text[at]) - ZERO
-    while 0 <= digit <= 9:
-        mantissa = mantissa * 10 + digit
-        at += 1
-        digit = int(text[at]) - ZERO
-    digits = at - first
+    mantissa, at = scan_digits(text, first, 0)
+    digits, power = at - first, 0
     if text[at] == DOT:
-        at += 1
-        first = at
-        digit = int(text[at]) - ZERO
-        while 0 <= digit <= 9:
-            mantissa = mantissa * 10 + digit
-            at += 1
-            digit = int(text[at]) - ZERO
+        first = at + 1
+        mantissa, at = scan_digits(text, first, mantissa)
         power = first - at
         digits -= power
     if digits == 0:
@@ -66,9 +64,7 @@ def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
 @kernel
 def leading_digits(text: U8, start: int, end: int) -> tuple[int, int]:
     """The first ``MOST_DIGITS`` significant digits of a long number and the power of ten that scales them."""
-    mantissa = 0
-    power = 0
-    digits = 0
+    mantissa = power = digits = 0
     after_dot = False
     for at in range(start, end):
         digit = int(text[at]) - ZERO
@@ -91,13 +87,10 @@ def scan_exponent(text: U8, start: int) -> tuple[int, int]:
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
-    exponent = 0
-    first = at
-    digit = int(text[at]) - ZERO
-    while 0 <= digit <= 9:
-        exponent = min(exponent * 10 + digit, 1_000_000)
+    exponent, first = 0, at
+    while ZERO <= text[at] <= NINE:
+        exponent = min(exponent * 10 + int(text[at]) - ZERO, 1_000_000)
         at += 1
-        digit = int(text[at]) - ZERO
     if at == first:
         return start, 0
     return at, -exponent if negative else exponent

@@ -18,6 +18,7 @@ from .decimals import (
     is_exact,
     scaled,
     scan_decimal,
+    scan_digits,
     write_float32,
     write_integer,
 )
@@ -144,12 +145,7 @@ def parse_rows(
              inexact: pairs (offset in text, position in values, or -1 - row for a label) of numbers whose last
              bit this kernel cannot decide; report: see the constants above.
     """
-    at = 0
-    row = 0
-    filled = 0
-    line = 0
-    width = 0
-    n_inexact = 0
+    at = row = filled = line = width = n_inexact = 0
     canonical = True
     indptr[0] = 0
     while at < text.size:
@@ -161,8 +157,7 @@ def parse_rows(
             if at > start and text[at] == COLON:  # an entry: the row has no label
                 labels[row], at = np.nan, start
             elif at == start or not ends_token(text[at]):
-                stop(report, BAD_LABEL, start, line)
-                return
+                return stop(report, BAD_LABEL, start, line)
             else:
                 labels[row] = -scaled(mantissa, power) if negative else scaled(mantissa, power)
             if at > start and not is_exact(mantissa, power, dropped):
@@ -179,35 +174,25 @@ def parse_rows(
                 while is_blank(text[at]):
                     at += 1
                 start = at
-                index = 0
-                digit = int(text[at]) - ZERO
-                while 0 <= digit <= 9:
-                    index = index * 10 + digit
-                    at += 1
-                    digit = int(text[at]) - ZERO
+                index, at = scan_digits(text, at, 0)
                 if at == start:
                     if text[at] == NEWLINE or text[at] == HASH:
                         break
                     at = skip_qid(text, at)
                     if at == start:
-                        stop(report, BAD_INDEX, start, line)
-                        return
+                        return stop(report, BAD_INDEX, start, line)
                     continue
                 index -= first_index
                 if text[at] != COLON:
-                    stop(report, NO_COLON, start, line)
-                    return
+                    return stop(report, NO_COLON, start, line)
                 if at - start > MOST_DIGITS or index > largest_index:
-                    stop(report, WIDE_INDEX, start, line)
-                    return
+                    return stop(report, WIDE_INDEX, start, line)
                 if index < 0:
-                    stop(report, ZERO_INDEX, start, line)
-                    return
+                    return stop(report, ZERO_INDEX, start, line)
                 number = at + 1
                 at, mantissa, power, negative, dropped = scan_decimal(text, number)
                 if at == number or not ends_token(text[at]):
-                    stop(report, BAD_VALUE, start, line)
-                    return
+                    return stop(report, BAD_VALUE, start, line)
                 value = scaled(mantissa, power)
                 if not is_exact(mantissa, power, dropped):
                     if not is_certain(value):
@@ -215,8 +200,7 @@ def parse_rows(
                         n_inexact += 1
                         canonical &= value >= 1e-44  # below, it may prove to be 0
                     elif np.isinf(np.float32(value)):
-                        stop(report, TOO_LARGE, start, line)
-                        return
+                        return stop(report, TOO_LARGE, start, line)
                 indices[filled] = index
                 values[filled] = -value if negative else value
                 canonical &= values[filled] != 0.0
@@ -224,8 +208,7 @@ def parse_rows(
                 width = max(width, index + 1)
                 if index <= previous:
                     if index == previous:
-                        stop(report, REPEATED, start, line)
-                        return
+                        return stop(report, REPEATED, start, line)
                     canonical = False
                 previous = index
             row += 1
@@ -234,9 +217,9 @@ def parse_rows(
             at += 1
         at += 1
         line += 1
-    report[FAULT] = OK
-    report[LINES], report[ROWS], report[NONZEROS] = line, row, filled
-    report[WIDTH], report[INEXACT], report[CANONICAL] = width, n_inexact, canonical
+    report[ROWS], report[NONZEROS], report[WIDTH] = row, filled, width
+    report[INEXACT], report[CANONICAL] = n_inexact, canonical
+    return stop(report, OK, at, line)
 
 
 @kernel

@@ -13,7 +13,7 @@ from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I64
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
-from .first_order import ON_LOSS, sign_of, triggered
+from .first_order import ON_LOSS, set_steps
 from .members import COUNTS, MISTAKES, UPDATES
 from .storing import bounded, limited
 
@@ -55,20 +55,16 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
             scores[c] = state.bias[c, 0] * rows.constants[row]
         for i in range(begin, end):
             position = rows.indices[i]
-            pay_off(weight[position], state.owed[0] - paid[position])
+            debt = state.owed[0] - paid[position]
             paid[position] = state.owed[0]
             for c in range(n_classes):
+                w = weight[position, c]
+                weight[position, c] = max(0.0, w - debt) if w > 0 else min(0.0, w + debt)
                 scores[c] += weight[position, c] * (rows.values[i] * factor)
         rows.scores[row] = scores
-        if is_mistake(scores, rows.codes[row]):
-            state.counts[MISTAKES] += 1
-        learns = False
+        state.counts[MISTAKES] += is_mistake(scores, rows.codes[row])
+        learns = set_steps(scores, rows.codes[row], ON_LOSS, eta * rows.weights[row], 1.0, steps)
         for c in range(n_classes):
-            sign = sign_of(c, rows.codes[row], n_classes)
-            steps[c] = 0.0
-            if triggered(scores[c], sign, ON_LOSS):
-                learns = True
-                steps[c] = eta * rows.weights[row] * sign
             state.bias[c, 0] += steps[c] * rows.constants[row]
         state.counts[UPDATES] += learns
         if learns:
@@ -76,13 +72,6 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
                 for c in range(n_classes):
                     weight[rows.indices[i], c] += steps[c] * (rows.values[i] * factor)
         state.owed[0] += eta * penalty
-
-
-@kernel
-def pay_off(weight: F64, debt: float) -> None:
-    """Bring every weight of a feature nearer to 0 by ``debt``."""
-    for c in range(weight.size):
-        weight[c] = max(0.0, weight[c] - debt) if weight[c] > 0 else min(0.0, weight[c] + debt)
 
 
 @kernel
@@ -109,8 +98,7 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
             directions[0] = 1.0
             loss = rows.numbers[row] - scores[0]
         else:
-            if is_mistake(scores, rows.codes[row]):
-                state.counts[MISTAKES] += 1
+            state.counts[MISTAKES] += is_mistake(scores, rows.codes[row])
             loss = 1.0 - set_directions(scores, rows.codes[row], MAX_SCORE, directions)
             if loss <= 0.0:
                 continue

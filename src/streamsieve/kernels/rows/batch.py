@@ -1,4 +1,4 @@
-"""Rows as the learning kernels take them, and what multi-class learning does with their scores."""
+"""Rows as the learning kernels take them, some features of each, and what multi-class learning does with scores."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel
-from ..types import F64, I64, Floats, Ints
+from ..table import probe
+from ..types import F64, I32, I64, U8, Bool, Floats, Ints, unsigned
 
 MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of SOFS (Wu, Hoi, Mei, Yu 2017), equations 10 and 11
+ALL_MARKED = np.ones(1, np.uint8)  # marks that say nothing
 
 
 class Rows(NamedTuple):
@@ -34,6 +36,63 @@ def longest_row(indptr: I64) -> int:
     for row in range(indptr.size - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
     return longest
+
+
+@kernel
+def keep_known(
+    marks: U8,
+    table: I32,
+    ids: I64,
+    indptr: I64,
+    indices: Ints,
+    values: Floats,
+    kept_indptr: I64,
+    kept_indices: Ints,
+    kept_values: Floats,
+) -> int:
+    """Copy the entries of features in a table of few, numbered by their position in it; return how many there are.
+
+    ``marks``, of a size that is a power of two, has a 1 at the lowest bits of every id in the table. Most features are
+    found to be absent by that, without a branch.
+    """
+    found = np.empty(longest_row(indptr), np.int64)
+    mask = unsigned(marks.size - 1)
+    filled = 0
+    for row in range(indptr.size - 1):
+        n_found = 0
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            found[n_found] = i
+            n_found += int(marks[unsigned(indices[i]) & mask])
+        for at in range(n_found):
+            i = found[at]
+            position = table[probe(table, ids, int(indices[i]))] - 1
+            if position >= 0:
+                kept_indices[filled] = position
+                kept_values[filled] = values[i]
+                filled += 1
+        kept_indptr[row + 1] = filled
+    return filled
+
+
+@kernel
+def keep_allowed(
+    allowed: Bool,
+    indptr: I64,
+    indices: Ints,
+    values: Floats,
+    kept_indptr: I64,
+    kept_indices: Ints,
+    kept_values: Floats,
+) -> int:
+    """Copy the entries at positions that are allowed; return how many. All are written, those not allowed over."""
+    filled = 0
+    for row in range(indptr.size - 1):
+        for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            kept_indices[filled] = indices[i]
+            kept_values[filled] = values[i]
+            filled += int(allowed[unsigned(indices[i])])
+        kept_indptr[row + 1] = filled
+    return filled
 
 
 @kernel
@@ -72,14 +131,12 @@ def set_directions(scores: F64, code: int, rule: int, directions: F64) -> float:
     if scores.size == 1:
         directions[0] = 1.0 if code == 1 else -1.0
         return float(directions[0] * scores[0])
-    for c in range(scores.size):
-        directions[c] = 0.0
+    directions[:] = 0.0
     directions[code] = 1.0
     ahead = 0
     if rule == UNIFORM:
         for c in range(scores.size):
-            if c != code and scores[c] >= scores[code]:
-                ahead += 1
+            ahead += c != code and scores[c] >= scores[code]
     if ahead:
         for c in range(scores.size):
             if c != code and scores[c] >= scores[code]:

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
-from .sketch import cell_of, give_back
-from .storing import bounded, rounded, storable
+from .storing import bounded, cell_of, give_back, rounded, storable
 
 BOUND = 0  # column of ``cells``; the classes come after it
 ROUNDING = 1.0 + 2.0**-22  # more than what rounding to float32 takes away
@@ -87,12 +86,6 @@ def exchange(
 
 
 @inlined
-def add_scores(weight: F64, slot: int, x: float, scores: F64) -> None:
-    for c in range(unsigned(scores.size)):
-        scores[c] += weight[slot, c] * x
-
-
-@inlined
 def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
     row = unsigned(bucket)
     for c in range(unsigned(weight.shape[1])):
@@ -112,12 +105,6 @@ def list_steps(directions: F64, of: I64, direction: F64) -> int:
             direction[count] = directions[c]
             count += unsigned(1)
     return count
-
-
-@inlined
-def gather_members(table: F32, c: int, at: I64, count: int, excess: F32, s: int) -> None:
-    for i in range(count):
-        excess[s, i] = table[unsigned(at[i]), c]
 
 
 @inlined

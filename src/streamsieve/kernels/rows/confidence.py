@@ -103,8 +103,7 @@ def confidence_update(
                 before[i - begin] = outside[position]
         rows.scores[row, 0] = score
         margin = sign * score
-        if margin <= 0.0:
-            counts[MISTAKES] += 1
+        counts[MISTAKES] += margin <= 0.0
         if curve is not None:
             state.bias[0, 0] = bias_weight
             count_mistakes(curve, state.bias, constant, rows.codes[row], scores)

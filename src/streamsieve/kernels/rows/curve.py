@@ -31,8 +31,7 @@ def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: 
         for c in range(scores.size):
             scores[c] += curve.sums[g, c]
             curve.sums[g, c] = 0.0
-        if is_mistake(scores, code):
-            curve.mistakes[g] += 1
+        curve.mistakes[g] += is_mistake(scores, code)
 
 
 @kernel

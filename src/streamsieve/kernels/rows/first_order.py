@@ -57,18 +57,19 @@ class FirstOrderState(NamedTuple):
 
 
 @kernel
-def triggered(score: float, sign: float, trigger: int) -> bool:
-    """Whether a class has something to learn from a row."""
-    if trigger == ON_MISTAKE:
-        return sign * score <= 0.0
-    return sign * score <= 1.0 if trigger == ON_MARGIN else sign * score < 1.0
+def set_steps(scores: F64, code: int, trigger: int, size: float, scale: float, steps: F64) -> bool:
+    """Fill in the steps of the weight vectors: +-``size / scale`` of those that have something to learn from a row.
 
-
-@kernel
-def sign_of(c: int, code: int, n_scores: int) -> float:
-    """+1 where the class of weight vector c is the row's, -1 otherwise; one vector serves two classes."""
-    positive = code == 1 if n_scores == 1 else code == c
-    return 1.0 if positive else -1.0
+    The sign is + where the class of a vector is the row's; one vector serves two classes. Whether any steps.
+    """
+    learns = False
+    for c in range(scores.size):
+        sign = 1.0 if code == (1 if scores.size == 1 else c) else -1.0
+        margin = sign * scores[c]
+        triggered = margin <= 0.0 if trigger == ON_MISTAKE else margin <= 1.0 if trigger == ON_MARGIN else margin < 1.0
+        learns = learns or triggered
+        steps[c] = size * sign / scale if triggered else 0.0
+    return learns
 
 
 @kernel
@@ -119,20 +120,12 @@ def first_order_update(
         for c in range(n_classes):
             scores[c] *= scale
             rows.scores[row, c] = scores[c]
-        if is_mistake(scores, rows.codes[row]):
-            counts[MISTAKES] += 1
+        counts[MISTAKES] += is_mistake(scores, rows.codes[row])
         if curve is not None:
             count_mistakes(curve, state.bias, constant, rows.codes[row], curve_scores)
-        learns = False
         scale *= shrink
-        for c in range(n_classes):
-            sign = sign_of(c, rows.codes[row], n_classes)
-            steps[c] = 0.0
-            if triggered(scores[c], sign, trigger):
-                learns = True
-                steps[c] = eta * rows.weights[row] * sign / scale
         state.scale[0] = scale
-        if learns:
+        if set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], scale, steps):
             counts[UPDATES] += 1
             step(state, ids, curve, indices, values, factor, begin, end, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
@@ -239,12 +232,9 @@ def sum_squares(state: Weights) -> None:
 def rescale(state: Weights) -> None:
     """Put the scale into the stored weights before it becomes too small."""
     scale = state.scale[0]
-    for slot in range(state.counts[KEPT]):
-        for c in range(state.weight.shape[1]):
-            state.weight[slot, c] *= scale
-        state.key[slot] *= scale
-    for c in range(state.bias.shape[0]):
-        state.bias[c, 0] *= scale
+    state.weight[: state.counts[KEPT]] *= scale
+    state.key[: state.counts[KEPT]] *= scale
+    state.bias[:, 0] *= scale
     state.scale[0] = 1.0
     sum_squares(state)
     # keys that have become too small are equal now

@@ -13,7 +13,7 @@ from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 from .batch import Rows, is_mistake, longest_row
-from .first_order import SMALLEST_SCALE, rescale, sign_of, step, triggered
+from .first_order import SMALLEST_SCALE, rescale, set_steps, step
 from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
 from .scaling import NORMS, ROWS
 from .storing import bounded
@@ -132,10 +132,8 @@ def partial_update(
                 scores[0] += state.weight[slot, 0] * seen_values[i]
         scores[0] *= state.scale[0]
         rows.scores[row, 0] = np.nan if state.question[EXPLORED] else scores[0]
-        if is_mistake(scores, rows.codes[row]):
-            state.counts[MISTAKES] += 1
-        sign = sign_of(0, rows.codes[row], 1)
-        if not triggered(scores[0], sign, trigger):
+        state.counts[MISTAKES] += is_mistake(scores, rows.codes[row])
+        if not set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], state.scale[0], steps):
             continue
         state.counts[UPDATES] += 1
         present = 0
@@ -147,7 +145,6 @@ def partial_update(
                 seen_values[present] = seen_values[i] / chance
                 positions[present] = asked[i]
                 present += 1
-        steps[0] = eta * rows.weights[row] * sign / state.scale[0]
         step(state, ids, None, positions, seen_values, 1.0, 0, present, constant, steps, radius, reach)
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
@@ -201,15 +198,9 @@ def random_update(
                 if slot >= 0:
                     scores[c] += weight[slot, c] * (rows.values[i] * factor)
             rows.scores[row, c] = scores[c]
-        if is_mistake(scores, rows.codes[row]):
-            counts[MISTAKES] += 1
-        learns = False
+        counts[MISTAKES] += is_mistake(scores, rows.codes[row])
+        learns = set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], 1.0, steps)
         for c in range(n_classes):
-            sign = sign_of(c, rows.codes[row], n_classes)
-            steps[c] = 0.0
-            if triggered(scores[c], sign, trigger):
-                learns = True
-                steps[c] = eta * rows.weights[row] * sign
             state.bias[c, 0] += steps[c] * rows.constants[row]
         if not learns:
             continue
@@ -248,8 +239,7 @@ def move_slot(state: RandomState, old: int, new: int) -> None:
     """Give a kept feature another slot."""
     state.member[new] = state.member[old]
     state.member_id[new] = state.member_id[old]
-    for c in range(state.weight.shape[1]):
-        state.weight[new, c] = state.weight[old, c]
+    state.weight[new] = state.weight[old]
     state.slots[state.member[new]] = new + 1
 
 

@@ -1,13 +1,28 @@
-"""Scores of rows under a small set of weights."""
+"""Scores of rows: under a small set of weights; how far off they were, and whether they say which class a row has."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..arrays import array
 from ..jit import kernel
 from ..table import probe
 from ..types import F64, I32, I64, Floats, Ints
+from .batch import is_mistake
 from .scaling import squares_of
+
+WEIGHT, MEAN, DEVIATIONS, ERRORS = 0, 1, 2, 3  # ``totals``: of row weights; of targets; and of squared errors
+ENTRIES = 4
+
+
+class Separation(NamedTuple):
+    """What is counted of scores before their rows are learned: whether they have to do with the classes."""
+
+    hits: I64 = array("classes", low=0)  # rows that are of the class their scores say, less the mean scores
+    sums: F64 = array("vectors", finite=False)  # all scores
+    rows: I64 = array("classes", low=0)  # rows that have scores
 
 
 @kernel
@@ -35,3 +50,40 @@ def measure_squares(indptr: I64, values: Floats, squares: F64) -> None:
     """The squared length of every row."""
     for row in range(squares.size):
         squares[row] = squares_of(values, indptr[row], indptr[row + 1])
+
+
+@kernel
+def count_errors(numbers: F64, scores: F64, weights: F64, totals: F64) -> None:
+    """Take rows into ``totals``: mean and squared deviations of the targets (Welford), squares of what they are off.
+
+    Given    numbers: the targets; scores: what was predicted before each row was learned, one column; weights: of rows.
+    """
+    for row in range(numbers.size):
+        totals[WEIGHT] += weights[row]
+        off = numbers[row] - totals[MEAN]
+        totals[MEAN] += weights[row] * off / totals[WEIGHT]
+        totals[DEVIATIONS] += weights[row] * off * (numbers[row] - totals[MEAN])
+        error = numbers[row] - scores[row, 0]
+        totals[ERRORS] += weights[row] * error * error
+
+
+@kernel
+def count_hits(separation: Separation, scores: F64, codes: I64) -> None:
+    """Judge rows by their scores, a line each, less the mean scores of all rows before; NaN where a row has none.
+
+    Less the mean, a score says which class a row has rather than other rows: where one class is rare, no score may
+    reach 0, and the rare class may have the largest ones all the same.
+    """
+    hits, sums, rows = separation.hits, separation.sums, separation.rows
+    centred = np.empty(sums.size)
+    n_before = rows.sum()
+    for row in range(codes.size):
+        if np.isnan(scores[row, 0]):
+            continue
+        n_rows = max(1, n_before)
+        for c in range(sums.size):
+            centred[c] = scores[row, c] - sums[c] / n_rows
+            sums[c] += scores[row, c]
+        hits[codes[row]] += not is_mistake(centred, codes[row])
+        rows[codes[row]] += 1
+        n_before += 1

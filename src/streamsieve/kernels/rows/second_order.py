@@ -13,7 +13,6 @@ from ..types import F32, F64, I32, I64, unsigned
 from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
 from .class_steps import (
     BOUND,
-    add_scores,
     add_to_curve,
     column_of,
     copy_cell,
@@ -22,7 +21,6 @@ from .class_steps import (
     find_cells,
     find_losses,
     find_pulls,
-    gather_members,
     gather_outsiders,
     has_shadows,
     key_of,
@@ -124,7 +122,7 @@ def second_order_update(
     kept = start_part(longest_row(indptr), most_steps)
     out = start_part(longest_row(indptr), most_steps)
     scores, curve_scores, directions = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    newcomer = Newcomer(np.empty((1, n_classes)), np.empty((1, n_classes), np.float32))
+    new_weight, new_excess = np.empty((1, n_classes)), np.empty((1, n_classes), np.float32)
     steps = Steps(np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes))
     scale = state.scale[0]
     for row in range(rows.codes.size):
@@ -153,7 +151,8 @@ def second_order_update(
         for i in range(n_kept):
             slot, x = unsigned(kept.at[i]), kept.x[i]
             squares += x * x
-            add_scores(weight, slot, x, scores)
+            for c in range(unsigned(n_classes)):
+                scores[c] += weight[slot, c] * x
             if curve is not None:
                 add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
         constant = rows.constants[row]
@@ -163,8 +162,7 @@ def second_order_update(
         for c in range(n_classes):
             scores[c] += bias[c, 0] * constant
             rows.scores[row, c] = scores[c]
-        if is_mistake(scores, rows.codes[row]):
-            counts[MISTAKES] += 1
+        counts[MISTAKES] += is_mistake(scores, rows.codes[row])
         if curve is not None:
             count_mistakes(curve, bias, constant, rows.codes[row], curve_scores)
         margin = set_directions(scores, rows.codes[row], rule, directions)
@@ -175,7 +173,8 @@ def second_order_update(
         spread = gamma
         for s in range(n_steps):
             c, squared = unsigned(steps.of[s]), steps.direction[s] * steps.direction[s]
-            gather_members(excess, c, kept.at, n_kept, kept.excess, s)
+            for i in range(n_kept):
+                kept.excess[s, i] = excess[unsigned(kept.at[i]), c]
             gather_outsiders(cells, c, out.at, n_out, shadows, out.excess, out.weight, s)
             find_pulls(kept.x, kept.excess, n_kept, scale, kept.pull, s)
             find_pulls(out.x, out.excess, n_out, scale, out.pull, s)
@@ -217,7 +216,10 @@ def second_order_update(
             cells[unsigned(out.at[i]), BOUND] = out.bound[i]
             highest = max(highest, out.bound[i])
         if decays or highest > limit_of(heap, key, counts[KEPT], n_classes, scale, shadows):
-            compare_outsiders(state, ids, table, curve, out, n_out, steps, n_steps, newcomer, scale, shadows, decays)
+            compare_outsiders(
+                *(state, ids, table, curve, out, n_out, steps, n_steps),
+                *(new_weight, new_excess, scale, shadows, decays),
+            )
     state.scale[0] = scale
 
 
@@ -235,13 +237,6 @@ class Part(NamedTuple):
     loss: F64  # what the loss would have been with this feature,
     bound: F64  # the first entries of their cells,
     id: I64  # in fixed memory their ids
-
-
-class Newcomer(NamedTuple):
-    """An outsider as a slot would have it; 1 x C."""
-
-    weight: F64
-    excess: F32
 
 
 class Steps(NamedTuple):
@@ -277,17 +272,20 @@ def compare_outsiders(
     n_out: int,
     steps: Steps,
     n_steps: int,
-    newcomer: Newcomer,
+    new_weight: F64,
+    new_excess: F32,
     scale: float,
     shadows: bool,
     decays: bool,
 ) -> None:
-    """Let every outsider of the row, in order, take a free slot, or the root's if its own key is larger."""
+    """Let every outsider of the row, in order, take a free slot, or the root's if its own key is larger.
+
+    ``new_weight`` and ``new_excess`` are scratch, 1 x C: an outsider as a slot would have it.
+    """
     cells, weight, excess, fresh, counts = state.cells, state.weight, state.excess, state.fresh, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
     flags, n_classes = cells.view(np.int32), weight.shape[1]
-    new_weight, new_excess = newcomer.weight, newcomer.excess
     changed = decays
     for i in range(n_out):
         if changed:
@@ -372,7 +370,6 @@ def rescale(state: SecondOrderState, scale: float, shadows: bool) -> None:
         if shadows:
             state.key[slot] *= np.sqrt(scale)
             state.fresh[slot] *= np.sqrt(scale)
-    for c in range(state.weight.shape[1]):
-        state.bias[c, 1] *= scale
+    state.bias[:, 1] *= scale
     # keys that have become too small are equal now
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

@@ -30,8 +30,7 @@ from .members import (
 )
 from .scaling import kept_length
 from .signal_steps import EXCESS, WEIGHT, key_of, learn_cells, learn_kept, learn_shadows
-from .sketch import cell_of, give_back
-from .storing import bounded, limited, noise_of, storable
+from .storing import bounded, cell_of, give_back, limited, noise_of, storable
 
 SIZE, SEEN = 0, 1  # entries of ``usual``
 QUANTILE = 0.9  # of the sizes of errors: the usual size
@@ -94,7 +93,7 @@ def signal_update(
              clipped.
     Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``; first_size: Q before the
              first row, or below 0 if nothing is to be clipped; table: None, or in fixed memory the table of kept
-             features (see ``sketch``), where positions are ids.
+             features (see ``storing``), where positions are ids.
     Back     ``state``, ``table`` and ``curve``, changed in place.
 
     In fixed memory features of a row that share a cell step one after the other, lowest id first, and what is compared
@@ -162,8 +161,7 @@ def signal_update(
         else:
             sign = 1.0 if rows.codes[row] == 1 else -1.0
             error = sign - score
-            if sign * score <= 0.0:
-                counts[MISTAKES] += 1
+            counts[MISTAKES] += sign * score <= 0.0
             if curve is not None:
                 state.bias[0, 0] = bias_weight
                 count_mistakes(curve, state.bias, constant, rows.codes[row], scores)

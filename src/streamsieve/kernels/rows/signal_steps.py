@@ -9,8 +9,7 @@ import numpy as np
 
 from ..jit import inlined, inlined_summing, kernel, summing
 from ..types import F32, F64, I64, unsigned
-from .sketch import cell_of
-from .storing import NEAREST, bounded, rounded, storable
+from .storing import NEAREST, bounded, cell_of, rounded, storable
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 

@@ -8,6 +8,11 @@ Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a lik
 grow, and whatever began later would never be kept. From row ``LATE`` on, counting those that taught something, a
 sum is therefore rounded up with the probability that keeps its mean right. The chance is a hash of the number of the
 row: the same in every run over the same rows, and for all features of a row, so that equal columns stay equal.
+
+In fixed memory, for any number of ids, features that are not kept share cells. A hash of its id gives a feature a cell,
+which it has together with many others, and a sign, by which its weight is in there: the weights of those that share a
+cell cancel out rather than add up. Kept features have slots of their own, found by a table as in ``kernels.table``, of
+slots + 1 by the ids in ``member_id``.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 
 from ..chance import GOLDEN, mixed
 from ..jit import inlined
+from ..types import F32
 
 LARGEST = float(np.finfo(np.float32).max)
 BITS_OF_INFINITY = 0x7F800000  # of a float32: finite ones from 0 on are below
@@ -24,6 +30,7 @@ LATE = 1 << 22  # rows that taught something: before, nearest rounding is wrong 
 NEAREST = -1  # the noise of rows that are not late
 LOST_BITS = 29  # of a float64 that a float32 does not have
 LOST = np.int64((1 << LOST_BITS) - 1)
+ONE = np.uint64(1)
 
 
 @inlined
@@ -63,3 +70,24 @@ def rounded(number: float, noise: int) -> np.float32:
         return np.float32(number)
     bits = np.float64(number).view(np.int64)
     return np.float32(np.int64((bits + noise) & ~LOST).view(np.float64))
+
+
+@inlined
+def cell_of(feature: int, n_cells: int) -> tuple[int, float]:
+    """Return the cell of a feature that is not kept, and the sign by which it is in there."""
+    bits = mixed(np.uint64(feature) + GOLDEN)
+    sign = 1.0 if bits & ONE else -1.0
+    return int((bits >> ONE) % np.uint64(n_cells)), sign
+
+
+@inlined
+def give_back(cells: F32, cell: int, excess_at: int, weight_at: int, excess: float, weight: float) -> None:
+    """Take a feature that was kept into a cell: the mean of the weights by their precisions, which are added.
+
+    ``weight`` is with the sign by which the feature is in the cell.
+    """
+    total = np.float64(cells[cell, excess_at]) + excess
+    if total > 0.0:
+        sum_of_weights = np.float64(cells[cell, excess_at]) * cells[cell, weight_at] + excess * weight
+        cells[cell, weight_at] = bounded(sum_of_weights / total)
+    cells[cell, excess_at] = storable(total)

@@ -17,8 +17,8 @@ import numpy as np
 from ...blocks import ColumnBlock
 from ...errors import spell
 from ...kernels.arrays import array
-from ...kernels.columns.asynchronous import mark_varying, substitute_apart, take_back_pushes
 from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
+from ...kernels.columns.substitution import mark_varying, substitute_apart, take_back_pushes
 from ...kernels.types import F64, I64
 from ...state import copied
 from ...targets import BOTH, Target

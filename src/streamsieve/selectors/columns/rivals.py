@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from ...blocks import ColumnBlock
 from ...errors import spell
 from ...kernels.columns import group_selection, investing, osfs
-from ...kernels.columns.copies import NO_COPY
+from ...kernels.columns.contents import NO_COPY
 from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import Tests
 from ...kernels.types import F64, I64

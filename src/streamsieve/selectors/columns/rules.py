@@ -13,7 +13,7 @@ from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import NO_GROUP, NO_ID, array
 from ...kernels.columns.centring import LARGEST, centre_columns, find_far
-from ...kernels.columns.copies import NO_COPY
+from ...kernels.columns.contents import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
 from ...state import State, changed, copied, empty, grown, names_along

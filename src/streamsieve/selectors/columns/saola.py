@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError, spell
-from ...kernels.columns.contents import find_missing
-from ...kernels.columns.copies import NO_COPY
+from ...kernels.columns.contents import NO_COPY, find_missing
 from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
 from ...kernels.columns.saola import (
     CLOSED,

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import prefix
 from ...kernels.arrays import array
-from ...kernels.columns.slots import ALIKE, USED, Slots
+from ...kernels.columns.slots import ALIKE, USED, Slots, hold_columns, measure_columns
 from ...kernels.matrix.pairs import LARGEST
-from ...kernels.matrix.standardizing import hold_columns, measure_columns
 from ...kernels.types import F64, I64
 from ...machine import refuse_beyond_memory
 from ...parallel import Threads, cut

@@ -23,10 +23,9 @@ import numpy as np
 
 from ...errors import UsageError, spell
 from ...kernels.arrays import ArraySpec, array
-from ...kernels.rows.batch import Rows
+from ...kernels.rows.batch import Rows, keep_allowed, keep_known
 from ...kernels.rows.calibration import ENTRIES, calibrate
 from ...kernels.rows.curve import Curve, count_rows
-from ...kernels.rows.parts import keep_allowed, keep_known
 from ...kernels.types import F64, I64, U8, Bool
 from ...state import Arrays, arrays_of, changed, empty, moved, names_of_positions, resized, schema_of, with_arrays
 from ..parameters import ensure, is_integer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...blocks import RowBlock
-from ...kernels.rows.batch import Rows
+from ...kernels.rows.batch import ALL_MARKED, Rows, keep_known
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
 from ...kernels.rows.members import KEPT
@@ -28,7 +28,6 @@ from ...kernels.rows.partial import (
     partial_update,
     random_update,
 )
-from ...kernels.rows.parts import ALL_MARKED, keep_known
 from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.types import F64, I64
 from ..base import ClassWeight, Method, Seed

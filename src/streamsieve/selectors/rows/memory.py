@@ -1,7 +1,7 @@
 """All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand.
 
 With ``max_cells`` memory does not grow with the number of different features: those that are kept are exact, all others
-share a table of so many cells (``kernels.rows.sketch``). Ids need no positions then, and where they are hashes of
+share a table of so many cells (``kernels.rows.storing``). Ids need no positions then, and where they are hashes of
 names, only the names of kept features are remembered.
 """
 

@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError, spell
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.errors import WEIGHT
 from ...kernels.rows.members import MISTAKES
 from ...kernels.rows.scaling import SQUARES
+from ...kernels.rows.scores import WEIGHT
 from ...kernels.types import F64, I64, Bool
 from ...model import Model
 from ...state import changed

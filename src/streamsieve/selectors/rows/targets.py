@@ -17,8 +17,7 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.calibration import ENTRIES as CALIBRATED
 from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.errors import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, count_errors
-from ...kernels.rows.separation import Separation, count_hits
+from ...kernels.rows.scores import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, Separation, count_errors, count_hits
 from ...kernels.types import F64, I64
 from ...model import check_classes
 from ...state import Arrays, empty

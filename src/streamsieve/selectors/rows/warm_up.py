@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...kernels.arrays import ArraySpec, array
-from ...kernels.rows.column_scaling import scale_columns
+from ...kernels.rows.scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
