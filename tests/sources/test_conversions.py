@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array
 import streamsieve as ss
 from streamsieve import blocks
 from streamsieve.blocks import ColumnBlock, RowBlock, columns_of, dense_block
-from streamsieve.sources import encoding, synthetic, transpose
+from streamsieve.sources import encoded_rows, synthetic, transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.transpose import whole_matrix
@@ -74,7 +74,7 @@ def test_a_dense_table_stays_dense(tmp_path: Path, monkeypatch, suffix):
     path = tmp_path / f"table{suffix}"
     ss.sources.writers.write_rows(path, ArraySource(X, Y).row_blocks(), n_features=12, target="y")
     expected = ss.LocalLearning().fit(X, Y).selection()
-    monkeypatch.setattr(encoding, "dense_block", forbidden)
+    monkeypatch.setattr(encoded_rows, "dense_block", forbidden)
     seen = []
     whole = whole_matrix(ss.open_source(path, "y"), lambda *now: seen.append(now))
     assert isinstance(whole.values, np.ndarray)
