@@ -140,14 +140,27 @@ class DelimitedSource(TableSource):
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
     ) -> tuple[NDArray[np.float32], CopiedFields]:
         """Return columns of numbers, and others as they are written; a ValueError if they cannot be read so."""
+        matrix, fields, wrong = self._converted(text, columns, copied, width)
+        for word in wrong.values():
+            raise ValueError(f"{word!r} is not a number")
+        return matrix, fields
+
+    def _converted(
+        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
+    ) -> tuple[NDArray[np.float32], CopiedFields, dict[int, str]]:
+        """Return columns of numbers, others as they are written, and by column the first field that is no number."""
         matrix, fields, doubtful = self._split(text, columns, copied, width)
+        wrong = dict[int, str]()
         with np.errstate(over="ignore"):
             for row, column, start, end in doubtful.tolist():
+                if column in wrong:
+                    continue
                 word = word_of(text[start:end])
                 if not is_number(word):
-                    raise ValueError(f"{word!r} is not a number")
-                matrix[row, column] = np.nan if is_missing(word) else float(word)
-        return matrix, fields
+                    wrong[column] = word
+                else:
+                    matrix[row, column] = np.nan if is_missing(word) else float(word)
+        return matrix, fields, wrong
 
     def _split(
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
@@ -248,31 +261,24 @@ class DelimitedSource(TableSource):
     def _inferred(self, head: bytes, names: list[str], known: Known) -> list[ColumnStats]:
         coded = {name for name, content in known.items() if content != "number"}
         for text in (self.text.first_records(head, FIRST_LOOK), head):
-            while more := self._not_numbers(text, [name for name in names if name not in coded]):
-                coded |= more
-        numbers = {name: at for at, name in enumerate(name for name in names if name not in coded)}
-        texts = [name for name in names if name in coded]
-        matrix, fields = self._parsed(head, numbers, texts, len(numbers))
+            wrong: dict[int, str] | None = None
+            while wrong is None or wrong:
+                numbers = [name for name in names if name not in coded]
+                texts = [name for name in names if name in coded]
+                positions = {name: at for at, name in enumerate(numbers)}
+                matrix, fields, wrong = self._converted(text, positions, texts, len(numbers))
+                coded |= {numbers[column] for column in wrong}
         seem = {name: content_of(values.type) for name, values in self._texts(fields, texts, infer=True).items()}
         words, stats = self._texts(fields, texts), []
         for name in names:
             if name in coded:
                 stats.append(self._stats_of(ColumnStats(name, known.get(name, seem[name])), words[name]))
                 continue
-            one, column = ColumnStats(name, "number", as_is=True), matrix[:, numbers[name]]
+            one, column = ColumnStats(name, "number", as_is=True), matrix[:, positions[name]]
             one.add_numbers(column)
             one.counts_up = looks_like_id(name, column)
             stats.append(one)
         return stats
-
-    def _not_numbers(self, text: bytes, names: list[str]) -> set[str]:
-        """Return columns in which a field is neither a number nor missing."""
-        doubtful = self._split(text, {name: at for at, name in enumerate(names)}, [], len(names))[2]
-        found = set[int]()
-        for _, column, start, end in doubtful.tolist():
-            if column not in found and not is_number(word_of(text[start:end])):
-                found.add(column)
-        return {names[column] for column in found}
 
     def _stats_of(self, one: ColumnStats, values: pa.Array) -> ColumnStats:
         """Return what a column holds that is not numbers; what does not fit the type it seems to have is text."""

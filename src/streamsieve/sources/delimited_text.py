@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ def chunk_bytes(letters_per_value: float) -> int:
 
 def delimiter_of(path: Path) -> str:
     return "," if split_suffix(path)[0] == ".csv" else "\t"
+
+
+def has_records(text: bytes) -> bool:
+    """Return True unless all lines are empty."""
+    return re.search(rb"[^\r\n]", text) is not None
 
 
 class Chunk(NamedTuple):
@@ -131,13 +137,13 @@ class DelimitedText:
                 chunk, rest = text[:end], text[end:]
                 size = usual if end else 2 * size  # so that a long record is not searched again and again
                 refuse_endless_line(len(rest), self.name)
-                if chunk.strip(b"\r\n"):  # records, not empty lines alone
+                if has_records(chunk):
                     yield Chunk(chunk, (raw.tell() if self.compression else at) - base)
             known.refuse_changed(self.name, raw.fileno())
         last = rest + b"\n"
         if rest and (self.stop is not None or self._end_of_records(last) < len(last)):
             raise self._unclosed(at - len(rest))
-        if rest.strip(b"\r\n"):
+        if has_records(rest):
             yield Chunk(last, self.n_bytes or 0)
 
     def cut(self, chunk: Chunk) -> Iterator[Chunk]:
@@ -147,10 +153,10 @@ class DelimitedText:
             end = start + self._end_of_records(chunk.text[start : start + size])
             if end == start:
                 break
-            if chunk.text[start:end].strip(b"\r\n"):
+            if has_records(chunk.text[start:end]):
                 yield Chunk(chunk.text[start:end], chunk.end - (len(chunk.text) - end))
             start = end
-        if chunk.text[start:].strip(b"\r\n"):
+        if has_records(chunk.text[start:]):
             yield Chunk(chunk.text[start:], chunk.end)
 
     def _unclosed(self, start: int) -> DataError:
@@ -192,4 +198,4 @@ class DelimitedText:
                 size = 2 * size
                 refuse_endless_line(len(text), self.name)
         found = complete[:end] if end else text + b"\n"
-        return found if found.strip(b"\r\n") else b""
+        return found if has_records(found) else b""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import inlined, kernel
-from ..types import F64, U8
+from ..types import F64, I64, U8
+from .words import SPAN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, word_at
 
 ZERO, NINE, PLUS, MINUS, DOT = ord("0"), ord("9"), ord("+"), ord("-"), ord(".")
 LOWER_E, UPPER_E = ord("e"), ord("E")
@@ -17,15 +18,56 @@ LARGEST_POWER = 80
 POWERS: F64 = np.float64(10.0) ** np.arange(LARGEST_POWER + 1)
 DOUBT = 2.0**-50  # twice the largest relative error of a scaled value: four roundings of 2**-53
 LONGEST_FLOAT32 = 16
+QUICK_SPAN = 64  # bytes that must be there from the start of a number on to read it the quick way
+INTEGER_POWERS: I64 = 10 ** np.arange(2 * SPAN)
 
 
 @inlined
 def scan_digits(text: U8, at: int, number: int) -> tuple[int, int]:
-    """Append the digits from a position on to a number; return it and the position after them."""
+    """Append the digits from a position on to a number, eight at a time; return it and the position after them."""
+    while at <= text.size - SPAN:
+        word = word_at(address_of(text) + at) ^ ZEROS
+        count = count_digits(word)
+        if count < SPAN:
+            return number * INTEGER_POWERS[count] + number_of(word, count), at + count
+        number = number * INTEGER_POWERS[SPAN] + eight_digits(word)
+        at += SPAN
     while ZERO <= text[at] <= NINE:
         number = number * 10 + int(text[at]) - ZERO
         at += 1
     return number, at
+
+
+@inlined
+def quick_digits(address: int) -> tuple[int, int]:
+    """How many digits are at an address, and the number they make if they are fewer than 16."""
+    word = word_at(address) ^ ZEROS
+    count = count_digits(word)
+    if count < SPAN:
+        return count, number_of(word, count)
+    rest = word_at(address + SPAN) ^ ZEROS
+    more = count_digits(rest)
+    return SPAN + more, eight_digits(word) * INTEGER_POWERS[more] + number_of(rest, more)
+
+
+@inlined
+def quick_number(address: int) -> tuple[int, float]:
+    """Read ``[-]ddd[.ddd]`` with fewer than 16 digits at an address: its length, 0 if it is not that plain.
+
+    ``QUICK_SPAN`` bytes must be there. The value is exact, as both factors are.
+    """
+    negative = byte_at(address) == MINUS
+    start = address + int(negative)
+    digits, mantissa = quick_digits(start)
+    at, fraction_digits = start + digits, 0
+    if byte_at(at) == DOT:
+        fraction_digits, fraction = quick_digits(at + 1)
+        at += 1 + fraction_digits
+        digits += fraction_digits
+        mantissa = mantissa * INTEGER_POWERS[fraction_digits & 15] + fraction
+    value = mantissa / POWERS[fraction_digits]
+    length = at - address if (digits > 0) & (digits < 2 * SPAN) else 0
+    return length, -value if negative else value
 
 
 @kernel

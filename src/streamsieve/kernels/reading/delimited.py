@@ -6,7 +6,8 @@ import numpy as np
 
 from ..jit import kernel
 from ..types import F32, I64, U8
-from .decimals import is_certain, is_exact, scaled, scan_decimal
+from .decimals import QUICK_SPAN, is_certain, is_exact, quick_number, scaled, scan_decimal
+from .words import address_of
 
 NEWLINE, RETURN, QUOTE = ord("\n"), ord("\r"), ord('"')
 OMITTED = -1  # the column of a field that is not wanted
@@ -29,6 +30,7 @@ def parse_table(
              alone. An empty field is NaN. A quoted field may hold delimiters and line ends.
     """
     at = rows = doubtful = written = 0
+    address = address_of(text)
     n_copied = int((columns == COPIED).sum())
     while at < text.size:
         if text[at] == NEWLINE or text[at] == RETURN:
@@ -40,7 +42,13 @@ def parse_table(
                 return -1 - rows, 0, 0
             start, column = at, columns[field]
             field += 1
-            if column >= 0:
+            length, value = 0, 0.0
+            if column >= 0 and at <= text.size - QUICK_SPAN:
+                length, value = quick_number(address + at)
+            if length and ends_field(text[at + length], delimiter):
+                out[rows, column] = value
+                at += length
+            elif column >= 0:
                 quoted = text[at] == QUOTE
                 begin = at + 1 if quoted else at
                 end, mantissa, power, negative, dropped = scan_decimal(text, begin)

@@ -9,20 +9,23 @@ from ..types import F32, F64, I64, U8, Ints
 from .decimals import (
     DOT,
     EXACT_INTEGER,
+    INTEGER_POWERS,
     LONGEST_FLOAT32,
     MINUS,
     MOST_DIGITS,
     POWERS,
+    QUICK_SPAN,
     ZERO,
     is_certain,
     is_exact,
+    quick_digits,
     scaled,
     scan_decimal,
     scan_digits,
     write_float32,
     write_integer,
 )
-from .words import SPAN, TOKEN, ZEROS, address_of, byte_at, count_digits, eight_digits, number_of, token_length, word_at
+from .words import SPAN, TOKEN, address_of, byte_at, token_length
 
 NEWLINE, RETURN, TAB, SPACE = ord("\n"), ord("\r"), ord("\t"), ord(" ")
 HASH, COLON = ord("#"), ord(":")
@@ -33,8 +36,6 @@ FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, INEXACT, CANONICAL = range(8)
 REPORT_SIZE = 8
 
 SHORTEST_INEXACT = 5  # bytes of a number that is not exact, with the blank before it: 1e99
-QUICK_SPAN = 64  # bytes that must be there from the start of an entry on to read it the quick way
-INTEGER_POWERS: I64 = 10 ** np.arange(2 * SPAN)
 LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
@@ -49,18 +50,6 @@ def is_blank(byte: int) -> bool:
 @kernel
 def ends_token(byte: int) -> bool:
     return byte == SPACE or byte == NEWLINE or byte == TAB or byte == RETURN or byte == HASH
-
-
-@inlined
-def quick_digits(address: int) -> tuple[int, int]:
-    """How many digits are at an address, and the number they make if they are fewer than 16."""
-    word = word_at(address) ^ ZEROS
-    count = count_digits(word)
-    if count < SPAN:
-        return count, number_of(word, count)
-    rest = word_at(address + SPAN) ^ ZEROS
-    more = count_digits(rest)
-    return SPAN + more, eight_digits(word) * INTEGER_POWERS[more] + number_of(rest, more)
 
 
 @inlined
