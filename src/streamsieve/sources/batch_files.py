@@ -243,7 +243,7 @@ class ArrowFile(BatchFile):
         super().__init__(path)
         with self.opened() as file:
             self.names = file.schema.names
-        with self.opened(self.names[-1:]) as file:
+        with self.opened(self.names[:1]) as file:  # of sparse rows the labels
             self._batch_rows = [file.get_batch(number).num_rows for number in range(file.num_record_batches)]
         self.n_rows = sum(self._batch_rows)
 

@@ -133,7 +133,7 @@ def confidence_update(
                 best = max(best, grown[i - begin])
         if best > threshold:
             for i in range(begin, end):
-                if cells[indices[i]] >= 0:
+                if grown[i - begin] > threshold and cells[indices[i]] >= 0:
                     weight_if_kept = step * pull[i - begin]
                     insert_if_larger(state, ids, curve, indices[i], weight_if_kept)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
