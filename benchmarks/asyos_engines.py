@@ -71,7 +71,9 @@ def problem(rows: int, columns: int) -> Problem:
     random = np.random.default_rng(rows)
     X = np.asfortranarray(random.standard_normal((rows, columns)))
     true = random.choice(columns, TRUE, replace=False)
-    return Problem(X, X[:, true] @ random.choice([-1.0, 1.0], TRUE) + 0.5 * random.standard_normal(rows), true)
+    return Problem(
+        X, X[:, true] @ random.choice([-1.0, 1.0], TRUE) + 0.5 * random.standard_normal(rows), true
+    )
 
 
 def in_one_process(given: Problem) -> list[Look]:
@@ -118,7 +120,9 @@ def opened(name: str, workers: int) -> Engine:
     return ThreadEngine(workers) if name == "threads" else ProcessEngine(workers)
 
 
-def measure(given: Problem, engines: list[str], workers: list[int], blocks: Sequence[int]) -> list[list[str]]:
+def measure(
+    given: Problem, engines: list[str], workers: list[int], blocks: Sequence[int]
+) -> list[list[str]]:
     chosen = asyos.block_size
     in_one_process(given._replace(X=given.X[:, :256]))  # compiles what there is to compile
     alone = in_one_process(given)
@@ -134,14 +138,23 @@ def measure(given: Problem, engines: list[str], workers: list[int], blocks: Sequ
                 size = block or chosen(*given.X.shape, WANTED, count)
                 title = f"{size}" if block else f"{size} (own)"
                 seconds = given.seconds_to(goal, looks)
-                lines.append(line(name, f"{count}", title, f"{started:.1f}", seconds, before, given, looks))
+                lines.append(
+                    line(name, f"{count}", title, f"{started:.1f}", seconds, before, given, looks)
+                )
                 print(*lines[-1], flush=True)
     asyos.block_size = chosen
     return lines
 
 
 def line(
-    name: str, workers: str, block: str, started: str, seconds: float, before: float, given: Problem, looks: list[Look]
+    name: str,
+    workers: str,
+    block: str,
+    started: str,
+    seconds: float,
+    before: float,
+    given: Problem,
+    looks: list[Look],
 ) -> list[str]:
     reached = "not reached" if np.isinf(seconds) else f"{seconds:.2f}"
     times = "" if np.isinf(seconds) else f"{before / seconds:.2f}"
@@ -151,15 +164,30 @@ def line(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--engines", nargs="+", default=["threads", "processes", "ray"])
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--short", action="store_true", help="a tenth of the columns")
     given = parser.parse_args()
     lines = []
     for (rows, columns), blocks in SHAPES.items():
-        lines += measure(problem(rows, columns // (10 if given.short else 1)), given.engines, given.workers, blocks)
-    head = ["rows", "engine", "workers", "block", "start, s", "to the error, s", "times one process"]
+        lines += measure(
+            problem(rows, columns // (10 if given.short else 1)),
+            given.engines,
+            given.workers,
+            blocks,
+        )
+    head = [
+        "rows",
+        "engine",
+        "workers",
+        "block",
+        "start, s",
+        "to the error, s",
+        "times one process",
+    ]
     print(machine())
     print(table([*head, "all, s", "error", "recall"], lines))
 

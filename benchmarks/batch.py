@@ -65,7 +65,10 @@ def measure_peers(data: Data, budgets: Sequence[int], dense: bool) -> NDArray[np
         svms = Penalised(rows, y)
         for i, k in enumerate(budgets):
             best = SelectKBest(f_classif if dense else chi2, k=k)
-            models = svms.nearest(k), make_pipeline(best, LogisticRegression(C=10, max_iter=2000)).fit(rows, y)
+            models = (
+                svms.nearest(k),
+                make_pipeline(best, LogisticRegression(C=10, max_iter=2000)).fit(rows, y),
+            )
             found[i, :, order] = [100 * model.score(test_rows, y_test) for model in models]
     return found
 
@@ -108,7 +111,11 @@ def compared(names: Iterable[str], folder: Path) -> dict[Cell, list[float]]:
     for name in names:
         found = measure(data_of(folder, name), SETS[name], PASSES).mean(axis=2)
         for k, of_passes in zip(SETS[name], found.tolist(), strict=True):
-            batch = {line["method"]: float(line["accuracy"]) for line in lines[name] if int(line["k"]) == k}
+            batch = {
+                line["method"]: float(line["accuracy"])
+                for line in lines[name]
+                if int(line["k"]) == k
+            }
             cells[name, k] = [*of_passes, *(batch[method] for method in PEERS)]
     return cells
 
@@ -127,7 +134,9 @@ def report(cells: dict[Cell, list[float]]) -> str:
     leads = {cell: ahead(accuracies) for cell, accuracies in cells.items()}
     worst = min(leads, key=leads.__getitem__)
     better = np.mean([max(accuracies[len(PASSES) :]) for accuracies in cells.values()])
-    lines.append(["mean", "", *(f"{mean:.1f}" for mean in means), f"{np.mean(list(leads.values())):+.1f}"])
+    lines.append(
+        ["mean", "", *(f"{mean:.1f}" for mean in means), f"{np.mean(list(leads.values())):+.1f}"]
+    )
     return (
         f"{table(HEADER, lines)}\n\n"
         f"Mean of the {len(cells)} cells: one pass {means[0]:.1f}, three passes {means[1]:.1f}, the better of the two "
@@ -139,7 +148,9 @@ def report(cells: dict[Cell, list[float]]) -> str:
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument("--peers", action="store_true", help="measure the batch methods anew")
-    options.add_argument("--write", action="store_true", help="put the table into docs/methods/sofs.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the table into docs/methods/sofs.md"
+    )
     chosen = options.parse_args()
     if chosen.write and (chosen.sets or chosen.peers):
         options.error("--write takes all sets, and the batch figures as they are")

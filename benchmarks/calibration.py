@@ -51,7 +51,9 @@ def clicks(seed: int) -> tuple[Any, NDArray[Any]]:
     indices = np.concatenate([block.indices for block in blocks])
     y = np.concatenate([block.y for block in blocks])
     bounds = np.linspace(0, indices.size, len(y) + 1).astype(np.int64)
-    return csr_array((np.ones(indices.size, np.float32), indices, bounds), shape=(len(y), 50_000)), y
+    return csr_array(
+        (np.ones(indices.size, np.float32), indices, bounds), shape=(len(y), 50_000)
+    ), y
 
 
 def parts_of(folder: Path, name: str, order: int) -> Parts:
@@ -83,7 +85,9 @@ def measured(parts: Parts, k: int) -> tuple[float, ...]:
         best = LogisticRegression(C=np.inf).fit(scores[:, None], y).predict_proba(scores[:, None])
     else:
         error = calibration_error(chances.max(axis=1), selector.predict(parts.X_test) == y)
-        found = minimize_scalar(lambda slope: log_loss(y, softmax(np.exp(slope) * scores, axis=1), labels=classes))
+        found = minimize_scalar(
+            lambda slope: log_loss(y, softmax(np.exp(slope) * scores, axis=1), labels=classes)
+        )
         best = softmax(np.exp(found.x) * scores, axis=1)
     losses = (log_loss(y, each, labels=classes) for each in (chances, rates, best))
     return accuracy_score(y, classes[chances.argmax(axis=1)]), error, *losses

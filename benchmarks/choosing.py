@@ -45,7 +45,9 @@ def sparse(*names: str, width: int | None = None) -> Make:
 
     def make(folder: Path) -> Set:
         parts = [load(folder, name, width) for name in names]
-        return shuffled(vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts]))
+        return shuffled(
+            vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts])
+        )
 
     return make
 
@@ -98,7 +100,14 @@ GENES: dict[str, Make] = {
 }
 TABLES: dict[str, Make] = {
     name: dense(name, width=width)
-    for name, width in {"german": 24, "svmguide3": 21, "splice": 60, "magic04": 10, "a8a": 123, "waveform": 21}.items()
+    for name, width in {
+        "german": 24,
+        "svmguide3": 21,
+        "splice": 60,
+        "magic04": 10,
+        "a8a": 123,
+        "waveform": 21,
+    }.items()
 }
 CURVED: dict[str, Make] = {
     "madelon": dense("madelon.train", "madelon.valid"),
@@ -117,17 +126,43 @@ CHOOSES = "sofs", "saola", "alpha-investing", "fcbf"
 QUESTIONS = {
     "words": Question(
         WORDS,
-        ("sofs", "pet", "fofs", "saola", "online-substitution", "chi2", "f-test", "l1-svm", "trees"),
+        (
+            "sofs",
+            "pet",
+            "fofs",
+            "saola",
+            "online-substitution",
+            "chi2",
+            "f-test",
+            "l1-svm",
+            "trees",
+        ),
         (10, 100),
     ),
     "genes": Question(
         GENES,
-        ("saola", "fcbf", "mrmr", "online-substitution", "local-learning", "relieff", "sofs", "rfe", *RIVALS),
+        (
+            "saola",
+            "fcbf",
+            "mrmr",
+            "online-substitution",
+            "local-learning",
+            "relieff",
+            "sofs",
+            "rfe",
+            *RIVALS,
+        ),
         (10, 50),
         seeds=3,
     ),
-    "tables": Question(TABLES, ("sofs", "pet", "fofs", "ofs-partial", "saola", "online-substitution", *RIVALS), (3, 8)),
-    "curved": Question(CURVED, ("local-learning", "relieff", "saola", "sofs", *RIVALS), (5, 15), model="knn"),
+    "tables": Question(
+        TABLES,
+        ("sofs", "pet", "fofs", "ofs-partial", "saola", "online-substitution", *RIVALS),
+        (3, 8),
+    ),
+    "curved": Question(
+        CURVED, ("local-learning", "relieff", "saola", "sofs", *RIVALS), (5, 15), model="knn"
+    ),
     "numbers": Question(
         NUMBERS,
         (*OF_NUMBERS, "f-test", "mutual-information", "lasso", "trees"),
@@ -158,7 +193,10 @@ def asked(name: str, folder: Path, keep: Path | None, jobs: int) -> str:
 
 def text_of(comparison: ss.Comparison, question: Question) -> str:
     """A line per method, the scores for every number of features in the column of a set."""
-    summary = {(line["method"], line["data"], line["k"], line["model"]): line for line in comparison.summary()}
+    summary = {
+        (line["method"], line["data"], line["k"], line["model"]): line
+        for line in comparison.summary()
+    }
     ks = [None if k == "auto" else k for k in comparison.request["ks"]]  # None where methods chose
     places = [(data, k) for data in question.sets for k in ks]
     ranks = comparison.ranks().average
@@ -169,12 +207,19 @@ def text_of(comparison: ss.Comparison, question: Question) -> str:
             if not any(found.values()):
                 continue
             scores = [line and line[comparison.measure] for line in found.values()]
-            good = [line for line in found.values() if line and line[comparison.measure] is not None]
-            cells = ["/".join(shown(found[data, k], comparison.measure) for k in ks) for data in question.sets]
+            good = [
+                line for line in found.values() if line and line[comparison.measure] is not None
+            ]
+            cells = [
+                "/".join(shown(found[data, k], comparison.measure) for k in ks)
+                for data in question.sets
+            ]
             mean = f"{100 * fmean(scores):.1f}" if None not in scores else "-"
             rank = f"{ranks[method]:.1f}" if model != "own" and method in ranks else "-"
             seconds = f"{sum(line['seconds'] for line in good) / len(ks):.2f}"
-            lines.append([f"`{method}`" + (", own" if model == "own" else ""), *cells, mean, rank, seconds])
+            lines.append(
+                [f"`{method}`" + (", own" if model == "own" else ""), *cells, mean, rank, seconds]
+            )
     return table(["method", *question.sets, "mean", "rank", "seconds"], lines)
 
 
@@ -182,15 +227,21 @@ def shown(line: dict[str, Any] | None, measure: str) -> str:
     """A score in hundredths, with the number of features where the method chose it."""
     if line is None or line[measure] is None:
         return "-"
-    return f"{100 * line[measure]:.1f}" + (f" ({line['n_selected']:.0f})" if line["k"] is None else "")
+    return f"{100 * line[measure]:.1f}" + (
+        f" ({line['n_selected']:.0f})" if line["k"] is None else ""
+    )
 
 
 def main() -> None:
     options = parser((__doc__ or "").strip())
     options.add_argument("--questions", nargs="*", default=list(QUESTIONS), choices=QUESTIONS)
-    options.add_argument("--jobs", type=int, default=1, help="processes; times are comparable with 1")
+    options.add_argument(
+        "--jobs", type=int, default=1, help="processes; times are comparable with 1"
+    )
     options.add_argument("--keep", type=Path, help="folder for what is finished")
-    options.add_argument("--write", action="store_true", help="put the tables into docs/choosing.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the tables into docs/choosing.md"
+    )
     arguments = options.parse_args()
     for name in arguments.questions:
         text = asked(name, arguments.data, arguments.keep, arguments.jobs)

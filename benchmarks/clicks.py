@@ -81,7 +81,9 @@ def searched(fit: Callable[[Any, Labels, float], Any], low: float, high: float) 
 
 
 def l1_logistic(X: Any, y: Labels, penalty: float) -> Any:
-    return LogisticRegression(l1_ratio=1.0, C=1 / penalty, solver="liblinear", max_iter=1000, random_state=0).fit(X, y)
+    return LogisticRegression(
+        l1_ratio=1.0, C=1 / penalty, solver="liblinear", max_iter=1000, random_state=0
+    ).fit(X, y)
 
 
 def l1_sgd(X: Any, y: Labels, penalty: float) -> Any:
@@ -89,7 +91,9 @@ def l1_sgd(X: Any, y: Labels, penalty: float) -> Any:
 
 
 def one_pass(penalty: str, **params: Any) -> Any:
-    return SGDClassifier(loss="log_loss", penalty=penalty, max_iter=1, tol=None, random_state=0, **params)
+    return SGDClassifier(
+        loss="log_loss", penalty=penalty, max_iter=1, tol=None, random_state=0, **params
+    )
 
 
 METHODS: dict[str, Select] = {
@@ -106,7 +110,10 @@ def log(seed: int, columns: Ids) -> tuple[Any, Labels]:
     """The rows of a log, with the columns in that order."""
     X, y = generated("clicks", FEATURES, ROWS, seed)
     X = X[:, columns]
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # SGDClassifier takes no others
+    X.indices, X.indptr = (
+        X.indices.astype(np.int32),
+        X.indptr.astype(np.int32),
+    )  # SGDClassifier takes no others
     return X, y
 
 
@@ -130,18 +137,26 @@ def measured() -> str:
             chosen = [select(X, y, k) for X, y in logs]
             seconds = (time.perf_counter() - start) / len(logs)
             found = [str(np.intersect1d(ids, informative).size) for ids in chosen]
-            scores = [f"{refitted(ids, rows, test):.3f}" for ids, rows in zip(chosen, logs, strict=True)]
+            scores = [
+                f"{refitted(ids, rows, test):.3f}" for ids, rows in zip(chosen, logs, strict=True)
+            ]
             cells += [", ".join(found), ", ".join(scores), f"{seconds:.2f}"]
         print(f"{name}: {' | '.join(cells)}", file=sys.stderr, flush=True)
         lines.append([name, *cells])
     best = ", ".join(f"{refitted(informative, rows, test):.3f}" for rows in logs)
     lines.append([ALL_OF_THEM, *(f"{INFORMATIVE}, {INFORMATIVE}", best, "-"), *"---"])
-    return table(["", *(cell for k in BUDGETS for cell in (f"k = {k}: found", "AUC", "seconds"))], lines)
+    return table(
+        ["", *(cell for k in BUDGETS for cell in (f"k = {k}: found", "AUC", "seconds"))], lines
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="put the table into docs/performance.md"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     found = measured()

@@ -28,7 +28,16 @@ from streamsieve.registry import find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
 
-SETS = ("leukemia", "colon", "arcene.train", "dexter.train", "madelon.train", "relathe", "pcmac_asu", "a8a")
+SETS = (
+    "leukemia",
+    "colon",
+    "arcene.train",
+    "dexter.train",
+    "madelon.train",
+    "relathe",
+    "pcmac_asu",
+    "a8a",
+)
 WORKERS = (2, 4, 8)
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "SAOLA": ("saola", {}),
@@ -70,7 +79,9 @@ def same(one: Ids, other: Ids) -> float:
 
 
 def measure(name: str, X: Any, y: NDArray[Any], seed: int) -> Line:
-    learned, tested, y_learned, y_tested = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
+    learned, tested, y_learned, y_tested = train_test_split(
+        X, y, test_size=0.3, random_state=seed, stratify=y
+    )
     learned, tested = learned.tocsc(), tested.tocsc()
 
     def accuracy(ids: Ids) -> float:
@@ -84,14 +95,23 @@ def measure(name: str, X: Any, y: NDArray[Any], seed: int) -> Line:
     order = np.random.default_rng(seed).permutation(X.shape[1])
     reordered = order[selected(name, learned[:, order], y_learned)]
     selections = [reordered, *(selected(name, learned, y_learned, workers) for workers in WORKERS)]
-    return Line(one.size, [same(one, ids) for ids in selections], [accuracy(ids) for ids in (one, *selections)])
+    return Line(
+        one.size,
+        [same(one, ids) for ids in selections],
+        [accuracy(ids) for ids in (one, *selections)],
+    )
 
 
 def row_of(title: str, lines: list[Line]) -> list[str]:
     agreement = np.mean([line.same for line in lines], axis=0)
     quality = 100 * np.mean([line.accuracies for line in lines], axis=0)
     kept = f"{np.mean([line.kept for line in lines]):.0f}"
-    return [title, kept, *(f"{value:.2f}" for value in agreement), *(f"{value:.1f}" for value in quality)]
+    return [
+        title,
+        kept,
+        *(f"{value:.2f}" for value in agreement),
+        *(f"{value:.1f}" for value in quality),
+    ]
 
 
 def main() -> None:
@@ -107,8 +127,18 @@ def main() -> None:
             rows.append(row_of(f"{set_name.removesuffix('.train')}, {name}", lines))
             print(*rows[-1], sep="  ", flush=True)
     others = [f"{count} workers" for count in WORKERS]
-    header = ["", "kept", "same: other order", *others, "accuracy: one stream", "other order", *others]
-    text = "\n\n".join([machine("scikit-learn"), table(header, rows), NOTES.format(splits=chosen.splits).strip()])
+    header = [
+        "",
+        "kept",
+        "same: other order",
+        *others,
+        "accuracy: one stream",
+        "other order",
+        *others,
+    ]
+    text = "\n\n".join(
+        [machine("scikit-learn"), table(header, rows), NOTES.format(splits=chosen.splits).strip()]
+    )
     print(text)
     if not chosen.sets:
         write_section("column-shards", text)

@@ -55,7 +55,9 @@ def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
     informative = np.sort(random.choice(shape.columns, len(found), replace=False))
     noise = np.setdiff1d(np.arange(shape.columns), informative, assume_unique=True)
     supports = {int(column): rows for column, rows in zip(informative, found, strict=True)}
-    lengths = zipf_lengths(random, noise.size, shape.nonzeros - sum(rows.size for rows in found), shape.rows // 2)
+    lengths = zipf_lengths(
+        random, noise.size, shape.nonzeros - sum(rows.size for rows in found), shape.rows // 2
+    )
     sizes = np.zeros(shape.columns, np.int64)
     sizes[noise] = lengths
     for column, rows in supports.items():
@@ -68,23 +70,34 @@ def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
     return ColumnBlock(indptr, indices, values, np.arange(shape.columns), shape.rows), y
 
 
-def zipf_lengths(random: np.random.Generator, count: int, total: int, longest: int) -> NDArray[np.int64]:
+def zipf_lengths(
+    random: np.random.Generator, count: int, total: int, longest: int
+) -> NDArray[np.int64]:
     """Lengths of noise columns, in random order: in inverse proportion to their rank, and ``total`` together."""
     fractions = 1.0 / np.arange(1, count + 1)
     low, high = 0.0, 100.0 * total
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.minimum(middle * fractions, longest).sum() < total else (low, middle)
+        low, high = (
+            (middle, high)
+            if np.minimum(middle * fractions, longest).sum() < total
+            else (low, middle)
+        )
     lengths = np.floor(np.minimum(low * fractions, longest) + random.random(count)).astype(np.int64)
     random.shuffle(lengths)
     return lengths
 
 
-def signals(random: np.random.Generator, y: NDArray[np.int64], shape: Shape) -> list[NDArray[np.int64]]:
+def signals(
+    random: np.random.Generator, y: NDArray[np.int64], shape: Shape
+) -> list[NDArray[np.int64]]:
     """Rows of columns that occur more often in one class, and of copies that lack a part of them."""
     found = []
     for _ in range(shape.signals):
-        often, seldom = random.uniform(0.3 * shape.often, shape.often), random.uniform(0.0, 0.08 * shape.often)
+        often, seldom = (
+            random.uniform(0.3 * shape.often, shape.often),
+            random.uniform(0.0, 0.08 * shape.often),
+        )
         favoured = random.integers(0, 2)
         rows = np.flatnonzero(random.random(y.size) < np.where(y == favoured, often, seldom))
         found += [rows] + [rows[random.random(rows.size) < 0.8] for _ in range(COPIES - 1)]
@@ -101,7 +114,9 @@ def distinct_rows(
     nth = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
     jitter = random.random(nth.size) * np.repeat(step, sizes)
     rows = np.repeat(start, sizes) + nth * np.repeat(step, sizes)
-    rows = np.minimum(rows + np.where(nth < np.repeat(sizes, sizes) - 1, jitter.astype(np.int64), 0), n_rows - 1)
+    rows = np.minimum(
+        rows + np.where(nth < np.repeat(sizes, sizes) - 1, jitter.astype(np.int64), 0), n_rows - 1
+    )
     return rows.astype(np.int32)
 
 
@@ -126,11 +141,22 @@ def measure(name: str, repeat: int) -> list[list[str]]:
         ("alpha-investing", ss.AlphaInvesting(), block, 0.0),
     ):
         selector.fit_source([data.columns(0, 1000)], y)
-        best = min(timed(partial(selector.fit_source, [data], y)) for _ in range(repeat if theirs else 1))
+        best = min(
+            timed(partial(selector.fit_source, [data], y)) for _ in range(repeat if theirs else 1)
+        )
         kept = len(selector.selection())
         paper = [f"{theirs:,.0f}", f"{theirs / best:,.0f}"] if theirs else ["-", "-"]
         size = f"{block.n_rows:,} x {block.n_columns:,}"
-        lines.append([f"{name}, {label}", size, f"{block.n_nonzero / 1e6:.1f}", f"{best:.2f}", *paper, f"{kept:,}"])
+        lines.append(
+            [
+                f"{name}, {label}",
+                size,
+                f"{block.n_nonzero / 1e6:.1f}",
+                f"{best:.2f}",
+                *paper,
+                f"{kept:,}",
+            ]
+        )
     return lines
 
 
@@ -148,7 +174,9 @@ def nearly_all_relevant(repeat: int) -> list[str]:
     rows = favoured[random.integers(0, 2, n_columns)[:, None], rank]
     rows = np.where(random.random(n_columns)[:, None] < 0.05, 2 * rank, rows)
     values = random.uniform(0.5, 1.5, rows.size)
-    block = ss.ColumnBlock(indptr, rows.ravel().astype(np.int32), values, np.arange(n_columns), n_rows)
+    block = ss.ColumnBlock(
+        indptr, rows.ravel().astype(np.int32), values, np.arange(n_columns), n_rows
+    )
     selector = ss.SAOLA(wanted)
     selector.fit_source([block.columns(0, 1000)], y)
     best = min(timed(lambda: selector.fit_source([block], y)) for _ in range(repeat))
@@ -181,11 +209,21 @@ def leukemia(repeat: int) -> list[str]:
     best = min(timed(lambda: selector.fit_source(blocks, y)) for _ in range(repeat + 1))
     nonzeros = sum(block.n_nonzero for block in blocks) / 1e6
     kept = f"{len(selector.selection()):,}"
-    return ["leukemia, SAOLA", "72 x 7,129", f"{nonzeros:.1f}", f"{best:.4f}", "4.92", f"{4.92 / best:,.0f}", kept]
+    return [
+        "leukemia, SAOLA",
+        "72 x 7,129",
+        f"{nonzeros:.1f}",
+        f"{best:.4f}",
+        "4.92",
+        f"{4.92 / best:,.0f}",
+        kept,
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     lines = [line for name in SHAPES for line in apart(measure, name, options.repeat)]

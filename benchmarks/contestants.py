@@ -72,7 +72,9 @@ class ScikitLearn:
     def fit(self, data: Any, penalty: float) -> Any:
         from sklearn.linear_model import SGDClassifier
 
-        model = SGDClassifier(loss="hinge", penalty="l1", alpha=penalty, random_state=0, **self.params)
+        model = SGDClassifier(
+            loss="hinge", penalty="l1", alpha=penalty, random_state=0, **self.params
+        )
         return model.fit(*data)
 
     def weights(self, model: Any) -> tuple[NDArray[np.float64], float]:
@@ -206,7 +208,10 @@ def tune(peer: Peer, problem: Problem) -> tuple[float, float]:
         if problem.k <= count <= NEAR * problem.k:
             break
         low, high = (low, middle) if count < problem.k else (middle, high)
-    near = min(tried, key=lambda power: (tried[power].nonzero < problem.k, abs(tried[power].nonzero - problem.k)))
+    near = min(
+        tried,
+        key=lambda power: (tried[power].nonzero < problem.k, abs(tried[power].nonzero - problem.k)),
+    )
     for less in WEAKER:
         try_power(near - less)
     best = max(tried.values(), key=lambda model: model.accuracy(*rows))
@@ -226,7 +231,9 @@ def measure_peer(peer: Peer, problem: Problem, penalty: float) -> Result:
     model = cut(*peer.weights(fitted), problem)
     accuracy = model.accuracy(*read_with_scikit_learn(problem.test, problem.features))
     reading = None if isinstance(data, Path) else read - start
-    return Result(end - start, reading, peak, np.flatnonzero(model.weights), accuracy, model.nonzero)
+    return Result(
+        end - start, reading, peak, np.flatnonzero(model.weights), accuracy, model.nonzero
+    )
 
 
 def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:

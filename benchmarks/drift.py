@@ -19,7 +19,12 @@ from scipy.sparse import csr_array
 import streamsieve as ss
 
 RULES: dict[str, dict[str, Any]] = {
-    "confidence": {"criterion": "confidence", "gamma": 1.0, "normalize": False, "class_weight": None},
+    "confidence": {
+        "criterion": "confidence",
+        "gamma": 1.0,
+        "normalize": False,
+        "class_weight": None,
+    },
     "defaults": {},
 }
 ROWS, FEATURES, INFORMATIVE, WINDOW = 40_000, 200, 10, 4_000
@@ -30,21 +35,32 @@ def stream(seed: int = 0) -> tuple[Any, NDArray[np.float64]]:
     dense = random.standard_normal((ROWS, FEATURES)) * (random.random((ROWS, FEATURES)) < 0.2)
     hidden = random.uniform(0.5, 1.5, INFORMATIVE)
     half = ROWS // 2
-    score = np.concatenate([dense[:half, :INFORMATIVE] @ hidden, dense[half:, -INFORMATIVE:] @ hidden])
-    return csr_array(dense.astype(np.float32)), np.where(score + 0.1 * random.standard_normal(ROWS) > 0, 1.0, -1.0)
+    score = np.concatenate(
+        [dense[:half, :INFORMATIVE] @ hidden, dense[half:, -INFORMATIVE:] @ hidden]
+    )
+    return csr_array(dense.astype(np.float32)), np.where(
+        score + 0.1 * random.standard_normal(ROWS) > 0, 1.0, -1.0
+    )
 
 
 def main() -> None:
     X, y = stream()
-    print("rows so far            " + "".join(f"{end:>16,}" for end in range(WINDOW, ROWS + 1, WINDOW)))
+    print(
+        "rows so far            "
+        + "".join(f"{end:>16,}" for end in range(WINDOW, ROWS + 1, WINDOW))
+    )
     for rule, form in RULES.items():
         for forget in (None, 2000):
             selector = ss.SOFS(INFORMATIVE, **form, forget=forget)
             cells, before = [], 0
             for start in range(0, ROWS, WINDOW):
-                selector.partial_fit(X[start : start + WINDOW], y[start : start + WINDOW], classes=[-1, 1])
+                selector.partial_fit(
+                    X[start : start + WINDOW], y[start : start + WINDOW], classes=[-1, 1]
+                )
                 kept = selector.selection().indices
-                right = (kept < INFORMATIVE if start < ROWS // 2 else kept >= FEATURES - INFORMATIVE).sum()
+                right = (
+                    kept < INFORMATIVE if start < ROWS // 2 else kept >= FEATURES - INFORMATIVE
+                ).sum()
                 accuracy = 1 - (selector.mistakes_ - before) / WINDOW
                 before = selector.mistakes_
                 cells.append(f"{accuracy:>7.1%} {right:>2} right".rjust(16))
@@ -54,7 +70,9 @@ def main() -> None:
         for forget in (None, 2000):
             selector = ss.SOFS(INFORMATIVE, **form, forget=forget)
             times[forget] = min(timed(selector, X, y) for _ in range(5))
-        print(f"{rule}: learning takes {times[None]:.3f} s without and {times[2000]:.3f} s with forgetting")
+        print(
+            f"{rule}: learning takes {times[None]:.3f} s without and {times[2000]:.3f} s with forgetting"
+        )
 
 
 def timed(selector: Any, X: Any, y: Any) -> float:

@@ -54,7 +54,9 @@ def compressed_files(rows: int) -> list[Path]:
     paths = [folder / f"part-{number}.svm.gz" for number in range(FILES)]
     if not paths[-1].exists():
         folder.mkdir(exist_ok=True)
-        for path, shard in zip(paths, open_source(f"synthetic:x1?rows={rows}").shards(FILES), strict=True):
+        for path, shard in zip(
+            paths, open_source(f"synthetic:x1?rows={rows}").shards(FILES), strict=True
+        ):
             plain = path.with_suffix("")
             write_rows(plain, shard.row_blocks(), n_features=shard.n_features)
             with gzip.open(path, "wb", compresslevel=6) as file:
@@ -83,7 +85,17 @@ def measured(paths: list[Path], options: list[str], threads: str | None) -> Run:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "streamsieve", "select", *map(str, paths), "-k", "100", "--json", *options],
+        [
+            sys.executable,
+            "-m",
+            "streamsieve",
+            "select",
+            *map(str, paths),
+            "-k",
+            "100",
+            "--json",
+            *options,
+        ],
         env=environment,
         capture_output=True,
         text=True,
@@ -96,7 +108,9 @@ def measured(paths: list[Path], options: list[str], threads: str | None) -> Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--quick", action="store_true")
@@ -106,19 +120,36 @@ def main() -> None:
         f"X1, {FILES} files .svm.gz": (compressed_files(100_000 // part), []),
         "wide table, .csv": (wide_table(40_000 // part), ["--target", "label"]),
     }
-    ways: dict[str, tuple[list[str], str | None]] = {"one process": ([], None), "one thread": ([], "1")}
-    ways |= {f"{n} workers": (["--engine", "local", "--workers", str(n)], None) for n in args.workers}
+    ways: dict[str, tuple[list[str], str | None]] = {
+        "one process": ([], None),
+        "one thread": ([], "1"),
+    }
+    ways |= {
+        f"{n} workers": (["--engine", "local", "--workers", str(n)], None) for n in args.workers
+    }
     lines = []
     for case, (paths, options) in cases.items():
         alone = None
         for way, (engine, threads) in ways.items():
-            runs = [measured(paths, [*options, *engine], threads) for _ in range(1 + args.repeat)][1:]
+            runs = [measured(paths, [*options, *engine], threads) for _ in range(1 + args.repeat)][
+                1:
+            ]
             best = min(runs)
             alone = alone or best.wall
             ratio = f"{alone / best.wall:.2f}"
-            lines.append([f"{case}: {way}", f"{best.wall:.2f}", f"{best.processor:.2f}", ratio, f"{best.mistakes:,}"])
+            lines.append(
+                [
+                    f"{case}: {way}",
+                    f"{best.wall:.2f}",
+                    f"{best.processor:.2f}",
+                    ratio,
+                    f"{best.mistakes:,}",
+                ]
+            )
             print(lines[-1], flush=True)
-    found = table(["data and workers", "seconds", "processor s", "times as fast", "mistakes"], lines)
+    found = table(
+        ["data and workers", "seconds", "processor s", "times as fast", "mistakes"], lines
+    )
     print(found)
     if not args.quick:
         from streamsieve.machine import cores

@@ -42,9 +42,13 @@ ORDERS = 6
 
 PLANTED, BUDGET = 200, 200
 ROWS, TEST_ROWS, BLOCK_ROWS, DRAWS = 220_000, 20_000, 10_000, 100
-TAIL = 20.0  # a rank is u**-TAIL, with u uniform: a probability of about 1 / TAIL / r**(1 + 1 / TAIL)
+TAIL = (
+    20.0  # a rank is u**-TAIL, with u uniform: a probability of about 1 / TAIL / r**(1 + 1 / TAIL)
+)
 LARGEST = 2**62
-SPREAD = 0x9E3779B97F4A7C15 % LARGEST | 1  # odd: ranks times this, modulo 2**62, are ids all over the range
+SPREAD = (
+    0x9E3779B97F4A7C15 % LARGEST | 1
+)  # odd: ranks times this, modulo 2**62, are ids all over the range
 RACE_CELLS = (2**12, 2**14)
 RATES = (30.0, 100.0, 300.0, 1000.0)
 PENALTIES = (0.0, 3e-6, 1e-5, 3e-5)
@@ -87,8 +91,14 @@ def sets(names: Sequence[str], folder: Path) -> str:
         gaps[name] = float((found[:, 1] - found[:, 0]).mean())
         cells = [cell for exact, shared in found for cell in (f"{exact:.1f}", f"{shared:.1f}")]
         budgets = ", ".join(map(str, SETS[name].budgets))
-        lines.append([name, f"{SETS[name].width:,}", budgets, *(cells + ["-"] * 6)[:6], f"{gaps[name]:+.2f}"])
-        print(f"{name}: {gaps[name]:+.2f}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        lines.append(
+            [name, f"{SETS[name].width:,}", budgets, *(cells + ["-"] * 6)[:6], f"{gaps[name]:+.2f}"]
+        )
+        print(
+            f"{name}: {gaps[name]:+.2f}, {time.perf_counter() - start:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     worst = min(gaps, key=gaps.__getitem__)
     header = ["set", "features", "k", *["exact", "shared"] * 3, "difference"]
     return (
@@ -155,7 +165,11 @@ def sofs(stream: Stream, **params: Any) -> Entry:
     selector = ss.SOFS(BUDGET, normalize="l2", **params).fit_source(stream.blocks, classes=[-1, 1])
     seconds = time.perf_counter() - start
     right = np.mean(selector.learner.results.predictor()(stream.test).labels == stream.test.y)
-    return Entry(100 * float(right), np.intersect1d(selector.selection().indices, stream.planted).size, seconds)
+    return Entry(
+        100 * float(right),
+        np.intersect1d(selector.selection().indices, stream.planted).size,
+        seconds,
+    )
 
 
 def hashed(stream: Stream, cells: int) -> Entry:
@@ -167,7 +181,9 @@ def hashed(stream: Stream, cells: int) -> Entry:
         mixed = block.indices.astype(np.uint64) * np.uint64(SPREAD) >> np.uint64(20)
         signs = np.where(mixed & np.uint64(1), 1.0, -1.0)
         columns = ((mixed >> np.uint64(1)) % np.uint64(cells)).astype(np.int64)
-        rows = csr_array((block.values * signs, columns, block.indptr.copy()), shape=(block.n_rows, cells))
+        rows = csr_array(
+            (block.values * signs, columns, block.indptr.copy()), shape=(block.n_rows, cells)
+        )
         rows.sum_duplicates()
         rows.eliminate_zeros()
         return RowBlock(rows.indptr, rows.indices, rows.data.astype(np.float32), block.y, cells)
@@ -176,7 +192,9 @@ def hashed(stream: Stream, cells: int) -> Entry:
     start = time.perf_counter()
     learner = ss.AROW(normalize="l2").fit_source(blocks, classes=[-1, 1])
     seconds = time.perf_counter() - start
-    return Entry(100 * float(np.mean(learner.results.predictor()(test).labels == test.y)), None, seconds)
+    return Entry(
+        100 * float(np.mean(learner.results.predictor()(test).labels == test.y)), None, seconds
+    )
 
 
 Kernel = Callable[..., None]
@@ -218,7 +236,9 @@ def best_of(stream: Stream, start: Callable[[int], Rival], width: int) -> Entry:
     for rate, penalty in product(RATES, PENALTIES):
         rival, t, began = start(width), 0, time.perf_counter()
         for block in stream.blocks:
-            rival.learn(*rival.state, *arguments(block), rate, penalty, t, True, np.empty(block.n_rows))
+            rival.learn(
+                *rival.state, *arguments(block), rate, penalty, t, True, np.empty(block.n_rows)
+            )
             t += block.n_rows
         seconds = time.perf_counter() - began
         found = None if rival.ids is None else np.intersect1d(rival.ids, stream.planted).size
@@ -250,7 +270,14 @@ def race() -> str:
             ("feature hashing, AROW", memory): hashed(stream, cells),
         }
     lines = [
-        [name, memory, f"{entry.accuracy:.1f}", str(entry.found or "-"), f"{entry.seconds:.1f}", entry.details]
+        [
+            name,
+            memory,
+            f"{entry.accuracy:.1f}",
+            str(entry.found or "-"),
+            f"{entry.seconds:.1f}",
+            entry.details,
+        ]
         for (name, memory), entry in entries.items()
     ]
     head = ["", "memory", "accuracy", f"found of {PLANTED}", "seconds", ""]
@@ -267,7 +294,13 @@ def fresh_ids(most: int) -> Iterator[RowBlock]:
         ids = id_of(np.arange(first, first + FLAT_ROW * FLAT_BLOCK)).reshape(FLAT_BLOCK, FLAT_ROW)
         ids.sort(axis=1)
         bounds = np.arange(0, ids.size + 1, FLAT_ROW)
-        yield RowBlock(bounds, ids.ravel(), np.ones(ids.size, np.float32), random.integers(0, 2, FLAT_BLOCK), LARGEST)
+        yield RowBlock(
+            bounds,
+            ids.ravel(),
+            np.ones(ids.size, np.float32),
+            random.integers(0, 2, FLAT_BLOCK),
+            LARGEST,
+        )
 
 
 def resident() -> int:
@@ -293,7 +326,9 @@ def memory(most: int) -> str:
 
 def main() -> None:
     options = parser(__doc__ or "")
-    options.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the tables into docs/performance.md"
+    )
     options.add_argument("--long", action="store_true", help="go on to 100 million different ids")
     options.add_argument("--only", choices=("sets", "race", "memory"), help="one of the tables")
     chosen = options.parse_args()

@@ -88,7 +88,9 @@ SETS = {
     "breast_cancer": Kind(30, (3, 10, 20), dense=True),
     "x1": Kind(10_000, (20, 50, 100), rows=20_000),
     "x2": Kind(20_000, (50, 100, 200), rows=20_000),
-    "x3": Kind(10_000_000, (100, 250, 500), rows=10_000),  # 1,000 features for every row, as at full size
+    "x3": Kind(
+        10_000_000, (100, 250, 500), rows=10_000
+    ),  # 1,000 features for every row, as at full size
 }
 
 
@@ -114,7 +116,9 @@ class Data(NamedTuple):
 
 
 def generated(name: str, width: int, rows: int | None, seed: int) -> tuple[Any, Labels]:
-    blocks = list(ss.open_source(f"synthetic:{name}?rows={rows}&features={width}&seed={seed}").row_blocks())
+    blocks = list(
+        ss.open_source(f"synthetic:{name}?rows={rows}&features={width}&seed={seed}").row_blocks()
+    )
     lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
     indices = np.concatenate([block.indices for block in blocks])
     values = np.concatenate([block.values for block in blocks])
@@ -134,7 +138,9 @@ def read(folder: Path, name: str, kind: Kind) -> tuple[Any, Labels]:
 def data_of(folder: Path, name: str) -> Data:
     kind = SETS[name]
     if name in SYNTHETIC:
-        return Data(*generated(name, kind.width, kind.rows, 0), *generated(name, kind.width, TEST_ROWS, 1))
+        return Data(
+            *generated(name, kind.width, kind.rows, 0), *generated(name, kind.width, TEST_ROWS, 1)
+        )
     if name == "breast_cancer":
         return Data(*load_breast_cancer(return_X_y=True))
     if kind.parts is not None:
@@ -143,7 +149,9 @@ def data_of(folder: Path, name: str) -> Data:
     return Data(*read(folder, name, kind))
 
 
-def measure(data: Data, budgets: Sequence[int], forms: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
+def measure(
+    data: Data, budgets: Sequence[int], forms: Sequence[dict[str, Any]]
+) -> NDArray[np.float64]:
     """Test accuracy in % by budget, form and order."""
     found = np.empty((len(budgets), len(forms), data.orders))
     for order in range(data.orders):
@@ -220,7 +228,9 @@ def compare_defaults(options: Any) -> None:
 
 def main() -> None:
     options = parser(__doc__ or "")
-    options.add_argument("--rule", choices=("grid", "auto"), default="grid", help="all combinations, or the defaults")
+    options.add_argument(
+        "--rule", choices=("grid", "auto"), default="grid", help="all combinations, or the defaults"
+    )
     options.add_argument("--table", type=Path, default=STORED, help="to write, or to compare with")
     chosen = options.parse_args()
     warnings.simplefilter("ignore")

@@ -50,7 +50,9 @@ def split(X: Any, y: NDArray[np.float64], fraction: float | None, seed: int) -> 
     random = np.random.default_rng(seed)
     negative, positive = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
     if fraction is not None:
-        positive = random.choice(positive, int(len(negative) * fraction / (1 - fraction)), replace=False)
+        positive = random.choice(
+            positive, int(len(negative) * fraction / (1 - fraction)), replace=False
+        )
     rows = random.permutation(np.concatenate([negative, positive]))
     train, test = np.split(rows, [len(rows) * 7 // 10])
     return X[train], y[train], X[test], y[test]
@@ -70,9 +72,14 @@ def by_columns(parts: Parts, seed: int, k: int | None, params: dict[str, Any]) -
     params = {**params, "duplicates": "keep"}
     selector = ss.SAOLA(k, **params).fit(columns, y)
     found = selector.selection().indices
-    model = make_pipeline(MaxAbsScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
+    model = make_pipeline(
+        MaxAbsScaler(), LogisticRegression(class_weight="balanced", max_iter=1000)
+    )
     model.fit(X[:, found], y)
-    irrelevant = [one.counts_["irrelevant"] for one in (selector, ss.SAOLA(1, **params).fit(columns, shuffled))]
+    irrelevant = [
+        one.counts_["irrelevant"]
+        for one in (selector, ss.SAOLA(1, **params).fit(columns, shuffled))
+    ]
     return (
         len(found),
         balanced_accuracy_score(y_test, model.predict(X_test[:, found])),
@@ -86,7 +93,9 @@ def show_rows(options: Any) -> None:
     for name in options.sets or ROW_SETS:
         X, y = load(options.data, name)
         for form, params in ROW_FORMS.items():
-            accuracy, auc = np.mean([online(split(X, y, 0.1, seed), params) for seed in range(SEEDS)], axis=0)
+            accuracy, auc = np.mean(
+                [online(split(X, y, 0.1, seed), params) for seed in range(SEEDS)], axis=0
+            )
             print(f"{name:<18}{form:<12}{accuracy:>18.3f}{auc:>8.3f}", flush=True)
 
 
@@ -97,11 +106,19 @@ def show_columns(options: Any) -> None:
         if options.sets and name not in options.sets:
             continue
         X, y = load(options.data, name)
-        for fraction, k, measure in ((f, k, m) for f in fractions for k in BUDGETS for m in ("fisher_z", "su")):
+        for fraction, k, measure in (
+            (f, k, m) for f in fractions for k in BUDGETS for m in ("fisher_z", "su")
+        ):
             for weight in (None, "balanced"):
                 params = {"measure": measure, "class_weight": weight}
-                runs = [by_columns(split(X, y, fraction, seed), seed, k, params) for seed in range(SEEDS)]
-                (kept, accuracy, auc, relevant, chance), spread = np.mean(runs, axis=0), np.std(runs, axis=0)
+                runs = [
+                    by_columns(split(X, y, fraction, seed), seed, k, params)
+                    for seed in range(SEEDS)
+                ]
+                (kept, accuracy, auc, relevant, chance), spread = (
+                    np.mean(runs, axis=0),
+                    np.std(runs, axis=0),
+                )
                 what = f"{name:<17}{fraction or np.mean(y > 0):>9.2f}{k!s:>6}  {measure:<10}{weight!s:<10}"
                 scores = f"{accuracy:>12.3f} ± {spread[1]:.3f}{auc:>10.3f} ± {spread[2]:.3f}"
                 print(f"{what}{kept:>6.0f}{scores}{relevant:>10.3f}{chance:>11.4f}", flush=True)
@@ -109,7 +126,9 @@ def show_columns(options: Any) -> None:
 
 def main() -> None:
     options = parser(__doc__ or "")
-    options.add_argument("--parts", nargs="*", choices=("rows", "columns"), default=["rows", "columns"])
+    options.add_argument(
+        "--parts", nargs="*", choices=("rows", "columns"), default=["rows", "columns"]
+    )
     chosen = options.parse_args()
     warnings.simplefilter("ignore")
     if "rows" in chosen.parts:

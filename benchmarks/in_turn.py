@@ -80,8 +80,14 @@ def write_tables(folder: Path) -> None:
     random = np.random.default_rng(0)
 
     def table(rows: int, numbers: int, texts: int) -> pa.Table:
-        columns = {f"x{column}": random.standard_normal(rows).astype(np.float32) for column in range(numbers)}
-        columns |= {f"t{column}": np.char.add("v", random.integers(0, 50, rows).astype(str)) for column in range(texts)}
+        columns = {
+            f"x{column}": random.standard_normal(rows).astype(np.float32)
+            for column in range(numbers)
+        }
+        columns |= {
+            f"t{column}": np.char.add("v", random.integers(0, 50, rows).astype(str))
+            for column in range(texts)
+        }
         return pa.table(columns | {"y": random.integers(0, 2, rows)})
 
     mixed = table(200_000, 20, 10)
@@ -133,21 +139,29 @@ class Tree:
         with tempfile.TemporaryDirectory() as cache:
             start = time.perf_counter()
             environment = self.environment | {"NUMBA_CACHE_DIR": cache}
-            subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, check=True, stderr=-3)
+            subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", code], env=environment, check=True, stderr=-3
+            )
             return time.perf_counter() - start
 
 
 def print_ratio(case: str, old: list[float], new: list[float]) -> None:
     ratio = statistics.median(after / before for before, after in zip(old, new, strict=True))
-    print(f"{case:34} old {min(old):8.3f} s   new {min(new):8.3f} s   ratio {ratio:5.2f}", flush=True)
+    print(
+        f"{case:34} old {min(old):8.3f} s   new {min(new):8.3f} s   ratio {ratio:5.2f}", flush=True
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("old", type=Path, nargs="?", help="the folder of the tree to compare with")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--cases", nargs="*", help="those whose names begin so; all by default")
-    parser.add_argument("--cold", action="store_true", help="also the first use, with nothing compiled")
+    parser.add_argument(
+        "--cold", action="store_true", help="also the first use, with nothing compiled"
+    )
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:

@@ -59,7 +59,13 @@ def line(irrelevant: int) -> list[str]:
         f"{size:,.1f}",
         f"{found.peak / 1e6:,.0f}",
     ]
-    return [f"{irrelevant:,}", *cells, f"{found.rounds}", f"{found.selected}", f"{found.largest_other:.3f}"]
+    return [
+        f"{irrelevant:,}",
+        *cells,
+        f"{found.rounds}",
+        f"{found.selected}",
+        f"{found.largest_other:.3f}",
+    ]
 
 
 def draw_weights(plot: Any) -> None:
@@ -71,7 +77,12 @@ def draw_weights(plot: Any) -> None:
         weights = ss.LocalLearning().fit(*spiral(irrelevant)).feature_weights_
         present = np.flatnonzero(weights)
         axis.vlines(present + 1, 0, weights[present] / weights.max(), linewidth=2)
-        axis.set(xscale="log", xlim=(0.8, 2 * irrelevant), ylim=(0, 1.1), title=f"{irrelevant:,} irrelevant")
+        axis.set(
+            xscale="log",
+            xlim=(0.8, 2 * irrelevant),
+            ylim=(0, 1.1),
+            title=f"{irrelevant:,} irrelevant",
+        )
         axis.set_xlabel("feature")
     axes[0].set_ylabel("weight")
     save(figure, "local-learning-weights.svg")
@@ -89,7 +100,12 @@ def draw_convergence(plot: Any) -> None:
             warnings.simplefilter("ignore")
             selector = ss.LocalLearning(sigma=sigma, tol=1e-4, max_iter=30).fit(*spiral(5_000))
         changes = [done["change"] for done in selector.rounds_]
-        axis.semilogy(range(1, len(changes) + 1), np.maximum(changes, 1e-6), marker=".", label=f"sigma {sigma}")
+        axis.semilogy(
+            range(1, len(changes) + 1),
+            np.maximum(changes, 1e-6),
+            marker=".",
+            label=f"sigma {sigma}",
+        )
     axis.axhline(0.01, linestyle=":", color="grey")
     axis.set(xlabel="round", ylabel="change", ylim=(1e-5, 200))
     axis.legend(fontsize="small", ncols=2)
@@ -103,8 +119,12 @@ def save(figure: Any, name: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--features", type=int, nargs="*", default=ALL_SIZES, help="numbers of irrelevant features")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--features", type=int, nargs="*", default=ALL_SIZES, help="numbers of irrelevant features"
+    )
     parser.add_argument("--pictures", action="store_true", help="draw the pictures instead")
     options = parser.parse_args()
     if options.pictures:
@@ -118,7 +138,14 @@ def main() -> None:
         draw_convergence(pyplot)
         return
     header = (
-        *("irrelevant features", "seconds", "microseconds per feature", "paper's seconds", "MB of data", "peak MB"),
+        *(
+            "irrelevant features",
+            "seconds",
+            "microseconds per feature",
+            "paper's seconds",
+            "MB of data",
+            "peak MB",
+        ),
         *("rounds", "selected", "largest other weight"),
     )
     found = table(header, [line(irrelevant) for irrelevant in options.features])

@@ -25,7 +25,10 @@ from reproduction.local_learning import spiral
 
 SIZES = (10, 100, 1_000, 5_000)
 SEEDS = range(100, 103)  # others than those that sigma was tried out on
-SLOW = {"scikit-rebate ReliefF": 1_000, "scikit-rebate MultiSURF": 1_000}  # no more features than that
+SLOW = {
+    "scikit-rebate ReliefF": 1_000,
+    "scikit-rebate MultiSURF": 1_000,
+}  # no more features than that
 
 Data = tuple[NDArray[np.float32], NDArray[np.int64]]
 Score = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float64]]
@@ -87,14 +90,18 @@ def measure(name: str, most: int) -> list[list[str]]:
                 start = time.perf_counter()
                 scores = score(X, y)
                 seconds.append(time.perf_counter() - start)
-                found += bool(scores[:2].min() > scores[2:].max())  # strictly: no scores at all find nothing
+                found += bool(
+                    scores[:2].min() > scores[2:].max()
+                )  # strictly: no scores at all find nothing
             cells += [f"{found} of {len(SEEDS)}", f"{min(seconds):.3f}"]
         lines.append([f"{kind}, {name}", *cells])
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--most", type=int, default=SIZES[-1], help="the most irrelevant features")
     options = parser.parse_args()
     measured = [apart(measure, name, options.most) for name in contestants()]

@@ -59,7 +59,9 @@ def measure(X: Any, y: Any, timed: bool, **params: Any) -> Found:
     auto = ss.SOFS("auto", curve=grid, **params).fit(X, y).n_features_selected_
     ratio = None
     if timed:
-        seconds = [(cpu_time(grid[-1], X, y, curve=grid), cpu_time(grid[-1], X, y)) for _ in range(REPEATS)]
+        seconds = [
+            (cpu_time(grid[-1], X, y, curve=grid), cpu_time(grid[-1], X, y)) for _ in range(REPEATS)
+        ]
         with_curve, without = np.min(seconds, axis=0)
         ratio = float(with_curve / without)
     return Found(grid, 100 * one.curve_["accuracy"], 100 * (1 - np.array(own)), auto, ratio)
@@ -86,7 +88,11 @@ def report(all_found: dict[str, Found]) -> str:
     gaps = list(cells.values())
     worst = min(cells, key=cells.__getitem__)
     ratios = [found.ratio for found in all_found.values() if found.ratio is not None]
-    times = f" Time on text: {np.mean(ratios):.1f} times that without a curve on the mean." if ratios else ""
+    times = (
+        f" Time on text: {np.mean(ratios):.1f} times that without a curve on the mean."
+        if ratios
+        else ""
+    )
     header = ["set", *(f"k = {k}" for k in GRID), "auto", "time"]
     return (
         f"{table(header, [line(*item) for item in all_found.items()])}\n\n"
@@ -99,7 +105,9 @@ def report(all_found: dict[str, Found]) -> str:
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument("--criterion", default="snr", choices=("snr", "confidence"))
-    options.add_argument("--write", action="store_true", help="put the table into docs/methods/sofs.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the table into docs/methods/sofs.md"
+    )
     chosen = options.parse_args()
     if chosen.write and (chosen.sets or chosen.criterion != "snr"):
         options.error("--write takes all sets, and SOFS as it is")

@@ -63,8 +63,10 @@ def measured(model: Any, rows: list[Row], labels: list[bool]) -> tuple[float, fl
 def learners() -> dict[str, Any]:
     return {
         "river LogisticRegression": linear_model.LogisticRegression(),
-        "river StandardScaler, LogisticRegression": preprocessing.StandardScaler() | linear_model.LogisticRegression(),
-        "river StandardScaler, SoftmaxRegression": preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
+        "river StandardScaler, LogisticRegression": preprocessing.StandardScaler()
+        | linear_model.LogisticRegression(),
+        "river StandardScaler, SoftmaxRegression": preprocessing.StandardScaler()
+        | linear_model.SoftmaxRegression(),
         "river HoeffdingTreeClassifier": tree.HoeffdingTreeClassifier(),
         "SOFS(10)": SelectorClassifier(ss.SOFS(10)),
         'SOFS(10, normalize="l2")': SelectorClassifier(ss.SOFS(10, normalize="l2")),
@@ -75,7 +77,9 @@ def learners() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the section of docs/performance.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the section of docs/performance.md"
+    )
     options = parser.parse_args()
     rows, labels, X = stream()
     times = {name: measured(model, rows, labels) for name, model in learners().items()}

@@ -18,14 +18,37 @@ from pathlib import Path
 
 import numpy as np
 
-from contestants import PEERS, STREAMSIEVE, Peer, Problem, Result, first_use, measure_peer, measure_streamsieve, tune
+from contestants import (
+    PEERS,
+    STREAMSIEVE,
+    Peer,
+    Problem,
+    Result,
+    first_use,
+    measure_peer,
+    measure_streamsieve,
+    tune,
+)
 from report import apart, data_option, installed, load, machine, table, write_section
 
-SYNTHETIC = {"x1": (10_000, 100), "x2": (20_000, 200)}  # features; of them informative, and selected
+SYNTHETIC = {
+    "x1": (10_000, 100),
+    "x2": (20_000, 200),
+}  # features; of them informative, and selected
 REAL = {"farm-ads": (54_877, 100), "20news_rec_sci": (26_214, 100)}  # features; selected
 TEST_ROWS, HEAD_ROWS, QUICK_ROWS = 10_000, 50, 2_000
 HEADER = (
-    *("", "seconds", "reading", "time ratio", "peak MB", "memory ratio", "non-zero", "accuracy", "best penalty"),
+    *(
+        "",
+        "seconds",
+        "reading",
+        "time ratio",
+        "peak MB",
+        "memory ratio",
+        "non-zero",
+        "accuracy",
+        "best penalty",
+    ),
     "informative",
 )
 BASE = next(iter(STREAMSIEVE))
@@ -84,7 +107,9 @@ def real(name: str, data: Path, quick: bool) -> Problem | None:
     return finished(name, train, test, features, k, None)
 
 
-def prepare(name: str, data: Path, train: Path, test: Path, features: int, rows: int | None) -> None:
+def prepare(
+    name: str, data: Path, train: Path, test: Path, features: int, rows: int | None
+) -> None:
     """Rows of length 1 in a fixed random order, 70 % to learn from."""
     from sklearn.preprocessing import normalize
 
@@ -99,7 +124,9 @@ def prepare(name: str, data: Path, train: Path, test: Path, features: int, rows:
         workflow.convert((X[part], y[part]), path)
 
 
-def finished(name: str, train: Path, test: Path, features: int, k: int, informative: int | None) -> Problem:
+def finished(
+    name: str, train: Path, test: Path, features: int, k: int, informative: int | None
+) -> Problem:
     """With the first rows in a file of their own, and both in Vowpal Wabbit's format."""
     from streamsieve.files import replacing
 
@@ -149,12 +176,19 @@ def compared(problem: Problem, peers: list[Peer], repeat: int, peer_repeat: int)
         if peer.solver not in tuned:
             tuned[peer.solver] = apart(tune, peer, problem)
         penalty, accuracies[peer.name] = tuned[peer.solver]
-        results[peer.name] = best([apart(measure_peer, peer, problem, penalty) for _ in range(peer_repeat)])
-    rows = [row(name, result, results[BASE], accuracies.get(name), problem) for name, result in results.items()]
+        results[peer.name] = best(
+            [apart(measure_peer, peer, problem, penalty) for _ in range(peer_repeat)]
+        )
+    rows = [
+        row(name, result, results[BASE], accuracies.get(name), problem)
+        for name, result in results.items()
+    ]
     return table(HEADER if problem.informative else HEADER[:-1], rows)
 
 
-def row(name: str, result: Result, base: Result, best_penalty: float | None, problem: Problem) -> list[str]:
+def row(
+    name: str, result: Result, base: Result, best_penalty: float | None, problem: Problem
+) -> list[str]:
     cells = [
         name,
         f"{result.seconds:.3f}",
@@ -167,18 +201,26 @@ def row(name: str, result: Result, base: Result, best_penalty: float | None, pro
         "-" if best_penalty is None else f"{100 * best_penalty:.2f} %",
     ]
     if problem.informative:
-        cells.append(f"{np.count_nonzero(result.kept < problem.informative)} of {problem.informative}")
+        cells.append(
+            f"{np.count_nonzero(result.kept < problem.informative)} of {problem.informative}"
+        )
     return cells
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     data_option(parser)
     parser.add_argument("--sets", nargs="*", choices=(*SYNTHETIC, *REAL), help="only these sets")
     packages = tuple(dict.fromkeys(peer.package for peer in PEERS))
     parser.add_argument("--peers", nargs="*", choices=packages, help="only these peers")
-    parser.add_argument("--repeat", type=int, default=5, help="measurements of a line of streamsieve")
-    parser.add_argument("--peer-repeat", type=int, default=2, help="measurements of a line of a peer")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="measurements of a line of streamsieve"
+    )
+    parser.add_argument(
+        "--peer-repeat", type=int, default=2, help="measurements of a line of a peer"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROWS:,} rows")
     options = parser.parse_args()
 
@@ -188,7 +230,11 @@ def main() -> None:
     parts = [f"{', '.join(missing)}: not installed, omitted"] if missing else []
     head = None
     for name in options.sets or (*SYNTHETIC, *REAL):
-        problem = synthetic(name, options.quick) if name in SYNTHETIC else real(name, options.data, options.quick)
+        problem = (
+            synthetic(name, options.quick)
+            if name in SYNTHETIC
+            else real(name, options.data, options.quick)
+        )
         if problem is None:
             parts.append(f"{name}: not in the folder of data sets, omitted")
             continue

@@ -63,7 +63,12 @@ def table_file(suffix: str, rows: int) -> Path:
 
         random = np.random.default_rng(0)
         X = random.normal(0, 1, (rows, COLUMNS)).round(4).astype(np.float32)
-        write_rows(path, ArraySource(X, random.integers(0, 2, rows)).row_blocks(), n_features=COLUMNS, target="label")
+        write_rows(
+            path,
+            ArraySource(X, random.integers(0, 2, rows)).row_blocks(),
+            n_features=COLUMNS,
+            target="label",
+        )
     return path
 
 
@@ -88,18 +93,31 @@ def note(size: float, one: Reading, repeat: int) -> str:
     """What more threads would give: ``size`` MB of text, read by one."""
     parsed, handed = size / (one.processor - one.consumer), size / one.consumer
     bound = min(MORE * parsed, handed)
-    numbers = {"parsed": parsed, "serial": 1e6 / handed, "handed": handed, "bound": bound, "seconds": size / bound}
+    numbers = {
+        "parsed": parsed,
+        "serial": 1e6 / handed,
+        "handed": handed,
+        "bound": bound,
+        "seconds": size / bound,
+    }
     return NOTES.format(repeat=repeat, more=MORE, **numbers)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="few rows, and nothing is written to the document")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rows, and nothing is written to the document"
+    )
     options = parser.parse_args()
     rows = ROWS // 50 if options.quick else ROWS
     sources: dict[str, tuple[str | Path, str | None]] = {
-        **{f"X1, {'text' if suffix == '.svm' else suffix}": (x1_file(suffix, rows), None) for suffix in SPARSE},
+        **{
+            f"X1, {'text' if suffix == '.svm' else suffix}": (x1_file(suffix, rows), None)
+            for suffix in SPARSE
+        },
         "X1, generated": (f"synthetic:x1?rows={rows}", None),
         **{f"table, {suffix}": (table_file(suffix, rows), "label") for suffix in DENSE},
     }
@@ -111,9 +129,25 @@ def main() -> None:
         speeds = [f"{size / reading.wall:,.0f}" if size else "-" for reading in found]
         seconds = [f"{reading.wall:.3f}" for reading in found]
         shown = f"{size:,.0f}" if size else "-"
-        lines.append([title, shown, *seconds, *speeds, f"{found[0].processor:.3f}", f"{found[0].consumer:.3f}"])
+        lines.append(
+            [
+                title,
+                shown,
+                *seconds,
+                *speeds,
+                f"{found[0].processor:.3f}",
+                f"{found[0].consumer:.3f}",
+            ]
+        )
     plural = [f"{threads} thread{'s' * (threads > 1)}" for threads in THREADS]
-    header = ["", "MB", *(f"seconds, {n}" for n in plural), *(f"MB/s, {n}" for n in plural), "processor s", "serial s"]
+    header = [
+        "",
+        "MB",
+        *(f"seconds, {n}" for n in plural),
+        *(f"MB/s, {n}" for n in plural),
+        "processor s",
+        "serial s",
+    ]
     text = sources[TEXT][0]
     assert isinstance(text, Path)
     section = f"{machine()}\n\n{table(header, lines)}\n\n{note(text.stat().st_size / 1e6, first[TEXT], options.repeat)}"

@@ -49,8 +49,14 @@ from report import load, machine, parser, table, write_section
 from streamsieve.sources.synthetic import SyntheticSource
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "sofs-regressor.md"
-STEPS, PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0), (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of SGD, steps over mean |x|^2
-PATH, HALVINGS = 0.8, 6  # every penalty of Lasso's path is that much of the one before; then of the last step
+STEPS, PENALTIES = (
+    (0.01, 0.03, 0.1, 0.3, 1.0),
+    (1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
+)  # of SGD, steps over mean |x|^2
+PATH, HALVINGS = (
+    0.8,
+    6,
+)  # every penalty of Lasso's path is that much of the one before; then of the last step
 
 Targets = NDArray[np.float64]
 
@@ -84,12 +90,17 @@ class Fitted(NamedTuple):
 def x1(noise: float) -> Callable[[Path, int], Split]:
     def make(_: Path, seed: int) -> Split:
         random = np.random.default_rng(seed)
-        sources = SyntheticSource("x1", 20_000, seed=2 * seed), SyntheticSource("x1", 10_000, seed=2 * seed + 1)
+        sources = (
+            SyntheticSource("x1", 20_000, seed=2 * seed),
+            SyntheticSource("x1", 10_000, seed=2 * seed + 1),
+        )
         X, X_test = map(matrix_of, sources)
         weights = sources[0].hidden_weights
         signal, test_signal = (rows[:, : weights.size] @ weights for rows in (X, X_test))
         error = noise * signal.std()
-        y, y_test = (part + error * random.standard_normal(part.size) for part in (signal, test_signal))
+        y, y_test = (
+            part + error * random.standard_normal(part.size) for part in (signal, test_signal)
+        )
         return Split(X, y, X_test, y_test)
 
     return make
@@ -102,7 +113,10 @@ def matrix_of(source: SyntheticSource) -> Any:
         for block in source.row_blocks()
     ]
     rows = vstack(parts, format="csr")
-    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # as scikit-learn asks
+    rows.indices, rows.indptr = (
+        rows.indices.astype(np.int32),
+        rows.indptr.astype(np.int32),
+    )  # as scikit-learn asks
     return rows
 
 
@@ -130,7 +144,10 @@ def diabetes(_: Path, seed: int) -> Split:
 
 
 PROBLEMS = {
-    **{f"x1, noise {noise}": Problem(100, 3, x1(noise), None, informative=100) for noise in (0, 0.5, 1, 3)},
+    **{
+        f"x1, noise {noise}": Problem(100, 3, x1(noise), None, informative=100)
+        for noise in (0, 0.5, 1, 3)
+    },
     "covtype": Problem(10, 6, covtype, StandardScaler),
     "20news rec/sci": Problem(100, 5, news, Normalizer),
     "diabetes + noise": Problem(10, 10, diabetes, StandardScaler, epochs=3),
@@ -185,15 +202,24 @@ def lasso(split: Split, problem: Problem) -> Fitted:
 
 
 def best_columns(split: Split, problem: Problem) -> Fitted:
-    scores = np.nan_to_num(f_regression(split.X, split.y)[0])  # a column that does not vary has none
-    return refitted(split, np.sort(np.argsort(-scores, kind="stable")[: problem.k]), Ridge(alpha=1.0))
+    scores = np.nan_to_num(
+        f_regression(split.X, split.y)[0]
+    )  # a column that does not vary has none
+    return refitted(
+        split, np.sort(np.argsort(-scores, kind="stable")[: problem.k]), Ridge(alpha=1.0)
+    )
 
 
 def gradient(split: Split, problem: Problem, step: float, penalty: float) -> Fitted:
     mean, deviation = split.y.mean(), split.y.std()
     squares = float(np.sum(np.square(values_of(split.X)))) / len(split.y)
     model = SGDRegressor(
-        penalty="l1", alpha=penalty, eta0=step / squares, max_iter=problem.epochs, tol=None, shuffle=False
+        penalty="l1",
+        alpha=penalty,
+        eta0=step / squares,
+        max_iter=problem.epochs,
+        tol=None,
+        shuffle=False,
     )
     model.fit(split.X, (split.y - mean) / deviation)
     kept = np.argsort(-np.abs(model.coef_), kind="stable")[: problem.k]
@@ -256,7 +282,9 @@ def changed(split: Split, problem: Problem) -> list[float]:
     """R2 for each of the changes."""
     deviation = split.y.std()
     random = np.random.default_rng(0)
-    off = np.where(random.random(split.y.size) < 0.01, random.choice([-20.0, 20.0], split.y.size), 0.0)
+    off = np.where(
+        random.random(split.y.size) < 0.01, random.choice([-20.0, 20.0], split.y.size), 0.0
+    )
     spoiled = split.with_targets(split.y + off * deviation, split.y_test)
     forms: list[tuple[Split, dict[str, Any]]] = [
         (split, {}),
@@ -280,19 +308,31 @@ def measured(name: str, folder: Path) -> Iterator[list[str]]:
     """The lines of a set in the three tables."""
     problem = PROBLEMS[name]
     splits = [problem.make(folder, seed) for seed in range(problem.splits)]
-    methods = [method for method in METHODS.values() if method is not true_features or problem.informative]
+    methods = [
+        method for method in METHODS.values() if method is not true_features or problem.informative
+    ]
     measure(sofs, splits[0], problem)  # compiles
     measure(arow, splits[0], problem)
     by_method = [[measure(method, split, problem) for split in splits] for method in methods]
     empty = [""] * (len(METHODS) - len(methods))
     yield [name, str(problem.k), *map(cell, by_method), *empty]
-    yield [name, str(problem.k), *(f"{np.mean([f.seconds for f in of]):.2f}" for of in by_method), *empty]
-    yield [name, *(f"{r2:.3f}" for r2 in np.mean([changed(split, problem) for split in splits], axis=0))]
+    yield [
+        name,
+        str(problem.k),
+        *(f"{np.mean([f.seconds for f in of]):.2f}" for of in by_method),
+        *empty,
+    ]
+    yield [
+        name,
+        *(f"{r2:.3f}" for r2 in np.mean([changed(split, problem) for split in splits], axis=0)),
+    ]
 
 
 def main() -> None:
     options = parser(__doc__ or "")
-    options.add_argument("--write", action="store_true", help="put the tables into docs/methods/sofs-regressor.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the tables into docs/methods/sofs-regressor.md"
+    )
     chosen = options.parse_args()
     if chosen.write and chosen.sets:
         options.error("--write takes all sets")

@@ -23,7 +23,16 @@ sys.path.append(str(Path(__file__).parents[1]))  # where the papers' data and ta
 from reproduction.data import find_folders
 from reproduction.tables import aligned as table
 
-__all__ = ["apart", "data_option", "installed", "load", "machine", "parser", "table", "write_section"]
+__all__ = [
+    "apart",
+    "data_option",
+    "installed",
+    "load",
+    "machine",
+    "parser",
+    "table",
+    "write_section",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +53,9 @@ def machine(*packages: str) -> str:
 
 def parser(description: str) -> argparse.ArgumentParser:
     """The options of scripts that read the papers' data sets."""
-    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     data_option(options)
     options.add_argument("--sets", nargs="*", help="only these data sets")
     return options
@@ -52,7 +63,9 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 def data_option(options: argparse.ArgumentParser) -> None:
     """Where the papers' data sets are."""
-    options.add_argument("--data", type=Path, default=Path(find_folders().paths[0]), help="folder of the data sets")
+    options.add_argument(
+        "--data", type=Path, default=Path(find_folders().paths[0]), help="folder of the data sets"
+    )
 
 
 def load(folder: Path, name: str, n_features: int | None = None) -> tuple[Any, Any]:

@@ -26,7 +26,16 @@ METHODS: dict[str, tuple[int, str, dict[str, Any]]] = {  # bytes per feature; me
     "FOFS": (4, "fofs", {}),
 }
 HEADER = (
-    *("", "features", "rows", "seconds", "ns per non-zero", "ratio to first", "second pass, ns", "ratio to first"),
+    *(
+        "",
+        "features",
+        "rows",
+        "seconds",
+        "ns per non-zero",
+        "ratio to first",
+        "second pass, ns",
+        "ratio to first",
+    ),
     *("peak MB", "informative"),
 )
 
@@ -68,7 +77,10 @@ def measure(method: str, params: dict[str, Any], rows: int, features: int) -> Po
             seconds += time.perf_counter() - start
         passes.append(seconds)
         if len(passes) == 1:
-            found, nonzeros = int((learner.results.selection().indices < INFORMATIVE).sum()), learner.results.n_nonzero_
+            found, nonzeros = (
+                int((learner.results.selection().indices < INFORMATIVE).sum()),
+                learner.results.n_nonzero_,
+            )
     return Point(passes[0], passes[1], nonzeros, peak_memory(), found)
 
 
@@ -91,19 +103,33 @@ def sweep(points: list[tuple[int, int]], repeat: int) -> str:
             cost = 1e9 * point.seconds / point.nonzeros
             again = 1e9 * min(run.second_pass for run in points_of_runs) / point.nonzeros
             first = first or (cost, again)
-            costs = [f"{cost:.1f}", f"{cost / first[0]:.2f}", f"{again:.1f}", f"{again / first[1]:.2f}"]
+            costs = [
+                f"{cost:.1f}",
+                f"{cost / first[0]:.2f}",
+                f"{again:.1f}",
+                f"{again / first[1]:.2f}",
+            ]
             found = f"{point.informative} of {INFORMATIVE}"
-            lines.append([*point_name, f"{point.seconds:.3f}", *costs, f"{point.peak / 1e6:,.0f}", found])
+            lines.append(
+                [*point_name, f"{point.seconds:.3f}", *costs, f"{point.peak / 1e6:,.0f}", found]
+            )
     return table(HEADER, lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="few rows, and no more than 10^6 features")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rows, and no more than 10^6 features"
+    )
     options = parser.parse_args()
     if options.quick:
-        wide, long = [(5_000, 10**power) for power in (4, 5, 6)], [(rows, 10**5) for rows in (1_000, 10_000)]
+        wide, long = (
+            [(5_000, 10**power) for power in (4, 5, 6)],
+            [(rows, 10**5) for rows in (1_000, 10_000)],
+        )
     else:
         wide = [(100_000, 10**power) for power in range(4, 10)]
         long = [(10**power, 10**6) for power in (4, 5, 6)]
@@ -113,7 +139,9 @@ def main() -> None:
         parts += [heading, sweep(points, options.repeat)]
         print("\n" + "\n\n".join(parts[-2:]) + "\n", flush=True)
     if not options.quick:
-        write_section("scaling", "\n\n".join([machine(), *parts, NOTES.format(repeat=options.repeat)]))
+        write_section(
+            "scaling", "\n\n".join([machine(), *parts, NOTES.format(repeat=options.repeat)])
+        )
 
 
 def measure_all_once() -> None:

@@ -65,19 +65,28 @@ def equal_rounds(count: int) -> Callable[[RowShards, Any], int]:
     return lambda shards, _: math.ceil((shards.source.n_rows or 0) / count / shards.n_workers)
 
 
-def train_in_shards(learner: Any, source: ArraySource, classes: NDArray[Any] | None, workers: int, rule: str) -> Any:
+def train_in_shards(
+    learner: Any, source: ArraySource, classes: NDArray[Any] | None, workers: int, rule: str
+) -> Any:
     """What several workers learn of a source, which are threads here."""
     with ExitStack() as stack:
         for name, value in RULES[rule].items():
             stack.enter_context(patch.object(RowShards, name, value, create=True))
-        train_row_shards(learner.current_learner(), source, stack.enter_context(ThreadEngine(workers)), classes=classes)
+        train_row_shards(
+            learner.current_learner(),
+            source,
+            stack.enter_context(ThreadEngine(workers)),
+            classes=classes,
+        )
     return learner
 
 
 CHOSEN = "as built"
 RULES: dict[str, dict[str, Any]] = {  # what is another: of the module, or of RowShards
     CHOSEN: {},
-    "rows count K times": {"times": property(lambda shards: shards.n_workers, lambda shards, times: None)},
+    "rows count K times": {
+        "times": property(lambda shards: shards.n_workers, lambda shards, times: None)
+    },
     "merged without a look": {"merge": merge_blindly},
     "16 rounds, without a look": {"merge": merge_blindly, "round_size": equal_rounds(16)},
     "one merge at the end": {"merge": merge_blindly, "round_size": equal_rounds(1)},
@@ -110,9 +119,13 @@ def covtype(folder: Path) -> Data:
 
 
 SOME_ROWS = 60_000
-TOPICS = np.array([0, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 6, 6, 6, 6])  # of the news groups: comp, rec, ...
+TOPICS = np.array(
+    [0, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 6, 6, 6, 6]
+)  # of the news groups: comp, rec, ...
 OWN_SETS: dict[str, Callable[[Path], Data]] = {
-    "x1, 100,000 rows": lambda _: Data(*generated("x1", 10_000, 100_000, 0), *generated("x1", 10_000, 10_000, 1)),
+    "x1, 100,000 rows": lambda _: Data(
+        *generated("x1", 10_000, 100_000, 0), *generated("x1", 10_000, 10_000, 1)
+    ),
     "uncentred": lambda _: uncentred(),
     "20news": lambda folder: news(folder, np.arange(20)),
     "20news, 7 topics": lambda folder: news(folder, TOPICS),
@@ -133,7 +146,9 @@ class Case(NamedTuple):
 
     def title(self) -> str:
         own = [] if self.method == "SOFS" else [self.method]
-        return ", ".join([*own, f"k = {self.k}", *(f"{name}={value!r}" for name, value in self.params)])
+        return ", ".join(
+            [*own, f"k = {self.k}", *(f"{name}={value!r}" for name, value in self.params)]
+        )
 
 
 BUDGETS = {
@@ -156,7 +171,9 @@ BUDGETS = {
     "covtype, 7 classes": (25,),
 }
 LENGTH = (("normalize", "l2"),)
-CASES = [Case(name, k) for name, ks in BUDGETS.items() for k in ks] + [Case("uncentred", 100, params=LENGTH)]
+CASES = [Case(name, k) for name, ks in BUDGETS.items() for k in ks] + [
+    Case("uncentred", 100, params=LENGTH)
+]
 OPTIONS = [
     Case(name, *rest)
     for name in ("a8a", "20news_rec_sci", "20news, 7 topics")
@@ -200,23 +217,43 @@ def measure(folder: Path, cases: Sequence[Case], order: int, rules: Sequence[str
         selected, accuracy = alone.selection().indices, 100 * alone.score(X_test, y_test)
         other = np.random.default_rng(1_000 + order).permutation(len(y))
         again = case.learner().fit(X[other], y[other])
-        found.append(Found(case, REORDERED, 1, len(y), accuracy, 100 * again.score(X_test, y_test) - accuracy, 1.0))
+        found.append(
+            Found(
+                case,
+                REORDERED,
+                1,
+                len(y),
+                accuracy,
+                100 * again.score(X_test, y_test) - accuracy,
+                1.0,
+            )
+        )
         for rule in rules:
             for workers in (*WORKERS, *([MORE_WORKERS] if rule == CHOSEN else [])):
-                learner = train_in_shards(case.learner(), ArraySource(X, y), np.unique(y), workers, rule)
+                learner = train_in_shards(
+                    case.learner(), ArraySource(X, y), np.unique(y), workers, rule
+                )
                 difference = 100 * learner.score(X_test, y_test) - accuracy
-                same = np.intersect1d(learner.selection().indices, selected).size / max(1, selected.size)
+                same = np.intersect1d(learner.selection().indices, selected).size / max(
+                    1, selected.size
+                )
                 found.append(Found(case, rule, workers, len(y), accuracy, difference, same))
     return found
 
 
 def measured(options: Any, cases: Sequence[Case], rules: Sequence[str]) -> list[Found]:
     """What all cases give, set by set and order by order, some of them at a time."""
-    names = [name for name in dict.fromkeys(case.name for case in cases) if not options.sets or name in options.sets]
+    names = [
+        name
+        for name in dict.fromkeys(case.name for case in cases)
+        if not options.sets or name in options.sets
+    ]
     names = [name for name in names if not options.quick or name in QUICK_SETS]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         jobs = [
-            pool.submit(measure, options.data, [case for case in cases if case.name == name], order, rules)
+            pool.submit(
+                measure, options.data, [case for case in cases if case.name == name], order, rules
+            )
             for name in names
             for order in range(QUICK_ORDERS if options.quick else ORDERS)
         ]
@@ -240,11 +277,19 @@ def of_rules(found: Sequence[Found]) -> str:
             by_case = [
                 mean_of(runs, "difference")
                 for case in dict.fromkeys(one.case for one in found)
-                if (runs := [one for one in found if (one.case, one.rule, one.workers) == (case, rule, workers)])
+                if (
+                    runs := [
+                        one
+                        for one in found
+                        if (one.case, one.rule, one.workers) == (case, rule, workers)
+                    ]
+                )
             ]
             cells.append(f"{np.mean(by_case):+.2f} ({min(by_case):+.2f})" if by_case else "")
         lines.append([rule, *cells])
-    return table(["mean (worst)", *(f"K = {workers}" for workers in (*WORKERS, MORE_WORKERS))], lines)
+    return table(
+        ["mean (worst)", *(f"K = {workers}" for workers in (*WORKERS, MORE_WORKERS))], lines
+    )
 
 
 def of_cases(found: Sequence[Found]) -> str:
@@ -252,7 +297,9 @@ def of_cases(found: Sequence[Found]) -> str:
     lines = []
     for case in dict.fromkeys(one.case for one in found):
         runs = [one for one in found if one.case == case and one.rule == CHOSEN]
-        by_workers = [[one for one in runs if one.workers == workers] for workers in (*WORKERS, MORE_WORKERS)]
+        by_workers = [
+            [one for one in runs if one.workers == workers] for workers in (*WORKERS, MORE_WORKERS)
+        ]
         cells = [f"{mean_of(some, 'difference'):+.2f}" for some in by_workers]
         overlap = f"{100 * mean_of(by_workers[WORKERS.index(8)], 'overlap'):.0f} %"
         again = [one for one in found if (one.case, one.rule) == (case, REORDERED)]
@@ -286,9 +333,15 @@ def merging(options: Any) -> str:
         ids = np.sort(random.permutation(n_features).reshape(rows, 10), axis=1)
         labels = random.integers(0, 2, rows)
         block = RowBlock(
-            np.arange(0, n_features + 1, 10), ids.ravel(), np.ones(n_features, np.float32), labels, n_features
+            np.arange(0, n_features + 1, 10),
+            ids.ravel(),
+            np.ones(n_features, np.float32),
+            labels,
+            n_features,
         )
-        base = ss.SOFS(100, normalize="l2").start(n_features, [0, 1]).partial_fit_block(block).model()
+        base = (
+            ss.SOFS(100, normalize="l2").start(n_features, [0, 1]).partial_fit_block(block).model()
+        )
         for workers in (4, 8):
             seconds, parts = [], []
             for _ in range(workers):
@@ -303,8 +356,23 @@ def merging(options: Any) -> str:
                 merge_models(base, parts)
                 times.append(time.process_time() - start)
             per_row = min(seconds) / rows
-            lines.append([f"{n_features:,}", str(workers), f"{min(times):.3f}", f"{min(times) / per_row:,.0f}"])
-    return table(["touched features", "K", "CPU seconds per merge", "rows of 10 values learned in that time"], lines)
+            lines.append(
+                [
+                    f"{n_features:,}",
+                    str(workers),
+                    f"{min(times):.3f}",
+                    f"{min(times) / per_row:,.0f}",
+                ]
+            )
+    return table(
+        [
+            "touched features",
+            "K",
+            "CPU seconds per merge",
+            "rows of 10 values learned in that time",
+        ],
+        lines,
+    )
 
 
 # ---- numbers
@@ -321,11 +389,15 @@ def numbers(options: Any) -> str:
             for seed in range(1 if options.quick else NUMBER_SPLITS):
                 X, y, X_test, y_test = problem.make(options.data, seed)
                 for workers, scores in found.items():
-                    learner = train_in_shards(method(problem.k), ArraySource(X, y), None, workers, CHOSEN)
+                    learner = train_in_shards(
+                        method(problem.k), ArraySource(X, y), None, workers, CHOSEN
+                    )
                     scores.append(learner.score(X_test, y_test))
             alone = np.array(found.pop(1))
             cells = [f"{np.mean(np.array(scores) - alone):+.3f}" for scores in found.values()]
-            lines.append([name, f"{method.__name__}, k = {problem.k}", f"{alone.mean():.3f}", *cells])
+            lines.append(
+                [name, f"{method.__name__}, k = {problem.k}", f"{alone.mean():.3f}", *cells]
+            )
             print(lines[-1], file=sys.stderr, flush=True)
     return table(["set", "", "one pass", *(f"K = {workers}" for workers in WORKERS)], lines)
 
@@ -341,9 +413,13 @@ PARTS: dict[str, Callable[[Any], str]] = {
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument("--quick", action="store_true", help="a few sets in one order")
-    options.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS), help="some of the tables")
+    options.add_argument(
+        "--only", nargs="*", choices=PARTS, default=list(PARTS), help="some of the tables"
+    )
     options.add_argument("--jobs", type=int, default=2, help="how many sets at a time")
-    options.add_argument("--write", action="store_true", help="put the tables into docs/distributed.md")
+    options.add_argument(
+        "--write", action="store_true", help="put the tables into docs/distributed.md"
+    )
     chosen = options.parse_args()
     if chosen.write and (chosen.quick or chosen.sets):
         options.error("--write takes all sets")

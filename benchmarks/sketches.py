@@ -116,7 +116,9 @@ def smallest(weights, ids):
 
 
 @njit(cache=True)
-def mission(sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores):
+def mission(
+    sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores
+):
     """MISSION (Aghazadeh, Spring, LeJeune, Dasarathy, Shrivastava, Baraniuk 2018).
 
     The gradient of every feature goes into a count sketch; a heap has the features of largest estimate, and they alone
@@ -148,7 +150,9 @@ def mission(sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, 
 
 
 @njit(cache=True)
-def awm(sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores):
+def awm(
+    sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores
+):
     """AWM, the active-set weight-median sketch (Tai, Sharan, Bailis, Valiant 2018), of depth 1 as they advise.
 
     The active set has its weights exactly; all other features have theirs in the sketch. Both make the score.

@@ -33,7 +33,10 @@ from streamsieve.selectors.base import AnyLearner
 
 KEPT, INFORMATIVE, FORGET = 40, 20, 50_000
 BLOCK_ROWS, NOISE_PER_ROW, TEMPLATES = 2_000, 30, 32
-WINDOW, NEW_IDS = 200_000, 500  # ids that noise is drawn from at a time, and by how many it moves on with every block
+WINDOW, NEW_IDS = (
+    200_000,
+    500,
+)  # ids that noise is drawn from at a time, and by how many it moves on with every block
 FIRST_NOISE = 1_000_000
 CHANGE_EVERY, CHANGED = 100, 2  # blocks, and how many informative features then become others
 LONG_ENOUGH = 75  # blocks after which an informative feature should be kept
@@ -44,14 +47,18 @@ class Template(NamedTuple):
     """Rows of which only ids and labels change: making new values would take longer than learning them."""
 
     indptr: NDArray[np.int64]
-    entries: NDArray[np.int64]  # number of an informative feature, in order of id; INFORMATIVE and more are noise
+    entries: NDArray[
+        np.int64
+    ]  # number of an informative feature, in order of id; INFORMATIVE and more are noise
     informative: NDArray[np.int64]  # which entries are of informative features
     values: NDArray[np.float32]
     signal: NDArray[np.float32]  # rows x informative features
 
     @classmethod
     def draw(cls, random: np.random.Generator) -> Template:
-        noise = np.sort((WINDOW * random.random((BLOCK_ROWS, NOISE_PER_ROW)) ** 2).astype(np.int64), axis=1)
+        noise = np.sort(
+            (WINDOW * random.random((BLOCK_ROWS, NOISE_PER_ROW)) ** 2).astype(np.int64), axis=1
+        )
         there = np.ones((BLOCK_ROWS, INFORMATIVE + NOISE_PER_ROW), bool)
         there[:, :INFORMATIVE] = random.random((BLOCK_ROWS, INFORMATIVE)) < 0.33
         there[:, INFORMATIVE + 1 :] = noise[:, 1:] != noise[:, :-1]
@@ -93,7 +100,11 @@ class Stream:
 
     def settled(self) -> set[int]:
         """What has been informative for long enough."""
-        return {feature for feature, (_, since) in self.truth.items() if self.blocks - since >= LONG_ENOUGH}
+        return {
+            feature
+            for feature, (_, since) in self.truth.items()
+            if self.blocks - since >= LONG_ENOUGH
+        }
 
     def next(self) -> RowBlock:
         """The next rows."""
@@ -156,7 +167,11 @@ def runners(extra: list[str]) -> list[Runner]:
     sofs = find_method("sofs").make
     found = [
         Runner("sofs", sofs(KEPT, forget=FORGET, normalize="auto"), Stream(False)),
-        Runner("sofs-cells", sofs(KEPT, forget=FORGET, normalize="auto", max_cells=1 << 20), Stream(True)),
+        Runner(
+            "sofs-cells",
+            sofs(KEPT, forget=FORGET, normalize="auto", max_cells=1 << 20),
+            Stream(True),
+        ),
     ]
     for method in extra:
         found.append(Runner(method, find_method(method).make(KEPT), Stream(False)))
@@ -167,21 +182,33 @@ def runners(extra: list[str]) -> list[Runner]:
     return found
 
 
-def judged(found: list[Runner], memory: NDArray[np.float64], times: NDArray[np.float64]) -> list[str]:
+def judged(
+    found: list[Runner], memory: NDArray[np.float64], times: NDArray[np.float64]
+) -> list[str]:
     """What is not as it should be."""
     faults = [fault for runner in found for fault in runner.faults]
     warm = memory.size // 5
     held, minutes = memory[warm:], times[warm:]
-    grown = float(np.polyfit(minutes, held, 1)[0]) * float(np.ptp(minutes)) if held.size > 2 else 0.0
+    grown = (
+        float(np.polyfit(minutes, held, 1)[0]) * float(np.ptp(minutes)) if held.size > 2 else 0.0
+    )
     spread = float(np.ptp(held))
-    print(f"memory after the first fifth: within {spread / 1e6:.1f} MB, grown by {grown / 1e6:+.1f} MB")
+    print(
+        f"memory after the first fifth: within {spread / 1e6:.1f} MB, grown by {grown / 1e6:+.1f} MB"
+    )
     if spread > MEMORY_SLACK or grown > MEMORY_SLACK / 2:
         faults.append("memory grows")
     for runner in found:
         third = max(1, len(runner.speeds) // 3)
-        first, last = (float(np.median(part)) for part in (runner.speeds[:third], runner.speeds[-third:]))
-        recall = float(np.mean(runner.recalls[len(runner.recalls) // 5 :])) if runner.recalls else 0.0
-        print(f"{runner.name}: {first:,.0f} rows/s at first, {last:,.0f} at last; recall {recall:.1%}")
+        first, last = (
+            float(np.median(part)) for part in (runner.speeds[:third], runner.speeds[-third:])
+        )
+        recall = (
+            float(np.mean(runner.recalls[len(runner.recalls) // 5 :])) if runner.recalls else 0.0
+        )
+        print(
+            f"{runner.name}: {first:,.0f} rows/s at first, {last:,.0f} at last; recall {recall:.1%}"
+        )
         if last < (1 - SPEED_SLACK) * first:
             faults.append(f"{runner.name} gets slower")
         if recall < RECALL and runner.name.startswith("sofs"):
@@ -193,7 +220,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--every", type=float, default=60, help="seconds between two looks")
-    parser.add_argument("--method", action="append", default=[], help="another method of rows; repeatable")
+    parser.add_argument(
+        "--method", action="append", default=[], help="another method of rows; repeatable"
+    )
     options = parser.parse_args()
     found = runners(options.method)
     memory: list[float] = []

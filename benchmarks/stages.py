@@ -34,7 +34,10 @@ from report import apart, machine, table, write_section
 BUDGET = 100
 X3_PARAMS = {"criterion": "confidence", "normalize": "l2", "gamma": 4, "class_weight": None}
 X3_TEST = "synthetic:x3?rows=100000&seed=1"
-AS_GIVEN = {"normalize": False, "class_weight": None}  # what learning costs, without what comes before it
+AS_GIVEN = {
+    "normalize": False,
+    "class_weight": None,
+}  # what learning costs, without what comes before it
 OF_MANY_CLASSES: dict[str, dict[str, Any]] = {
     "defaults": {},
     "l2": {"normalize": "l2"},
@@ -112,7 +115,10 @@ def reading(path: Path, repeat: int) -> dict[str, float]:
 
     known = FileState.of(path)
     size = known.size
-    spans = [(start, min(start + svmlight.CHUNK_BYTES, size)) for start in range(0, size, svmlight.CHUNK_BYTES)]
+    spans = [
+        (start, min(start + svmlight.CHUNK_BYTES, size))
+        for start in range(0, size, svmlight.CHUNK_BYTES)
+    ]
     with path.open("rb") as file:
 
         def read() -> None:
@@ -121,7 +127,9 @@ def reading(path: Path, repeat: int) -> dict[str, float]:
 
         def parse() -> None:
             for span in spans:
-                svmlight.parse_text(svmlight.lines_of_span(file.fileno(), *span, known, path.name), 1, path.name)
+                svmlight.parse_text(
+                    svmlight.lines_of_span(file.fileno(), *span, known, path.name), 1, path.name
+                )
 
         def parse_ahead() -> None:
             for _ in svmlight.SvmlightSource(path).row_blocks():
@@ -173,8 +181,12 @@ def many_classes(path: Path, repeat: int) -> list[list[str]]:
     lines = []
     for name, params in OF_MANY_CLASSES.items():
         learned(params)
-        total, kernel = (min(seconds) for seconds in zip(*(learned(params) for _ in range(repeat)), strict=True))
-        lines.append([name, f"{total:.3f}", f"{kernel:.3f}", f"{kernel / block.n_nonzero * 1e9:.0f}"])
+        total, kernel = (
+            min(seconds) for seconds in zip(*(learned(params) for _ in range(repeat)), strict=True)
+        )
+        lines.append(
+            [name, f"{total:.3f}", f"{kernel:.3f}", f"{kernel / block.n_nonzero * 1e9:.0f}"]
+        )
     return lines
 
 
@@ -258,14 +270,24 @@ def files_table(repeat: int) -> str:
             seconds, peak = apart(from_file, path, name, repeat)
             size = path.stat().st_size / 1e6
             rates = [f"{size / seconds:,.0f}", f"{30 / seconds:.0f}"]
-            lines.append([f"{suffix}, {name}", f"{size:,.0f}", f"{seconds:.3f}", *rates, f"{peak / 1e6:,.0f}"])
+            lines.append(
+                [
+                    f"{suffix}, {name}",
+                    f"{size:,.0f}",
+                    f"{seconds:.3f}",
+                    *rates,
+                    f"{peak / 1e6:,.0f}",
+                ]
+            )
     return table(("X1 from", "MB", "seconds", "MB/s", "M non-zeros/s", "peak MB"), lines)
 
 
 def reading_table(repeat: int) -> str:
     path = x1_file(".svm")
     size = path.stat().st_size / 1e6
-    lines = [[what, f"{s:.3f}", f"{size / s:,.0f}"] for what, s in apart(reading, path, repeat).items()]
+    lines = [
+        [what, f"{s:.3f}", f"{size / s:,.0f}"] for what, s in apart(reading, path, repeat).items()
+    ]
     return table(("X1 as text", "seconds", "MB/s"), lines)
 
 
@@ -275,8 +297,24 @@ def learning_table(repeat: int) -> str:
         seconds = apart(in_memory, features, repeat)
         bare, sofs = seconds["bare"], seconds["SOFS confidence"]
         for name, s in seconds.items():
-            lines.append([name, f"{features:,}", f"{s:.3f}", f"{s / 0.03:.1f}", f"{s / bare:.2f}", f"{s / sofs:.2f}"])
-    header = ("X1 in memory", "features", "seconds", "ns per non-zero", "to bare kernel", "to SOFS confidence")
+            lines.append(
+                [
+                    name,
+                    f"{features:,}",
+                    f"{s:.3f}",
+                    f"{s / 0.03:.1f}",
+                    f"{s / bare:.2f}",
+                    f"{s / sofs:.2f}",
+                ]
+            )
+    header = (
+        "X1 in memory",
+        "features",
+        "seconds",
+        "ns per non-zero",
+        "to bare kernel",
+        "to SOFS confidence",
+    )
     return table(header, lines)
 
 
@@ -284,12 +322,17 @@ def x3_table(text: Path | None) -> str:
     runs: dict[str, tuple[str, dict[str, Any]]] = {
         "generated, defaults": ("synthetic:x3", {}),
         "generated, l2, gamma=4": ("synthetic:x3", X3_PARAMS),
-        "generated, gamma=1, rows as they are": ("synthetic:x3", {**AS_GIVEN, "criterion": "confidence", "gamma": 1}),
+        "generated, gamma=1, rows as they are": (
+            "synthetic:x3",
+            {**AS_GIVEN, "criterion": "confidence", "gamma": 1},
+        ),
     }
     if text:
         runs[f"text, {text.stat().st_size / 1e9:.1f} GB"] = (str(text), X3_PARAMS)
     lines = [[name, *apart(x3, source, params)] for name, (source, params) in runs.items()]
-    return table(("X3", "seconds", "M non-zeros/s", "peak GB", "informative", "test accuracy %"), lines)
+    return table(
+        ("X3", "seconds", "M non-zeros/s", "peak GB", "informative", "test accuracy %"), lines
+    )
 
 
 def command_seconds(repeat: int) -> float:
@@ -299,15 +342,22 @@ def command_seconds(repeat: int) -> float:
         path.write_bytes(x1_file(".svm").open("rb").read(1_000_000).rpartition(b"\n")[0] + b"\n")
         command = [sys.executable, "-m", "streamsieve", "select", str(path), "-k", "20"]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        return best(lambda: subprocess.run(command, check=True, capture_output=True, env=environment), repeat)
+        return best(
+            lambda: subprocess.run(command, check=True, capture_output=True, env=environment),
+            repeat,
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--x3", action="store_true", help="also X3 in full")
     parser.add_argument("--x3-text", type=Path, metavar="FILE", help="also X3 from this text file")
-    parser.add_argument("--classes", type=Path, metavar="FILE", help="only rows of many classes, from this file")
+    parser.add_argument(
+        "--classes", type=Path, metavar="FILE", help="only rows of many classes, from this file"
+    )
     options = parser.parse_args()
     if options.classes:
         header = ("SOFS on " + options.classes.name, "seconds", "kernel", "kernel, ns per non-zero")
@@ -322,7 +372,9 @@ def main() -> None:
     if options.x3 or options.x3_text:
         parts.append(x3_table(options.x3_text))
         print(parts[-1])
-        settings = " ".join(f"--param {name}={json.dumps(value)}" for name, value in X3_PARAMS.items())
+        settings = " ".join(
+            f"--param {name}={json.dumps(value)}" for name, value in X3_PARAMS.items()
+        )
         notes += (
             f"\nX3: `streamsieve select synthetic:x3 -k 500 --test '{X3_TEST}'`, with the defaults; the next line with "
             f"`{settings}` and the last with `--param criterion=confidence --param gamma=1` and rows as they are. One "

@@ -21,7 +21,9 @@ from report import apart, machine, table, write_section
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "online-substitution.md"
 ROWS, IN_A_BLOCK = 5_000, 200
-REGIONS = 8  # blocks end to end in the numbers that columns are cut from, 64 MB: more than a cache holds
+REGIONS = (
+    8  # blocks end to end in the numbers that columns are cut from, 64 MB: more than a cache holds
+)
 NOISE = 3.0
 
 
@@ -35,10 +37,15 @@ class Stream:
     def __init__(self, n_features: int, n_rows: int = ROWS, true: int = 100) -> None:
         self.n_features, self.n_rows = n_features, n_rows
         random = np.random.default_rng(0)
-        self.numbers = random.standard_normal(REGIONS * IN_A_BLOCK * n_rows + n_features // (REGIONS * IN_A_BLOCK) + 1)
+        self.numbers = random.standard_normal(
+            REGIONS * IN_A_BLOCK * n_rows + n_features // (REGIONS * IN_A_BLOCK) + 1
+        )
         self.true_ids = np.sort(random.choice(n_features, true, replace=False))
         weights = random.standard_normal(true)
-        signal = sum(weight * self.column(int(feature)) for feature, weight in zip(self.true_ids, weights, strict=True))
+        signal = sum(
+            weight * self.column(int(feature))
+            for feature, weight in zip(self.true_ids, weights, strict=True)
+        )
         self.y = signal + NOISE * random.standard_normal(n_rows)
 
     def start(self, block: int) -> int:
@@ -81,7 +88,9 @@ def measure(solver: str, n_features: int, n_rows: int, true: int) -> Speed:
     for _ in stream.blocks():
         pass
     made = time.perf_counter()
-    selector = ss.OnlineSubstitution(true, solver=solver, n_scans=1).fit_source(stream.blocks(), stream.y)
+    selector = ss.OnlineSubstitution(true, solver=solver, n_scans=1).fit_source(
+        stream.blocks(), stream.y
+    )
     end = time.perf_counter()
     recall = float(np.isin(stream.true_ids, selector.selection().indices).mean())
     return Speed(end - made, made - start, peak_memory(), recall)
@@ -91,11 +100,18 @@ def tables(asked: argparse.Namespace) -> str:
     n_rows = asked.rows
     lines = []
     for solver in ("pool", "paper"):
-        runs = [apart(measure, solver, asked.features, n_rows, asked.true) for _ in range(asked.repeats)]
+        runs = [
+            apart(measure, solver, asked.features, n_rows, asked.true) for _ in range(asked.repeats)
+        ]
         best = min(runs, key=lambda run: run.seconds - run.of_generator)
         net = best.seconds - best.of_generator
         rate = 8e-6 * asked.features * n_rows / net
-        cells = f"{best.seconds:.2f}", f"{best.of_generator:.2f}", f"{rate:,.0f}", f"{best.peak / 1e6:,.0f}"
+        cells = (
+            f"{best.seconds:.2f}",
+            f"{best.of_generator:.2f}",
+            f"{rate:,.0f}",
+            f"{best.peak / 1e6:,.0f}",
+        )
         lines.append([f"OS {solver}", *cells, f"{best.recall:.2f}"])
     header = ("", "seconds", "of them the generator", "MB/s of columns", "peak MB", "recall")
     text = (
@@ -108,14 +124,24 @@ def tables(asked: argparse.Namespace) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--features", type=int, default=100_000)
     options.add_argument("--rows", type=int, default=ROWS)
-    options.add_argument("--true", type=int, default=100, help="features that matter, and are selected")
+    options.add_argument(
+        "--true", type=int, default=100, help="features that matter, and are selected"
+    )
     options.add_argument("--repeats", type=int, default=1)
-    options.add_argument("--write", action="store_true", help="put the table into docs/methods/online-substitution.md")
+    options.add_argument(
+        "--write",
+        action="store_true",
+        help="put the table into docs/methods/online-substitution.md",
+    )
     asked = options.parse_args(arguments)
-    text = f"`python benchmarks/substitution_speed.py --features {asked.features}`\n\n{tables(asked)}"
+    text = (
+        f"`python benchmarks/substitution_speed.py --features {asked.features}`\n\n{tables(asked)}"
+    )
     print(text)
     if asked.write:
         write_section("speed", text, PAGE)

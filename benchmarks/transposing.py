@@ -32,10 +32,15 @@ def write_text(path: Path) -> None:
 
     def blocks() -> Iterator[RowBlock]:
         for _ in range(0, ROWS, AT_ONCE):
-            lines = [np.unique((FEATURES * random.random(PER_ROW) ** 3).astype(np.int32)) for _ in range(AT_ONCE)]
+            lines = [
+                np.unique((FEATURES * random.random(PER_ROW) ** 3).astype(np.int32))
+                for _ in range(AT_ONCE)
+            ]
             indptr = np.concatenate([[0], np.cumsum([line.size for line in lines])])
             values = random.integers(1, 10_000, indptr[-1]).astype(np.float32) / np.float32(10_000)
-            yield RowBlock(indptr, np.concatenate(lines), values, random.integers(0, 2, AT_ONCE), FEATURES)
+            yield RowBlock(
+                indptr, np.concatenate(lines), values, random.integers(0, 2, AT_ONCE), FEATURES
+            )
 
     write_rows(path, blocks(), n_features=FEATURES)
 
@@ -46,7 +51,9 @@ def convert(text: Path, output: Path, memory: str) -> tuple[float, int, int]:
 
     small = output.with_name("small.svm")
     small.write_text("1 1:1 2:3\n0 2:1\n")
-    workflow.convert_to_columns(small, output.with_name("small.parquet"))  # compiles most of what there is to compile
+    workflow.convert_to_columns(
+        small, output.with_name("small.parquet")
+    )  # compiles most of what there is to compile
     start = time.perf_counter()
     workflow.convert_to_columns(text, output, memory=memory)
     return time.perf_counter() - start, peak_memory(), output.stat().st_size
@@ -74,7 +81,9 @@ def select(columns: Path) -> tuple[float, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, help="where to put 3 GB for a while")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -83,10 +92,14 @@ def main() -> None:
         lines = []
         for memory in BUDGETS:
             seconds, peak, size = apart(convert, text, columns, memory)
-            lines.append([f"convert --columns --memory {memory}", f"{seconds:.1f}", f"{peak / 1e6:,.0f}"])
+            lines.append(
+                [f"convert --columns --memory {memory}", f"{seconds:.1f}", f"{peak / 1e6:,.0f}"]
+            )
         lines.append(["select -m saola, from the file of columns", *shown(apart(select, columns))])
         lines.append(["load_svmlight_file and tocsc", *shown(apart(load, text))])
-        sizes = f"Text {text.stat().st_size / 1e6:,.0f} MB, the file of columns {size / 1e6:,.0f} MB."
+        sizes = (
+            f"Text {text.stat().st_size / 1e6:,.0f} MB, the file of columns {size / 1e6:,.0f} MB."
+        )
     found = table(("", "seconds", "peak MB"), lines)
     print(found)
     write_section("transposing", f"{machine('scikit-learn')}\n\n{found}\n\n{sizes}")

@@ -11,7 +11,16 @@ import sys
 from datetime import date, timedelta
 
 CITIES = "Bern", "Lima", "Oslo", "Rome"
-TITLES = ["customer", "city", "since", "newsletter", "orders", "spent", *(f"clicks{i}" for i in range(12)), "plan"]
+TITLES = [
+    "customer",
+    "city",
+    "since",
+    "newsletter",
+    "orders",
+    "spent",
+    *(f"clicks{i}" for i in range(12)),
+    "plan",
+]
 
 
 def customer(number: int, chance: random.Random) -> list[object]:

@@ -24,16 +24,26 @@ CHECKPOINT, EPOCHS = 5_000, 150  # the passes of a run long enough to be killed
 
 def one_pass() -> ss.RunRecord:
     """The words, by what they speak for, and how good they are on posts that nobody has seen."""
-    record = ss.select(TRAIN, "sofs", BUDGET, test=TEST, names=NAMES, curve=True, output=OUTPUT / "words")
-    print(f"1. One pass over {record.n_rows:,} posts of {record.n_features:,} words; {BUDGET} words are kept.\n")
+    record = ss.select(
+        TRAIN, "sofs", BUDGET, test=TEST, names=NAMES, curve=True, output=OUTPUT / "words"
+    )
+    print(
+        f"1. One pass over {record.n_rows:,} posts of {record.n_features:,} words; {BUDGET} words are kept.\n"
+    )
     words = record.ranked()
     for label, sport in SPORTS.items():
         mine = [line["name"] for line in words if line["class"] == label]
         print(f"   {sport:9} {', '.join(mine[:11])}")
     seconds = record.seconds
-    compiled = f" (and compiled its kernels, once, in {seconds['compile']:.0f} s)" if seconds["compile"] >= 1 else ""
+    compiled = (
+        f" (and compiled its kernels, once, in {seconds['compile']:.0f} s)"
+        if seconds["compile"] >= 1
+        else ""
+    )
     print(f"\n   Read in {seconds['read']:.2f} s, learned in {seconds['learn']:.2f} s{compiled}.")
-    print(f"   On posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of the time.\n")
+    print(
+        f"   On posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of the time.\n"
+    )
     return record
 
 
@@ -41,7 +51,9 @@ def how_many(record: ss.RunRecord) -> None:
     """Accuracy against the number of words, measured in the same pass."""
     curve = record.curve or {}
     budgets, accuracy = curve["n_features"], curve["accuracy"]
-    print("2. The same pass also says how many words it takes (accuracy on posts before they were learned):\n")
+    print(
+        "2. The same pass also says how many words it takes (accuracy on posts before they were learned):\n"
+    )
     print(f"   {sparkline(accuracy)}")
     for budget, value in zip(budgets, accuracy, strict=True):
         print(f"   {budget:>6,} words {value:6.1%}")
@@ -51,20 +63,45 @@ def how_many(record: ss.RunRecord) -> None:
 def beside_others() -> ss.Comparison:
     """The same number of words by chi2 and by an L1-SVM, which hold all posts in memory and pass over them often."""
     comparison = ss.compare(
-        TRAIN, ["sofs", "chi2", "l1-svm"], BUDGETS, test=TEST, names=NAMES, output=OUTPUT / "comparison"
+        TRAIN,
+        ["sofs", "chi2", "l1-svm"],
+        BUDGETS,
+        test=TEST,
+        names=NAMES,
+        output=OUTPUT / "comparison",
     )
-    print("3. Beside methods that may read the posts as often as they like (a linear model on the words of each):\n")
+    print(
+        "3. Beside methods that may read the posts as often as they like (a linear model on the words of each):\n"
+    )
     lines = [line for line in comparison.table.to_pylist() if line["model"] == "linear"]
-    print("   " + "".join(f"{title:>14}" for title in ("words", *dict.fromkeys(line["method"] for line in lines))))
+    print(
+        "   "
+        + "".join(
+            f"{title:>14}" for title in ("words", *dict.fromkeys(line["method"] for line in lines))
+        )
+    )
     for budget in BUDGETS:
-        print(f"   {budget:>14,}" + "".join(f"{line['accuracy']:14.1%}" for line in lines if line["k"] == budget))
+        print(
+            f"   {budget:>14,}"
+            + "".join(f"{line['accuracy']:14.1%}" for line in lines if line["k"] == budget)
+        )
     print()
     return comparison
 
 
 def killed_and_resumed() -> None:
     """A run is killed in the midst of its work, goes on, and ends with the same words to the last bit."""
-    begin = [sys.executable, "-m", "streamsieve", "select", str(TRAIN), "-k", str(BUDGET), "--names", str(NAMES)]
+    begin = [
+        sys.executable,
+        "-m",
+        "streamsieve",
+        "select",
+        str(TRAIN),
+        "-k",
+        str(BUDGET),
+        "--names",
+        str(NAMES),
+    ]
     begin += ["--n-epochs", str(EPOCHS), "--checkpoint-every", str(CHECKPOINT), "--quiet", "-o"]
     killed, whole = OUTPUT / "killed", OUTPUT / "whole"
     with subprocess.Popen([*begin, str(killed)]) as run:
@@ -72,11 +109,16 @@ def killed_and_resumed() -> None:
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
     done = "finished before it could be killed" if run.returncode == 0 else "was killed (kill -9)"
-    subprocess.run([sys.executable, "-m", "streamsieve", "select", "--resume", str(killed), "--quiet"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "streamsieve", "select", "--resume", str(killed), "--quiet"],
+        check=True,
+    )
     subprocess.run([*begin, str(whole)], check=True)
     same = [(folder / "selection.csv").read_bytes() for folder in (killed, whole)]
     print(f"4. A run of {EPOCHS} passes {done}, and resumed from its last checkpoint.")
-    print(f"   Its {BUDGET} words and scores {'are' if same[0] == same[1] else 'ARE NOT'} those of a run left alone.\n")
+    print(
+        f"   Its {BUDGET} words and scores {'are' if same[0] == same[1] else 'ARE NOT'} those of a run left alone.\n"
+    )
 
 
 def main() -> None:

@@ -9,7 +9,11 @@ from .experiment import Experiment, Setting, Table
 
 _PAPERS = (sofs, substitution, saola, first_order, local_learning)
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for paper in _PAPERS for one in paper.EXPERIMENTS}
-MISSING: dict[str, str] = {name: needed for paper in _PAPERS for name, needed in paper.MISSING.items()}
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one for paper in _PAPERS for one in paper.EXPERIMENTS
+}
+MISSING: dict[str, str] = {
+    name: needed for paper in _PAPERS for name, needed in paper.MISSING.items()
+}
 
 __all__ = ["EXPERIMENTS", "MISSING", "Experiment", "Folders", "Setting", "Table", "find_folders"]

@@ -22,12 +22,32 @@ ALL = "all"
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="NAME...")
-@click.option("--list", "is_list", is_flag=True, help="List what there is, the data it needs and whether it is here.")
+@click.option(
+    "--list",
+    "is_list",
+    is_flag=True,
+    help="List what there is, the data it needs and whether it is here.",
+)
 @click.option("--quick", is_flag=True, help="Small, in seconds, on the data that is shipped.")
-@click.option("--data", metavar="FOLDER", help="The folder of the data sets, one file name.svm.xz each.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes for repeats; as many as there are cores by default.")
-@click.option("--write", is_flag=True, help="Write the sections of docs/reproduction.md; not with --quick.")
-def main(names: tuple[str, ...], is_list: bool, quick: bool, data: str | None, jobs: int | None, write: bool) -> None:
+@click.option(
+    "--data", metavar="FOLDER", help="The folder of the data sets, one file name.svm.xz each."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Processes for repeats; as many as there are cores by default.",
+)
+@click.option(
+    "--write", is_flag=True, help="Write the sections of docs/reproduction.md; not with --quick."
+)
+def main(
+    names: tuple[str, ...],
+    is_list: bool,
+    quick: bool,
+    data: str | None,
+    jobs: int | None,
+    write: bool,
+) -> None:
     """Run tables and figures of the papers again, and show the paper's figures beside those measured.
 
     NAME is P1.table2 or the like, P1 for all of that paper, or all. The data is read from --data, or the folder that
@@ -40,7 +60,9 @@ def main(names: tuple[str, ...], is_list: bool, quick: bool, data: str | None, j
         if is_list:
             print_list(find_experiments(names or (ALL,)), folders)
             return
-        setting = Setting(folders, quick, jobs or cores(), lambda text: click.echo(f"  {text}", err=True))
+        setting = Setting(
+            folders, quick, jobs or cores(), lambda text: click.echo(f"  {text}", err=True)
+        )
         for experiment in with_data(names, folders, quick):
             run(experiment, setting, write)
     except (UsageError, DataError) as error:
@@ -51,14 +73,18 @@ def main(names: tuple[str, ...], is_list: bool, quick: bool, data: str | None, j
 def find_experiments(names: Sequence[str]) -> list[Experiment]:
     """Return the experiments of some names, in the order of the papers."""
     if not names:
-        raise UsageError("which table or figure? Name some (P1.table2), a paper (P1) or all; --list shows them")
+        raise UsageError(
+            "which table or figure? Name some (P1.table2), a paper (P1) or all; --list shows them"
+        )
     wanted: set[str] = set()
     for name in names:
         matches = {title for title in EXPERIMENTS if name in (title, title.partition(".")[0], ALL)}
         if name in MISSING:
             raise UsageError(f"{name}: cannot be run; it would need {MISSING[name]}")
         if not matches:
-            raise UsageError(f"{name}: there is no such table or figure here; --list shows those there are")
+            raise UsageError(
+                f"{name}: there is no such table or figure here; --list shows those there are"
+            )
         wanted |= matches
     return [experiment for name, experiment in EXPERIMENTS.items() if name in wanted]
 
@@ -80,10 +106,15 @@ def with_data(names: Sequence[str], folders: Folders, quick: bool) -> list[Exper
 
 def run(experiment: Experiment, setting: Setting, write: bool) -> None:
     """Run an experiment, print its section and write it if that is asked for."""
-    click.echo(f"{experiment.name}: {'a few seconds' if setting.quick else minutes_text(experiment.minutes)}", err=True)
+    click.echo(
+        f"{experiment.name}: {'a few seconds' if setting.quick else minutes_text(experiment.minutes)}",
+        err=True,
+    )
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # small budgets are what is measured: advice on them is for users
+        warnings.simplefilter(
+            "ignore"
+        )  # small budgets are what is measured: advice on them is for users
         tables = experiment.run(setting)
     text = section_text(experiment, tables, setting.quick, time.perf_counter() - start)
     click.echo(f"{text}\n")
@@ -105,7 +136,11 @@ def print_list(experiments: Sequence[Experiment], folders: Folders) -> None:
         needed, missing = ", ".join(experiment.data) or "none", folders.missing(experiment.data)
         able = "can be run here"
         if missing:
-            quick = "here only with --quick" if not folders.missing(experiment.quick_data) else "not here"
+            quick = (
+                "here only with --quick"
+                if not folders.missing(experiment.quick_data)
+                else "not here"
+            )
             able = f"{quick} ({', '.join(missing)} not found)"
         click.echo(f"{'':<{width}}  {minutes_text(experiment.minutes)}; data: {needed}; {able}")
     click.echo("\nWhat cannot be run, and what it would need:")

@@ -34,7 +34,11 @@ def spread_text(mean: float, deviation: float, digits: int) -> str:
 def measured_text(values: Sequence[float], digits: int) -> str:
     """Mean and standard deviation of repeats; of one, its value."""
     mean = float(np.mean(values))
-    return spread_text(mean, float(np.std(values)), digits) if len(values) > 1 else f"{mean:,.{digits}f}"
+    return (
+        spread_text(mean, float(np.std(values)), digits)
+        if len(values) > 1
+        else f"{mean:,.{digits}f}"
+    )
 
 
 def beside(values: Sequence[float], paper: Figure, digits: int = 0) -> list[Cell]:
@@ -57,5 +61,9 @@ class Claim(NamedTuple):
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
-    rows: list[list[Cell]] = [[text, measured, "yes" if holds else f"no{STAR}"] for text, measured, holds in claims]
-    return Table("What the paper says, and what is so here", ["the paper", "measured", "holds"], rows)
+    rows: list[list[Cell]] = [
+        [text, measured, "yes" if holds else f"no{STAR}"] for text, measured, holds in claims
+    ]
+    return Table(
+        "What the paper says, and what is so here", ["the paper", "measured", "holds"], rows
+    )

@@ -63,7 +63,9 @@ class Folders(NamedTuple):
 
     def path_of(self, name: str) -> Path | None:
         """The file of a set; None if it is in none of the folders."""
-        return next((path for folder in self.paths if (path := Path(folder, name + SUFFIX)).is_file()), None)
+        return next(
+            (path for folder in self.paths if (path := Path(folder, name + SUFFIX)).is_file()), None
+        )
 
     def missing(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.path_of(name) is None]
@@ -83,7 +85,9 @@ class Folders(NamedTuple):
 
 def absent(names: Sequence[str]) -> str:
     """Which sets are missing, what they are and the files they are expected in."""
-    listed = [f"{name + SUFFIX} ({SETS[name]})" if name in SETS else name + SUFFIX for name in names]
+    listed = [
+        f"{name + SUFFIX} ({SETS[name]})" if name in SETS else name + SUFFIX for name in names
+    ]
     return f"data not found: {', '.join(listed)}"
 
 
@@ -91,7 +95,9 @@ def find_folders(given: str | os.PathLike[str] | None = None) -> Folders:
     """Return the folder given, the variable's, or ``shared/data`` beside the project; and ``examples/data``."""
     named = given or os.environ.get(VARIABLE)
     if named and not Path(named).is_dir():
-        raise UsageError(f"{named}: there is no such folder; name the one with the data sets (--data, {VARIABLE})")
+        raise UsageError(
+            f"{named}: there is no such folder; name the one with the data sets (--data, {VARIABLE})"
+        )
     beside = [ROOT.parent / "shared" / "data", ROOT / "examples" / "data"]
     first = [Path(named), *beside[1:]] if named else beside
     return Folders(tuple(str(folder) for folder in first if folder.is_dir()))
@@ -101,7 +107,9 @@ def find_folders(given: str | os.PathLike[str] | None = None) -> Folders:
 def _read(path: str, name: str, n_features: int | None) -> tuple[Any, NDArray[np.float64]]:
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(BytesIO(lzma.decompress(Path(path).read_bytes())), n_features=n_features)
+    X, y = load_svmlight_file(
+        BytesIO(lzma.decompress(Path(path).read_bytes())), n_features=n_features
+    )
     return X, np.where(y == 2, 1.0, -1.0) if name == "covtype" else y
 
 

@@ -41,7 +41,10 @@ class Setting:
         return self.data.load(name, n_features)
 
     def each(
-        self, work: Callable[..., R], arguments: Sequence[tuple[Any, ...]], labels: Sequence[str] | None = None
+        self,
+        work: Callable[..., R],
+        arguments: Sequence[tuple[Any, ...]],
+        labels: Sequence[str] | None = None,
     ) -> list[R]:
         """``work`` of every tuple of arguments, in order, in ``jobs`` processes; a function of a module, for those.
 
@@ -52,7 +55,8 @@ class Setting:
         pool = None if jobs <= 1 else _processes(jobs)
         try:
             waiting: list[Callable[[], R]] = [
-                partial(work, *given) if pool is None else pool.submit(work, *given).result for given in arguments
+                partial(work, *given) if pool is None else pool.submit(work, *given).result
+                for given in arguments
             ]
             for number, result in enumerate(waiting):
                 if labels is not None and labels[number] not in labels[:number]:
@@ -74,7 +78,9 @@ def _share_cores(threads: int) -> None:
     import warnings
 
     os.environ[THREADS_VARIABLE] = str(threads)
-    warnings.simplefilter("ignore")  # small budgets are what is measured: advice on them is for users
+    warnings.simplefilter(
+        "ignore"
+    )  # small budgets are what is measured: advice on them is for users
 
 
 @dataclass(frozen=True)

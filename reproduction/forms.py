@@ -10,7 +10,11 @@ from typing import Any
 
 Form = dict[str, Any]
 
-AS_GIVEN: Form = {"normalize": False, "fit_intercept": False, "class_weight": None}  # the rows, and nothing added
+AS_GIVEN: Form = {
+    "normalize": False,
+    "fit_intercept": False,
+    "class_weight": None,
+}  # the rows, and nothing added
 SOFS: Form = {**AS_GIVEN, "criterion": "confidence", "gamma": 1.0}
 OFS: Form = {**AS_GIVEN, "eta": 0.2, "regularization": 0.01, "trigger": "margin"}
 PE: Form = {**AS_GIVEN, "eta": 0.2, "trigger": "mistake"}

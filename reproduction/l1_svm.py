@@ -46,5 +46,9 @@ def cut(model: Any, k: int) -> Any:
     largest = np.argsort(-np.abs(weights), kind="stable")[:k]
     kept[largest] = weights[largest]
     smaller = LinearSVC()
-    smaller.coef_, smaller.intercept_, smaller.classes_ = kept[None, :], model.intercept_, model.classes_
+    smaller.coef_, smaller.intercept_, smaller.classes_ = (
+        kept[None, :],
+        model.intercept_,
+        model.classes_,
+    )
     return smaller

@@ -15,9 +15,7 @@ from .beside import Claim, Figure, beside, claims_table
 from .data import Folders
 from .experiment import Cell, Experiment, Setting, Table
 
-PAPER = (
-    "Sun, Todorovic, Goodison (2008), a feature selection algorithm capable of handling extremely large dimensionality"
-)
+PAPER = "Sun, Todorovic, Goodison (2008), a feature selection algorithm capable of handling extremely large dimensionality"
 SIGMA, REGULARIZATION = 2.0, 1.0
 PER_ARM = 230
 AT_ONCE = 20_000  # features drawn at a time
@@ -32,7 +30,9 @@ CONVERGED = 0.01  # the paper's theta
 ROUNDS = {10_000: 3}  # the paper's, in figure 3
 
 
-def spiral(irrelevant: int, seed: int = 0, turns: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def spiral(
+    irrelevant: int, seed: int = 0, turns: float = 1.0
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The paper's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
     t = 2 * np.pi * turns * np.arange(1, PER_ARM + 1) / PER_ARM
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
@@ -61,7 +61,9 @@ class Found(NamedTuple):
         return min(self.first, self.second) > self.other
 
 
-def on_spiral(irrelevant: int, sigma: float = SIGMA, regularization: float = REGULARIZATION) -> Found:
+def on_spiral(
+    irrelevant: int, sigma: float = SIGMA, regularization: float = REGULARIZATION
+) -> Found:
     X, y = spiral(irrelevant)
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -91,7 +93,8 @@ def figure_4(setting: Setting) -> list[Table]:
         setting.say(f"{size:,} irrelevant features")
         found[size] = on_spiral(size)
     rows: list[list[Cell]] = [
-        [f"{size:,}", *_weights(one), f"{one.seconds:.2f}", PAPER_SECONDS.get(size)] for size, one in found.items()
+        [f"{size:,}", *_weights(one), f"{one.seconds:.2f}", PAPER_SECONDS.get(size)]
+        for size, one in found.items()
     ]
     seconds = "seconds", "paper's (Pentium 4)"
     right = sum(one.is_right for one in found.values())
@@ -104,7 +107,11 @@ def figure_4(setting: Setting) -> list[Table]:
             f"in {right} of {len(found)} sizes",
             right == len(found),
         ),
-        Claim("their weights are almost the same for all sizes", f"{smallest:.3f} to 1", smallest > 0.9),
+        Claim(
+            "their weights are almost the same for all sizes",
+            f"{smallest:.3f} to 1",
+            smallest > 0.9,
+        ),
         *(
             Claim(
                 f"it converges in {paper} rounds with {size:,}",
@@ -144,9 +151,15 @@ def figure_6(setting: Setting) -> list[Table]:
     right = sum(one.is_right for one in every)
     claims = [
         Claim(
-            "the first two features always have the largest weights", f"in {right} of {len(every)}", right == len(every)
+            "the first two features always have the largest weights",
+            f"in {right} of {len(every)}",
+            right == len(every),
         ),
-        Claim("the other weights are significantly smaller", f"at most {small:.0%} of the smaller one", small < 0.5),
+        Claim(
+            "the other weights are significantly smaller",
+            f"at most {small:.0%} of the smaller one",
+            small < 0.5,
+        ),
     ]
     return [*tables, claims_table(claims)]
 
@@ -158,11 +171,20 @@ def figure_8(setting: Setting) -> list[Table]:
     needed = {}
     for sigma in CONVERGING_WIDTHS[::2] if setting.quick else CONVERGING_WIDTHS:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a small width may not converge: that is what is looked at
+            warnings.simplefilter(
+                "ignore"
+            )  # a small width may not converge: that is what is looked at
             selector = ss.LocalLearning(sigma=sigma, tol=1e-4, max_iter=30).fit(X, y)
         changes = [done["change"] for done in selector.rounds_]
-        rows.append([f"{sigma:g}", *(changes[at - 1] if at <= len(changes) else None for at in ROUNDS_SHOWN)])
-        needed[sigma] = next((number for number, change in enumerate(changes, 1) if change < CONVERGED), None)
+        rows.append(
+            [
+                f"{sigma:g}",
+                *(changes[at - 1] if at <= len(changes) else None for at in ROUNDS_SHOWN),
+            ]
+        )
+        needed[sigma] = next(
+            (number for number, change in enumerate(changes, 1) if change < CONVERGED), None
+        )
     converged = [sigma for sigma, rounds in needed.items() if rounds is not None]
     rounds = [needed[sigma] or 0 for sigma in converged]
     claims = [
@@ -178,7 +200,10 @@ def figure_8(setting: Setting) -> list[Table]:
         ),
     ]
     title = "Change of the weights in a round, as a dash where it had ended before"
-    return [Table(title, ["sigma", *(f"round {at}" for at in ROUNDS_SHOWN)], rows), claims_table(claims)]
+    return [
+        Table(title, ["sigma", *(f"round {at}" for at in ROUNDS_SHOWN)], rows),
+        claims_table(claims),
+    ]
 
 
 class Line(NamedTuple):
@@ -241,11 +266,26 @@ def table_2(setting: Setting) -> list[Table]:
                 paper.seconds,
             ]
         )
-    columns = ["set", "selected, %", "paper", "original, %", "paper", "FDR, 1/1000", "paper", "seconds", "paper"]
-    title = (
-        f"Errors of an RBF-SVM with the selected features among {irrelevant:,} irrelevant ones, and the original ones"
-    )
-    return [Table(title, columns, rows, ["*: further from the paper's mean than 2 of its standard deviations."])]
+    columns = [
+        "set",
+        "selected, %",
+        "paper",
+        "original, %",
+        "paper",
+        "FDR, 1/1000",
+        "paper",
+        "seconds",
+        "paper",
+    ]
+    title = f"Errors of an RBF-SVM with the selected features among {irrelevant:,} irrelevant ones, and the original ones"
+    return [
+        Table(
+            title,
+            columns,
+            rows,
+            ["*: further from the paper's mean than 2 of its standard deviations."],
+        )
+    ]
 
 
 def _split(folders: Folders, name: str, seed: int, irrelevant: int, quick: bool) -> Split:
@@ -258,15 +298,21 @@ def _split(folders: Folders, name: str, seed: int, irrelevant: int, quick: bool)
     noise = random.standard_normal((len(y), irrelevant), dtype=np.float32)
     wide = np.concatenate([X.astype(np.float32), noise], axis=1)
     start = time.perf_counter()
-    selector = ss.LocalLearning(sigma=SIGMA, regularization=REGULARIZATION).fit(wide[train], y[train])
+    selector = ss.LocalLearning(sigma=SIGMA, regularization=REGULARIZATION).fit(
+        wide[train], y[train]
+    )
     seconds = time.perf_counter() - start
     chosen = selector.get_support(indices=True)
     false = 1000.0 * np.count_nonzero(chosen >= X.shape[1]) / irrelevant
     selected = _error(wide[train][:, chosen], y[train], wide[test][:, chosen], y[test], quick)
-    return Split(selected, _error(X[train], y[train], X[test], y[test], quick), float(false), seconds)
+    return Split(
+        selected, _error(X[train], y[train], X[test], y[test], quick), float(false), seconds
+    )
 
 
-def _error(train: NDArray[Any], labels: NDArray[Any], test: NDArray[Any], truth: NDArray[Any], quick: bool) -> float:
+def _error(
+    train: NDArray[Any], labels: NDArray[Any], test: NDArray[Any], truth: NDArray[Any], quick: bool
+) -> float:
     """Of the RBF-SVM, %, with parameters by cross-validation on the training rows."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
@@ -276,7 +322,9 @@ def _error(train: NDArray[Any], labels: NDArray[Any], test: NDArray[Any], truth:
     grid = {"svc__C": 10.0 ** np.arange(-1, 4), "svc__gamma": 2.0 ** np.arange(-9, 3, 2)}
     if quick:
         grid = {"svc__C": np.array([1.0, 10.0]), "svc__gamma": 2.0 ** np.array([-7, -3])}
-    search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=3 if quick else 10).fit(train, labels)
+    search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=3 if quick else 10).fit(
+        train, labels
+    )
     return 100.0 * float(np.mean(search.predict(test) != truth))
 
 
@@ -284,9 +332,7 @@ ARM_NOTE = (
     "the paper does not say how long its spiral is; one turn, evenly spaced in the angle, looks like its picture and "
     "needs both features at once"
 )
-SCALE_NOTE = (
-    "every feature is brought to the range 0 to 1 first, as the paper's sigma 2 and lambda 1 need it; it does not say"
-)
+SCALE_NOTE = "every feature is brought to the range 0 to 1 first, as the paper's sigma 2 and lambda 1 need it; it does not say"
 DRAWN = "the paper draws the weights without numbers; what it says of them is judged"
 
 EXPERIMENTS = [
@@ -317,7 +363,12 @@ EXPERIMENTS = [
         (),
         0.5,
         figure_4,
-        (ARM_NOTE, SCALE_NOTE, DRAWN, "the last line, 100,000, is where the paper runs out of memory"),
+        (
+            ARM_NOTE,
+            SCALE_NOTE,
+            DRAWN,
+            "the last line, 100,000, is where the paper runs out of memory",
+        ),
     ),
     Experiment(
         "P5.fig6",

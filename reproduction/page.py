@@ -37,7 +37,9 @@ The papers ([in full](methods/README.md)):
 """
 
 
-def section_text(experiment: Experiment, tables: Sequence[Table], quick: bool, seconds: float) -> str:
+def section_text(
+    experiment: Experiment, tables: Sequence[Table], quick: bool, seconds: float
+) -> str:
     """The section of an experiment that was run."""
     command = f"python -m reproduction {experiment.name}{' --quick' if quick else ''}"
     lines = [
@@ -50,7 +52,12 @@ def section_text(experiment: Experiment, tables: Sequence[Table], quick: bool, s
     for table in tables:
         lines += ["", markdown(table)]
     if experiment.notes:
-        lines += ["", "Where this differs from the paper, and why:", "", *(f"- {note}" for note in experiment.notes)]
+        lines += [
+            "",
+            "Where this differs from the paper, and why:",
+            "",
+            *(f"- {note}" for note in experiment.notes),
+        ]
     return "\n".join(lines)
 
 
@@ -60,7 +67,11 @@ def duration(seconds: float) -> str:
 
 
 def write_section(
-    path: Path, name: str, text: str, experiments: Mapping[str, Experiment], missing: Mapping[str, str]
+    path: Path,
+    name: str,
+    text: str,
+    experiments: Mapping[str, Experiment],
+    missing: Mapping[str, str],
 ) -> None:
     """Replace one section of the page, or add it in its place; the other sections stay as they are."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -71,14 +82,24 @@ def write_section(
         partial.write_text(page, encoding="utf-8")
 
 
-def page_text(sections: Mapping[str, str], experiments: Mapping[str, Experiment], missing: Mapping[str, str]) -> str:
+def page_text(
+    sections: Mapping[str, str], experiments: Mapping[str, Experiment], missing: Mapping[str, str]
+) -> str:
     """The whole page."""
     papers = {name.partition(".")[0]: one.paper for name, one in experiments.items()}
-    parts = [INTRODUCTION + "\n" + "\n".join(f"- {number}: {paper}" for number, paper in papers.items())]
-    parts += [f"<!-- {name} -->\n{sections[name]}\n<!-- /{name} -->" for name in experiments if name in sections]
+    parts = [
+        INTRODUCTION + "\n" + "\n".join(f"- {number}: {paper}" for number, paper in papers.items())
+    ]
+    parts += [
+        f"<!-- {name} -->\n{sections[name]}\n<!-- /{name} -->"
+        for name in experiments
+        if name in sections
+    ]
     waiting = [name for name in experiments if name not in sections]
     if waiting:
         parts.append(f"Not run in full yet: {', '.join(waiting)}.")
     rows = [[name, needed] for name, needed in missing.items()]
-    parts.append("## What cannot be run\n\n" + aligned(["table or figure", "what it would need"], rows))
+    parts.append(
+        "## What cannot be run\n\n" + aligned(["table or figure", "what it would need"], rows)
+    )
     return "\n\n".join(parts) + "\n"

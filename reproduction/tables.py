@@ -25,7 +25,9 @@ def cell_text(cell: Cell) -> str:
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, the first column to the left, the others to the right."""
-    widths = [max(3, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))]
+    widths = [
+        max(3, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))
+    ]
     lines = [
         _line(header, widths),
         _line(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])], widths),
@@ -35,5 +37,8 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = cells
-    padded = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+    padded = [
+        first.ljust(widths[0]),
+        *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)),
+    ]
     return f"| {' | '.join(padded)} |"

@@ -36,7 +36,9 @@ def compile_kernels(reads: tuple[str, ...]) -> None:
         data = data_set(name)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                for way, selector in learn_in_all_ways(method, json.loads(params), data, Path(folder)):
+                for way, selector in learn_in_all_ways(
+                    method, json.loads(params), data, Path(folder)
+                ):
                     digests(selector, data.X.toarray() if way == "dense" else data.X)
                     if way == "continued":
                         break  # workers run the same kernels
@@ -46,7 +48,10 @@ def compile_kernels(reads: tuple[str, ...]) -> None:
 
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=compile_kernels, args=[reads]) for reads in (("rows",), ("columns", "matrix"))]
+    processes = [
+        context.Process(target=compile_kernels, args=[reads])
+        for reads in (("rows",), ("columns", "matrix"))
+    ]
     for process in processes:
         process.start()
     for process in processes:

@@ -17,17 +17,28 @@ from xdist.scheduler import LoadScopeScheduling
 from .effort import JIT_IS_OFF, examples
 from .paths import ROOT
 
-settings.register_profile("steady", derandomize=True, max_examples=examples(100))  # the same streams in every run
+settings.register_profile(
+    "steady", derandomize=True, max_examples=examples(100)
+)  # the same streams in every run
 settings.register_profile("explore")  # others every time: make test-full
 settings.register_profile("without_jit", derandomize=True, max_examples=4, deadline=None)
 settings.register_profile(  # that a test fails is enough: tests/mutation
-    "mutants", derandomize=True, max_examples=16, deadline=None, phases=(Phase.explicit, Phase.generate)
+    "mutants",
+    derandomize=True,
+    max_examples=16,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
 )
 
 settings.load_profile("without_jit" if JIT_IS_OFF else "steady")
 
 KERNELS = ROOT / ".numba"
-FIRST = ("ray", "checks of sofs", "tests/distributed/test_asyos.py", "tests/distributed/test_columns.py")
+FIRST = (
+    "ray",
+    "checks of sofs",
+    "tests/distributed/test_asyos.py",
+    "tests/distributed/test_columns.py",
+)
 
 
 def kernel_cache() -> Path:
@@ -42,16 +53,30 @@ def kernel_cache() -> Path:
     return KERNELS / digest.hexdigest()[:16]
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache()))  # of all processes that the tests start
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run side by side: threads of BLAS would wait for one another
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored in the background and under nohup
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR", str(kernel_cache())
+)  # of all processes that the tests start
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # tests run side by side: threads of BLAS would wait for one another
+for number in (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+):  # ignored in the background and under nohup
     if signal.getsignal(number) is signal.SIG_IGN:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-os.environ["SCIPY_ARRAY_API"] = "1"  # lets scikit-learn's array API check run instead of skipping itself
+        signal.signal(
+            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        )
+os.environ["SCIPY_ARRAY_API"] = (
+    "1"  # lets scikit-learn's array API check run instead of skipping itself
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "needs_jit: takes minutes, or reads text, with kernels that are not compiled")
+    config.addinivalue_line(
+        "markers", "needs_jit: takes minutes, or reads text, with kernels that are not compiled"
+    )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -9,13 +9,22 @@ from typing import Any
 import pytest
 
 FULL = bool(os.environ.get("FULL_TESTS"))  # set by make test-full
-REPRESENTATIVES = ("sofs", "sofs-regressor", "saola", "online-substitution", "local-learning")  # of each kind of method
+REPRESENTATIVES = (
+    "sofs",
+    "sofs-regressor",
+    "saola",
+    "online-substitution",
+    "local-learning",
+)  # of each kind of method
 JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def of_every_kind(methods: Iterable[str]) -> list[Any]:
     """Return methods to parametrise a test with: those that do not represent a kind are for the full run."""
-    return [pytest.param(name, marks=() if name in REPRESENTATIVES else pytest.mark.slow) for name in methods]
+    return [
+        pytest.param(name, marks=() if name in REPRESENTATIVES else pytest.mark.slow)
+        for name in methods
+    ]
 
 
 def examples(number: int) -> int:

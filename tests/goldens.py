@@ -44,11 +44,19 @@ SAME = "="  # as the whole
 MORE_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {  # beside those of the shared checks
     "sofs": (
         {"normalize": False, "gamma": 2.0, "n_epochs": 2},
-        {"criterion": "confidence", "update": "uniform", "class_weight": None, "normalize": "standard"},
+        {
+            "criterion": "confidence",
+            "update": "uniform",
+            "class_weight": None,
+            "normalize": "standard",
+        },
         {"n_features_to_select": "auto"},
         {"n_features_to_select": 3, "max_cells": 20},
     ),
-    "sofs-regressor": ({"normalize": False, "gamma": 2.0, "n_epochs": 2}, {"n_features_to_select": "auto"}),
+    "sofs-regressor": (
+        {"normalize": False, "gamma": 2.0, "n_epochs": 2},
+        {"n_features_to_select": "auto"},
+    ),
     "pet": ({"trigger": "mistake", "eta": 0.5, "normalize": False},),
     "fofs": ({"attributes": "random", "random_state": 5}, {"radius": 2.0, "regularization": 0.1}),
     "ofs-partial": ({"epsilon": 0.5, "random_state": 5},),
@@ -86,7 +94,11 @@ def sparse(rows: int, columns: int, seed: int, *, target: str) -> DataSet:
         return DataSet(csr_array(X), 3.0 + numbers, "numbers")
     if target == "two":
         return DataSet(csr_array(X), np.where(numbers > 0, 1, -1))
-    return DataSet(csr_array(X), np.array(["d", "a", "c", "b"])[(numbers > 0) + 2 * (X[:, 0] + X[:, 1] > 0)], "many")
+    return DataSet(
+        csr_array(X),
+        np.array(["d", "a", "c", "b"])[(numbers > 0) + 2 * (X[:, 0] + X[:, 1] > 0)],
+        "many",
+    )
 
 
 def dense_numbers() -> DataSet:
@@ -114,7 +126,11 @@ data_set = cache(lambda name: SETS[name]())
 
 def digest(value: Any) -> str:
     """Return six hex digits of a value that JSON or an array can hold."""
-    data = value.tobytes() if isinstance(value, np.ndarray) else json.dumps(value, sort_keys=True, default=str).encode()
+    data = (
+        value.tobytes()
+        if isinstance(value, np.ndarray)
+        else json.dumps(value, sort_keys=True, default=str).encode()
+    )
     return hashlib.sha256(data).hexdigest()[:6]
 
 
@@ -124,9 +140,17 @@ def digests(selector: Any, X: Any) -> str:
     weights = predictions = draw = None
     if hasattr(selector, "coef_"):
         coef = csr_array(selector.coef_)
-        weights = [digest(coef.data), digest(coef.indices), digest(np.asarray(selector.intercept_, np.float64))]
+        weights = [
+            digest(coef.data),
+            digest(coef.indices),
+            digest(np.asarray(selector.intercept_, np.float64)),
+        ]
     if hasattr(selector, "predict"):
-        asked = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(selector, name)]
+        asked = [
+            name
+            for name in ("predict", "decision_function", "predict_proba")
+            if hasattr(selector, name)
+        ]
         predictions = [np.asarray(getattr(selector, name)(X[:40])).tolist() for name in asked]
     random = selector.model().header.get("random")
     if random is not None and "random_state" in selector.get_params():
@@ -136,13 +160,28 @@ def digests(selector: Any, X: Any) -> str:
             generator.bit_generator.state = state
             draw.append(int(generator.integers(1 << 40)))
     findings, counted = selector.learner.results.findings(), selector.learner.results.counters()
-    counters = [selector.n_rows_, selector.n_nonzero_, selector.n_features_in_, counted.mistakes, counted.updates]
+    counters = [
+        selector.n_rows_,
+        selector.n_nonzero_,
+        selector.n_features_in_,
+        counted.mistakes,
+        counted.updates,
+    ]
     counters += [findings.curve, findings.measures, dict(findings.details)]
-    values = (selection.indices.astype(np.int64), selection.scores, weights, counters, predictions, draw)
+    values = (
+        selection.indices.astype(np.int64),
+        selection.scores,
+        weights,
+        counters,
+        predictions,
+        draw,
+    )
     return " ".join("-" if value is None else digest(value) for value in values)
 
 
-def learn_in_all_ways(method: str, params: dict[str, Any], data: DataSet, folder: Path) -> Iterator[tuple[str, Any]]:
+def learn_in_all_ways(
+    method: str, params: dict[str, Any], data: DataSet, folder: Path
+) -> Iterator[tuple[str, Any]]:
     """Yield every way of giving the data, with the selector that learned from it."""
     make = estimator_class(method)
     reads, (X, y, kind) = find_method(method).reads, data
@@ -186,7 +225,9 @@ def learn_in_all_ways(method: str, params: dict[str, Any], data: DataSet, folder
         if reads == "rows":  # enough of them for several rounds
             many = np.random.default_rng(2).integers(0, X.shape[0], 2500)
             X, y = X[many], y[many]
-        ss.select((X, y), method, engine="local", workers=2, output=folder / "run", **groups, **params)
+        ss.select(
+            (X, y), method, engine="local", workers=2, output=folder / "run", **groups, **params
+        )
         yield "workers", ss.load(folder / "run" / "model")
 
 
@@ -213,10 +254,16 @@ def cases() -> Iterator[tuple[str, str, str]]:
         for params in ({}, *described.check_variants, *MORE_VARIANTS.get(method, ())):
             for name in SETS:
                 kind = data_set(name).kind
-                task = {"task": "regression"} if kind == "numbers" and "task" in described.parameter_names else {}
+                task = (
+                    {"task": "regression"}
+                    if kind == "numbers" and "task" in described.parameter_names
+                    else {}
+                )
                 if ("numbers" if kind == "numbers" else "classes") in described.targets:
                     budget = {"n_features_to_select": 7} if described.reads == "rows" else {}
-                    seed = {"random_state": 1} if "random_state" in described.parameter_names else {}
+                    seed = (
+                        {"random_state": 1} if "random_state" in described.parameter_names else {}
+                    )
                     yield method, json.dumps({**budget, **task, **seed, **params}), name
 
 
@@ -228,14 +275,22 @@ def differences(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
         if old == new:
             continue
         pairs = zip(ASPECTS, old.split(), new.split(), strict=False)
-        aspects = [aspect for aspect, one, other in pairs if one != other] if len(old) == len(new) > 1 else []
+        aspects = (
+            [aspect for aspect, one, other in pairs if one != other]
+            if len(old) == len(new) > 1
+            else []
+        )
         said.append(f"{way}: {', '.join(aspects) or f'{old!r}, now {new!r}'}")
     return said
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", action="store_true", help="write the file instead of comparing with it")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="write the file instead of comparing with it"
+    )
     parser.add_argument("--file", type=Path, default=RECORDED)
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     options = parser.parse_args()
@@ -253,11 +308,17 @@ def main() -> None:
                 wrong += 1
                 print(f"{key}\n    " + "\n    ".join(said))
     if options.record:
-        others = {key: made for key, made in before.items() if key.split(" | ")[0] not in options.methods}
-        lines = (f" {json.dumps(key)}: {json.dumps(made)}" for key, made in (others | found).items())
+        others = {
+            key: made for key, made in before.items() if key.split(" | ")[0] not in options.methods
+        }
+        lines = (
+            f" {json.dumps(key)}: {json.dumps(made)}" for key, made in (others | found).items()
+        )
         options.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     ways = sum(len(made) for made in found.values())
-    print(f"{len(found)} cases, {ways} digests, {wrong} differ, {time.perf_counter() - start:.0f} s")
+    print(
+        f"{len(found)} cases, {ways} digests, {wrong} differ, {time.perf_counter() - start:.0f} s"
+    )
     sys.exit(wrong > 0)
 
 

@@ -11,4 +11,9 @@ DATA = ROOT / "tests" / "data"
 TEST = ROOT / "examples" / "data" / "basehock.test.svm.xz"
 COMMAND = [sys.executable, "-m", "streamsieve"]
 # Before a command: of a process that a large one starts, the system counts what the large one holds.
-FROM_SMALL = [sys.executable, "-S", "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
+FROM_SMALL = [
+    sys.executable,
+    "-S",
+    "-c",
+    "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
+]

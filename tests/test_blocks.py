@@ -39,7 +39,9 @@ def test_labels_and_weights_of_a_block_may_be_lists() -> None:
 @pytest.mark.parametrize("values", [[[0], [1]], "no"])
 def test_labels_and_weights_of_another_shape_are_refused(name: str, values: Any) -> None:
     given = {"y": np.array([0, 1]), name: values}
-    with pytest.raises(DataError, match=r"with (labels|weights) of shape \(.*\); expected one for each row"):
+    with pytest.raises(
+        DataError, match=r"with (labels|weights) of shape \(.*\); expected one for each row"
+    ):
         RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), n_features=1, **given)
 
 
@@ -56,8 +58,13 @@ def test_entries_before_the_first_row_of_a_block_and_after_the_last_do_not_count
     assert block.indptr[0] == 0
     assert block.values.size == block.indices.size == block.indptr[-1] == X.size
     expected = whole.rows(20, 40).with_target(Y, None)
-    found, wanted = (make().start(4, classes=[0, 1]).partial_fit_block(given).model() for given in (block, expected))
-    assert all(found.arrays[name].tobytes() == array.tobytes() for name, array in wanted.arrays.items())
+    found, wanted = (
+        make().start(4, classes=[0, 1]).partial_fit_block(given).model()
+        for given in (block, expected)
+    )
+    assert all(
+        found.arrays[name].tobytes() == array.tobytes() for name, array in wanted.arrays.items()
+    )
 
 
 def test_entries_before_the_first_column_of_a_block_and_after_the_last_do_not_count() -> None:
@@ -69,7 +76,11 @@ def test_entries_before_the_first_column_of_a_block_and_after_the_last_do_not_co
 
 
 def test_an_id_a_name_and_a_group_per_column() -> None:
-    for known in ({"ids": np.arange(3)}, {"names": np.array(["a"], object)}, {"groups": np.arange(5)}):
+    for known in (
+        {"ids": np.arange(3)},
+        {"names": np.array(["a"], object)},
+        {"groups": np.arange(5)},
+    ):
         with pytest.raises(DataError, match=r"a block of 4 columns with \d ids, names or groups"):
             columns_of(X, **known)
 
@@ -103,7 +114,9 @@ def test_data_shorter_than_what_was_learned_is_not_gone_on_with(method: str) -> 
     learner: Any = find_method(method).make()
     train(learner, ArraySource(X, Y))
     shorter = ArraySource(X[:5], Y[:5]) if method == "pet" else ArraySource(X[:, :2], Y)
-    with pytest.raises(DataError, match=r"has \d (rows|features), but the checkpoint was written after (20|4)"):
+    with pytest.raises(
+        DataError, match=r"has \d (rows|features), but the checkpoint was written after (20|4)"
+    ):
         train(learner, shorter, y=Y)
 
 
@@ -117,9 +130,14 @@ def test_labels_of_a_table_keep_the_type_of_the_first(tmp_path: Path) -> None:
 
 def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
     table = pa.table({"a": [1.0, 2.0], "y": pa.array([b"\xff\xfe", b"\x00"], pa.binary())})
-    with pa.OSFile(str(tmp_path / "table.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "table.arrow"), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
         writer.write_table(table)
-    with pytest.raises(DataError, match="the target 'y' holds binary values; a label is a number or a text"):
+    with pytest.raises(
+        DataError, match="the target 'y' holds binary values; a label is a number or a text"
+    ):
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
 
 
@@ -198,7 +216,9 @@ def test_features_that_come_twice_are_refused_and_leave_no_trace(estimator: Any)
     selector = estimator().partial_fit_columns(columns[:, :2], y, feature_ids=[1, 2])
     before = selector.model().to_bytes()
     held = int(selector.learner.remembered()[0])
-    with pytest.raises(DataError, match=rf"feature {held} comes twice; give every feature an id of its own"):
+    with pytest.raises(
+        DataError, match=rf"feature {held} comes twice; give every feature an id of its own"
+    ):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, held, 8])
     with pytest.raises(DataError, match="feature 7 comes twice"):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 8, 7])
@@ -210,7 +230,9 @@ def test_features_that_come_twice_are_refused_and_leave_no_trace(estimator: Any)
 @pytest.mark.parametrize(
     "make", [lambda: ss.GroupSAOLA(bound="max"), lambda: ss.OGFS(epsilon=0.0, regularization=1e-6)]
 )
-@pytest.mark.parametrize("groups", [[3] * 12 + [4] * 16 + [3], [3] * 12 + [4] * 8 + [5] * 8 + [4], [1] + [3] * 28])
+@pytest.mark.parametrize(
+    "groups", [[3] * 12 + [4] * 16 + [3], [3] * 12 + [4] * 8 + [5] * 8 + [4], [1] + [3] * 28]
+)
 def test_refused_groups_leave_no_trace(make: Any, groups: list[int]) -> None:
     columns, y = noisy_copies(31)
     selector = make().partial_fit_columns(columns[:, :2], y, groups=[1, 2])
@@ -222,8 +244,12 @@ def test_refused_groups_leave_no_trace(make: Any, groups: list[int]) -> None:
     assert len(selector.selection()) > 16
 
 
-@pytest.mark.parametrize("make", [lambda: ss.SAOLA(bound="max"), lambda: ss.OGFS(epsilon=0.0, regularization=1e-6)])
-def test_a_selection_that_outgrows_the_memory_can_still_be_read(monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
+@pytest.mark.parametrize(
+    "make", [lambda: ss.SAOLA(bound="max"), lambda: ss.OGFS(epsilon=0.0, regularization=1e-6)]
+)
+def test_a_selection_that_outgrows_the_memory_can_still_be_read(
+    monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
     columns, y = noisy_copies(60)
     selector = make().start(y=y)
     granted = [True]
@@ -256,6 +282,8 @@ def test_methods_that_draw_from_all_features_refuse_rows_with_more(make: Any) ->
     learner = make().start(10, classes=[0, 1])
     learner.partial_fit_block(dense_block(wide[:, :10], y))
     before = learner.model().to_bytes()
-    with pytest.raises(DataError, match=r"rows of 2,000 features, and .* draws from the 10 .* n_features=2000"):
+    with pytest.raises(
+        DataError, match=r"rows of 2,000 features, and .* draws from the 10 .* n_features=2000"
+    ):
         learner.partial_fit_block(dense_block(wide, y))
     assert learner.model().to_bytes() == before

@@ -58,7 +58,9 @@ def blocks_of(X: np.ndarray, y: np.ndarray, block_rows: int = 10) -> list[ss.Row
     return list(ArraySource(csr_array(X), y, block_rows=block_rows).row_blocks())
 
 
-def trained(source: DataSource, classes: Any = None, method: str = "sofs", **params: Any) -> tuple[Any, Any]:
+def trained(
+    source: DataSource, classes: Any = None, method: str = "sofs", **params: Any
+) -> tuple[Any, Any]:
     learner = find_method(method).make(3, **params)
     return learner, train(learner, source, classes=classes, recording=Recording())
 
@@ -76,10 +78,14 @@ def assert_same(one: Any, other: Any) -> None:
     [("as it is", {}), ("sorted", {"n_epochs": 2}), ("late", {"curve": [1, 3]})],
 )
 @pytest.mark.usefixtures("short_looks")
-def test_classes_are_those_of_all_rows(rows, tmp_path: Path, order: str, params: dict[str, Any]) -> None:
+def test_classes_are_those_of_all_rows(
+    rows, tmp_path: Path, order: str, params: dict[str, Any]
+) -> None:
     X, y = rows
     if order != "as it is":
-        by_label = np.argsort(y, kind="stable") if order == "sorted" else np.argsort(y == 5, kind="stable")
+        by_label = (
+            np.argsort(y, kind="stable") if order == "sorted" else np.argsort(y == 5, kind="stable")
+        )
         X, y = X[by_label], y[by_label]
     source = svmlight(tmp_path / "rows.svm", X, y)
     found, training = trained(source, **params)
@@ -98,8 +104,19 @@ def test_classes_of_every_kind_of_source_are_found(rows, tmp_path: Path) -> None
     svm = svmlight(tmp_path / "rows.svm", X, y)
     svmlight(tmp_path / "part-1.svm", X[:150], y[:150])
     svmlight(tmp_path / "part-2.svm", X[150:], y[150:])
-    pq.write_table(pa.table([*X.T, words], [*"abcdefghijkl", "y"]), tmp_path / "table.parquet", row_group_size=50)
-    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join("abcdefghijkl"), comments="", fmt="%.9g")
+    pq.write_table(
+        pa.table([*X.T, words], [*"abcdefghijkl", "y"]),
+        tmp_path / "table.parquet",
+        row_group_size=50,
+    )
+    np.savetxt(
+        tmp_path / "table.csv",
+        X,
+        delimiter=",",
+        header=",".join("abcdefghijkl"),
+        comments="",
+        fmt="%.9g",
+    )
     lines = (tmp_path / "table.csv").read_text().splitlines()
     (tmp_path / "table.csv").write_text(
         "\n".join(f"{line},{word}" for line, word in zip(lines, ["y", *words], strict=True))
@@ -107,8 +124,17 @@ def test_classes_of_every_kind_of_source_are_found(rows, tmp_path: Path) -> None
     write_rows(tmp_path / "sparse.arrow", svm.row_blocks())
     write_rows(tmp_path / "sparse.parquet", svm.row_blocks())
     expected = ss.SOFS(3).fit(X, y).selection().indices.tolist()
-    for name in ("rows.svm", "part-*.svm", "table.csv", "table.parquet", "sparse.arrow", "sparse.parquet"):
-        source = ss.open_source(str(tmp_path / name), target="y" if name.startswith("table") else None)
+    for name in (
+        "rows.svm",
+        "part-*.svm",
+        "table.csv",
+        "table.parquet",
+        "sparse.arrow",
+        "sparse.parquet",
+    ):
+        source = ss.open_source(
+            str(tmp_path / name), target="y" if name.startswith("table") else None
+        )
         estimator = ss.SOFS(3).fit_source(source)
         assert estimator.selection().indices.tolist() == expected, name
         known = ["ant", "bee", "cat", "dog"] if name.startswith("table") else CLASSES
@@ -132,7 +158,9 @@ class StoppedError(Exception):
 @pytest.mark.usefixtures("short_looks")
 def test_a_run_that_was_stopped_goes_on_with_all_classes(rows, tmp_path: Path) -> None:
     X, y = rows
-    order = np.argsort(y == 5, kind="stable")  # after a checkpoint with three classes, the fourth comes
+    order = np.argsort(
+        y == 5, kind="stable"
+    )  # after a checkpoint with three classes, the fourth comes
     path = tmp_path / "rows.svm"
     svmlight(path, X[order], y[order])
     expected = workflow.select(path, "sofs", 3, classes=CLASSES)
@@ -182,7 +210,10 @@ def test_text_among_numbers_is_refused(rows) -> None:
 
 def test_a_method_for_two_classes_says_so(rows) -> None:
     X, y = rows
-    with pytest.raises(ss.DataError, match="ofs-partial learns two classes, and there are 4; sofs learns any number"):
+    with pytest.raises(
+        ss.DataError,
+        match="ofs-partial learns two classes, and there are 4; sofs learns any number",
+    ):
         ss.OFSPartial(3).fit_source(blocks_of(X, y))
 
 
@@ -192,12 +223,21 @@ def test_a_method_for_two_classes_says_so(rows) -> None:
 def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
     X, _ = rows
     with pytest.raises(
-        ss.DataError, match=r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,"
+        ss.DataError,
+        match=r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,",
     ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS) + 0.5))
-    with pytest.raises(ss.DataError, match=r"have 300 different ones; .* learns numbers: sofs-regressor, arow-regr"):
-        ss.SOFS(3).fit_source(blocks_of(X, np.where(np.arange(ROWS) < 10, np.arange(ROWS), np.arange(ROWS) + 0.5), 300))
-    with pytest.raises(ss.DataError, match=r"learns numbers: saola, group-saola, .*, sofs-regressor, "):
+    with pytest.raises(
+        ss.DataError, match=r"have 300 different ones; .* learns numbers: sofs-regressor, arow-regr"
+    ):
+        ss.SOFS(3).fit_source(
+            blocks_of(
+                X, np.where(np.arange(ROWS) < 10, np.arange(ROWS), np.arange(ROWS) + 0.5), 300
+            )
+        )
+    with pytest.raises(
+        ss.DataError, match=r"learns numbers: saola, group-saola, .*, sofs-regressor, "
+    ):
         ss.FCBF().fit(X, X[:, 0])
     with pytest.raises(ss.DataError, match="learns numbers: projected-gradient, "):
         ss.ReliefF(n_neighbors=3).fit(X, X[:, 0])
@@ -208,14 +248,18 @@ def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
 
 def test_labels_that_nearly_all_occur_once_are_refused(rows) -> None:
     X, _ = rows
-    with pytest.raises(ss.DataError, match=r"300 different labels in 300 rows are hardly classes; .* sofs-regressor"):
+    with pytest.raises(
+        ss.DataError,
+        match=r"300 different labels in 300 rows are hardly classes; .* sofs-regressor",
+    ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS)))
 
 
 def test_many_integers_are_warned_of(rows) -> None:
     X, _ = rows
     with pytest.warns(
-        UserWarning, match=r"the target has 60 different integers, .* \(sofs-regressor, arow-regressor\)"
+        UserWarning,
+        match=r"the target has 60 different integers, .* \(sofs-regressor, arow-regressor\)",
     ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS) % 60))
     with pytest.warns(UserWarning, match=r"set task='regression', otherwise task='classification'"):
@@ -223,6 +267,10 @@ def test_many_integers_are_warned_of(rows) -> None:
 
 
 def test_errors_can_be_sent() -> None:
-    new, numbers = pickle.loads(pickle.dumps((NewLabelError("row 7", 3), NotClassesError("row 7", ["saola"]))))
+    new, numbers = pickle.loads(
+        pickle.dumps((NewLabelError("row 7", 3), NotClassesError("row 7", ["saola"])))
+    )
     assert (str(new), new.label) == ("row 7", 3)
-    assert str(numbers) == "row 7; make classes of them, or take a method that learns numbers: saola"
+    assert (
+        str(numbers) == "row 7; make classes of them, or take a method that learns numbers: saola"
+    )

@@ -65,7 +65,10 @@ def test_remains_of_the_dead_are_cleared_and_the_living_left_alone(tmp_path: Pat
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     assert len(partials(tmp_path)) == 1
-    others = [tmp_path / name for name in (".out.partial", ".out.x.partial", ".outer.1f.partial", "out.1f.partial")]
+    others = [
+        tmp_path / name
+        for name in (".out.partial", ".out.x.partial", ".outer.1f.partial", "out.1f.partial")
+    ]
     for other in others:
         other.touch()
     (tmp_path / ".out.2.partial").symlink_to(others[0])
@@ -99,7 +102,10 @@ def test_links_are_followed_only_where_a_user_names_them(tmp_path: Path) -> None
     key, link = tmp_path / "key", tmp_path / "link"
     key.write_text("secret")
     link.symlink_to(key)
-    with pytest.raises(DataError, match="link: is a link"), replacing(link, follow=False) as partial:
+    with (
+        pytest.raises(DataError, match="link: is a link"),
+        replacing(link, follow=False) as partial,
+    ):
         partial.write_text("new")
     assert key.read_text() == "secret"
     with replacing(link) as partial:
@@ -111,13 +117,19 @@ def test_what_is_not_a_regular_file_is_refused_by_name(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to("nowhere")
-    for name, what in (("pipe", "a device or a pipe"), ("folder", "a folder"), ("dangling", "a link")):
+    for name, what in (
+        ("pipe", "a device or a pipe"),
+        ("folder", "a folder"),
+        ("dangling", "a link"),
+    ):
         with pytest.raises(DataError, match=f"{name}: is {what}, where only a regular file can be"):
             is_there(tmp_path / name)
     assert not is_there(tmp_path / "nothing")
 
 
-def test_what_cannot_be_written_is_named_as_the_user_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_is_named_as_the_user_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(path: Path, *_: int) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -132,7 +144,10 @@ def test_a_compressed_file_has_the_same_bytes_every_time(tmp_path: Path, suffix:
     """Not the name it had while it was written, for one."""
     from streamsieve import workflow
 
-    rows, outputs = tmp_path / "rows.svm", [tmp_path / f"{number}.svm{suffix}" for number in range(2)]
+    rows, outputs = (
+        tmp_path / "rows.svm",
+        [tmp_path / f"{number}.svm{suffix}" for number in range(2)],
+    )
     rows.write_text("1 1:1\n-1 2:1\n")
     for output in outputs:
         workflow.convert(rows, output)

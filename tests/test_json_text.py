@@ -25,7 +25,9 @@ from streamsieve.workflow import resume
 from tests.cli.console import run_transcript
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner)
+)
 DEEP = "[" * 100_000
 NUMBERS = np.random.default_rng(0).normal(0, 1, (60, 4))
 FLAGS = (NUMBERS[:, 1] > 0).astype(int)
@@ -47,7 +49,14 @@ def test_numbers_that_are_not_finite_become_null() -> None:
     assert to_json({"a": [math.nan, math.inf, -math.inf, 1.5], "b": np.float64("nan")}) == (
         '{"a": [null, null, null, 1.5], "b": null}'
     )
-    assert from_json('[NaN, Infinity, -Infinity, 1e999, 2.5, "NaN"]') == [None, None, None, None, 2.5, "NaN"]
+    assert from_json('[NaN, Infinity, -Infinity, 1e999, 2.5, "NaN"]') == [
+        None,
+        None,
+        None,
+        None,
+        2.5,
+        "NaN",
+    ]
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 100_000, "9" * 100_000, "{", "", "\ud800"])
@@ -71,7 +80,11 @@ def test_headers_of_models_lose_nothing_to_null(tmp_path: Path, method: str) -> 
 
 def test_record_with_numbers_that_are_not_finite_is_written_and_read(tmp_path: Path) -> None:
     record = ss.select((NUMBERS, FLAGS), "sofs", 2)
-    record.test_r2, record.details["online_r2"], record.selection.scores[0] = math.nan, math.inf, math.nan
+    record.test_r2, record.details["online_r2"], record.selection.scores[0] = (
+        math.nan,
+        math.inf,
+        math.nan,
+    )
     folder = RunDirectory(tmp_path)
     learner = record.selector
     assert learner is not None
@@ -92,7 +105,9 @@ def finished(folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["run.json", "result.json"])
 @pytest.mark.parametrize("text", [DEEP, "9" * 100_000, "[]", "{", "\x00", '{"a": 1}', "null"])
-def test_run_folder_of_a_stranger_is_refused_in_one_message(tmp_path: Path, name: str, text: str) -> None:
+def test_run_folder_of_a_stranger_is_refused_in_one_message(
+    tmp_path: Path, name: str, text: str
+) -> None:
     folder = finished(tmp_path)
     (folder / name).write_text(text)
     with pytest.raises(ss.DataError, match=f"{name}: damaged"):
@@ -106,7 +121,10 @@ def test_run_folder_of_a_stranger_is_refused_in_one_message(tmp_path: Path, name
         *(("selected", value) for value in ([10**30, 1], [-1, 0], ["a", "b"], 5, [0])),
         *(("scores", value) for value in (["a", "b"], [1.0], 3)),
         *(("seconds", value) for value in ({}, [], {"total": "x"}, 5)),
-        *(("details", value) for value in ([], {"diagnosis": [{"kind": "x"}]}, {"groups": [10**30, 1]})),
+        *(
+            ("details", value)
+            for value in ([], {"diagnosis": [{"kind": "x"}]}, {"groups": [10**30, 1]})
+        ),
         *(("mistakes", value) for value in ("x", [])),
         ("names", [1]),
         ("peak_memory_bytes", "x"),
@@ -152,7 +170,9 @@ def test_what_cannot_be_shown_is_refused_in_one_line(tmp_path: Path) -> None:
     folder = finished(tmp_path)
     content = json.loads((folder / "result.json").read_text())
     for details in ({"majority": 5}, {"engine": {"workers": "x"}}, {"online_r2": "x"}):
-        (folder / "result.json").write_text(json.dumps(content | {"details": content["details"] | details}))
+        (folder / "result.json").write_text(
+            json.dumps(content | {"details": content["details"] | details})
+        )
         run_transcript(
             "$ streamsieve select --resume run > out.txt  # exits with 1\n"
             "streamsieve: error: run/result.json: damaged, or of another version ('details' is ...); remove it to "
@@ -179,10 +199,14 @@ def test_folder_of_a_run_stands_for_its_model(tmp_path: Path) -> None:
         ss.load(folder)
 
 
-@pytest.mark.parametrize("count", ["1" + "0" * 30, "-1", "many", str(2**63), "9" * 10_000, "1.5", "", "NaN", "٣"])
+@pytest.mark.parametrize(
+    "count", ["1" + "0" * 30, "-1", "many", str(2**63), "9" * 10_000, "1.5", "", "NaN", "٣"]
+)
 @pytest.mark.parametrize("by", ["rows", "columns"])
 @pytest.mark.parametrize("key", ["n_features", "n_rows"])
-def test_counts_in_metadata_that_cannot_be_are_refused(tmp_path: Path, count: str, by: str, key: str) -> None:
+def test_counts_in_metadata_that_cannot_be_are_refused(
+    tmp_path: Path, count: str, by: str, key: str
+) -> None:
     lists = {"indices": [[0], [1]], "values": [[1.0], [2.0]]}
     known = {"n_rows": "2", "n_features": "2", "target": "[0, 1]"} | {key: count}
     if by == "rows":
@@ -192,19 +216,25 @@ def test_counts_in_metadata_that_cannot_be_are_refused(tmp_path: Path, count: st
     else:
         table = pa.table({"feature": [0, 1], **lists}).replace_schema_metadata(known)
     pq.write_table(table, tmp_path / "file.parquet")
-    with pytest.raises(ss.DataError, match=rf"file\.parquet: its metadata cannot be read \({key} is "):
+    with pytest.raises(
+        ss.DataError, match=rf"file\.parquet: its metadata cannot be read \({key} is "
+    ):
         ss.open_source(tmp_path / "file.parquet")
 
 
 @pytest.mark.parametrize("names", [DEEP, '{"a": 1}', "[1, 2]", "[null, null]", "5"])
 def test_names_in_metadata_that_cannot_be_are_refused(tmp_path: Path, names: str) -> None:
     table = pa.table({"label": [0, 1], "indices": [[0], [1]], "values": [[1.0], [2.0]]})
-    pq.write_table(table.replace_schema_metadata({"feature_names": names}), tmp_path / "file.parquet")
+    pq.write_table(
+        table.replace_schema_metadata({"feature_names": names}), tmp_path / "file.parquet"
+    )
     with pytest.raises(ss.DataError, match=r"file\.parquet: its metadata cannot be read"):
         ss.open_source(tmp_path / "file.parquet")
 
 
-@pytest.mark.parametrize("target", [DEEP, '{"a": 1}', "[null, 1]", "[[1], [2]]", "[NaN, 1]", "[1, [2]]", "[1]"])
+@pytest.mark.parametrize(
+    "target", [DEEP, '{"a": 1}', "[null, 1]", "[[1], [2]]", "[NaN, 1]", "[1, [2]]", "[1]"]
+)
 def test_targets_in_metadata_that_cannot_be_are_refused(tmp_path: Path, target: str) -> None:
     table = pa.table({"feature": [0, 1], "indices": [[0], [1]], "values": [[1.0], [2.0]]})
     known = {"n_rows": "2", "n_features": "2", "target": target}
@@ -215,4 +245,6 @@ def test_targets_in_metadata_that_cannot_be_are_refused(tmp_path: Path, target: 
 
 def test_records_are_read_back(tmp_path: Path) -> None:
     record = ss.select((NUMBERS, FLAGS), "sofs", 2)
-    assert RunRecord.from_dict(from_json(to_json(record.to_dict()))).to_dict() == from_json(to_json(record.to_dict()))
+    assert RunRecord.from_dict(from_json(to_json(record.to_dict()))).to_dict() == from_json(
+        to_json(record.to_dict())
+    )

@@ -14,7 +14,9 @@ from streamsieve.registry import METHODS, find_method, method_named
 def test_nothing_of_a_method_was_forgotten(method: str) -> None:
     assert METHODS[method].paper, f"{method}: name its paper in registry.py"
     description = describe_method(method)
-    assert description["summary"].endswith("."), f"{method}: its docstring begins with one sentence on one line"
+    assert description["summary"].endswith("."), (
+        f"{method}: its docstring begins with one sentence on one line"
+    )
     for parameter in description["parameters"]:
         name = parameter["name"]
         assert parameter["meaning"], f"{method}: describe {name} in the docstring, under Parameters"
@@ -33,14 +35,20 @@ def test_choices_are_accepted_and_others_are_refused(method: str) -> None:
 
 
 def test_parameters_that_are_as_in_another_method_are_described() -> None:
-    meaning = {parameter.name: parameter.meaning for parameter in describe_parameters(find_method("pet"))}
-    sofs = {parameter.name: parameter.meaning for parameter in describe_parameters(find_method("sofs"))}
+    meaning = {
+        parameter.name: parameter.meaning for parameter in describe_parameters(find_method("pet"))
+    }
+    sofs = {
+        parameter.name: parameter.meaning for parameter in describe_parameters(find_method("sofs"))
+    }
     assert meaning["normalize"] == sofs["normalize"]
     assert meaning["forget"] == f"{sofs['forget']} forget is a half-life of the weights."
 
 
 def test_a_choice_that_a_method_refuses_is_not_offered() -> None:
-    (normalize,) = [one for one in describe_parameters(find_method("ofs-partial")) if one.name == "normalize"]
+    (normalize,) = [
+        one for one in describe_parameters(find_method("ofs-partial")) if one.name == "normalize"
+    ]
     assert normalize.choices == [False, "l2", "standard", "standard+l2"]
     assert normalize.allowed == "False or 'l2' or 'standard' or 'standard+l2'"
 
@@ -48,7 +56,9 @@ def test_a_choice_that_a_method_refuses_is_not_offered() -> None:
 def test_methods_are_found_by_any_spelling() -> None:
     for method in METHODS:
         name = estimator_class(method).__name__
-        assert {method_named(text) for text in (method, name, name.lower(), method.replace("-", "_"))} == {method}
+        assert {
+            method_named(text) for text in (method, name, name.lower(), method.replace("-", "_"))
+        } == {method}
         assert describe_method(method)["class"] == name
 
 

@@ -36,7 +36,9 @@ ARRAYS = {
 
 
 def a_model(**arrays: Any) -> Model:
-    return Model("sofs", {"gamma": 1.5}, {"rows": 3}, arrays or ARRAYS, note={"by": "me"}, version="9.9")
+    return Model(
+        "sofs", {"gamma": 1.5}, {"rows": 3}, arrays or ARRAYS, note={"by": "me"}, version="9.9"
+    )
 
 
 def rewritten(data: bytes, changes: dict[str, bytes]) -> bytes:
@@ -67,7 +69,9 @@ def refused(data: bytes) -> str:
 
 
 @pytest.mark.parametrize("part_bytes", [1, 7, 160, 1 << 24])
-def test_a_model_comes_back_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_bytes: int) -> None:
+def test_a_model_comes_back_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_bytes: int
+) -> None:
     monkeypatch.setattr(module, "PART_BYTES", part_bytes)
     model = a_model()
     model.save(tmp_path / "model")
@@ -93,15 +97,25 @@ def test_a_copy_shares_nothing_that_learning_changes() -> None:
 @pytest.mark.parametrize("number", [0, 3, "2"])
 def test_another_format_is_refused_with_what_to_do(number: Any) -> None:
     header = f'{{"streamsieve_format": {number!r}, "version": "7.5"}}'.replace("'", '"')
-    with pytest.raises(DataError, match=r"model format .*, this version reads 2; install .* \(7.5\) or train again"):
+    with pytest.raises(
+        DataError, match=r"model format .*, this version reads 2; install .* \(7.5\) or train again"
+    ):
         Model.from_bytes(rewritten(a_model().to_bytes(), {"header.json": header.encode()}))
 
 
-HEADER = {"streamsieve_format": 2, "method": "pet", "version": "1", "params": {}, "note": None, "learned": {}}
+HEADER = {
+    "streamsieve_format": 2,
+    "method": "pet",
+    "version": "1",
+    "params": {},
+    "note": None,
+    "learned": {},
+}
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong"), [("method", 1), ("params", []), ("learned", "x"), ("note", 3), ("version", 2)]
+    ("field", "wrong"),
+    [("method", 1), ("params", []), ("learned", "x"), ("note", 3), ("version", 2)],
 )
 def test_a_field_of_the_header_that_is_something_else_is_named(field: str, wrong: Any) -> None:
     def with_header(header: dict[str, Any]) -> bytes:
@@ -109,12 +123,16 @@ def test_a_field_of_the_header_that_is_something_else_is_named(field: str, wrong
 
     assert Model.from_bytes(with_header(HEADER)).method == "pet"
     assert "where it should not" in refused(with_header({**HEADER, field: wrong}))
-    assert field in refused(with_header({key: value for key, value in HEADER.items() if key != field}))
+    assert field in refused(
+        with_header({key: value for key, value in HEADER.items() if key != field})
+    )
 
 
 @pytest.mark.parametrize("name", ["../x.npy", "x.txt", "A.npy", "x y.npy", ".npy", "state.weight"])
 def test_members_of_other_names_are_refused(name: str) -> None:
-    assert "has no business in it" in refused(rewritten(a_model().to_bytes(), {name: array_file(np.zeros(1))}))
+    assert "has no business in it" in refused(
+        rewritten(a_model().to_bytes(), {name: array_file(np.zeros(1))})
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -151,7 +169,9 @@ def test_versions_of_arrays_that_can_be_read(version: tuple[int, int]) -> None:
 
 
 def test_an_array_in_another_order_of_one_axis_is_the_same() -> None:
-    data = rewritten(a_model().to_bytes(), {"one.npy": array_file(np.arange(5.0), fortran_order=True)})
+    data = rewritten(
+        a_model().to_bytes(), {"one.npy": array_file(np.arange(5.0), fortran_order=True)}
+    )
     np.testing.assert_array_equal(Model.from_bytes(data).arrays["one"], np.arange(5.0))
 
 
@@ -193,12 +213,21 @@ def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_p
     with pytest.raises(FileNotFoundError):
         Model.load(tmp_path / "none")
     own = AttributeError("a"), NameError("n"), AssertionError("f")
-    for error in (DataError("x"), UsageError("y"), OSError(errno.EIO, "z"), KeyboardInterrupt(), *own):
+    for error in (
+        DataError("x"),
+        UsageError("y"),
+        OSError(errno.EIO, "z"),
+        KeyboardInterrupt(),
+        *own,
+    ):
         with pytest.raises(type(error)) as caught, refusing_damage("there"):
             raise error
         assert caught.value is error
     for error in (OSError(errno.EINVAL, "w"), KeyError("k"), ValueError("v"), struct.error("s")):
-        with pytest.raises(DataError, match="there: not a streamsieve model, or damaged"), refusing_damage("there"):
+        with (
+            pytest.raises(DataError, match="there: not a streamsieve model, or damaged"),
+            refusing_damage("there"),
+        ):
             raise error
 
 
@@ -261,7 +290,9 @@ def test_arrays_as_the_schema_has_them_pass_and_sizes_come_back() -> None:
         ("a", np.full((3, 2), np.nan), "'a' has values that are not finite"),
     ],
 )
-def test_arrays_that_are_not_as_the_schema_has_them_are_named(name: str, array: Any, message: str) -> None:
+def test_arrays_that_are_not_as_the_schema_has_them_are_named(
+    name: str, array: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         check_arrays({**arrays_of_schema(), name: array}, SCHEMA, {"m": 5})
 
@@ -318,7 +349,11 @@ def test_ids_and_scores() -> None:
     check_ids(np.empty(0, np.int64), 0)
     check_ids(np.array([4, 0, 2]), 5)
     check_scores(np.array([1.0, -np.inf]))
-    for ids, message in (([5], "a feature beyond its 5"), ([-1, 2], "beyond"), ([2, 3, 2], "appears twice")):
+    for ids, message in (
+        ([5], "a feature beyond its 5"),
+        ([-1, 2], "beyond"),
+        ([2, 3, 2], "appears twice"),
+    ):
         with pytest.raises(ValueError, match=message):
             check_ids(np.array(ids), 5)
     with pytest.raises(ValueError, match="not a number"):

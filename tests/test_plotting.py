@@ -28,7 +28,10 @@ def selection(names: list[str] | None = None) -> ss.Selection:
 
 
 def record(**more: Any) -> ss.RunRecord:
-    known = {"weights": [1.0, -2.0, 0.5, -3.0, 2.5], "speaks_for": ["a$_{", "b", "a$_{", "b", "a$_{"]}
+    known = {
+        "weights": [1.0, -2.0, 0.5, -3.0, 2.5],
+        "speaks_for": ["a$_{", "b", "a$_{", "b", "a$_{"],
+    }
     return ss.RunRecord(
         **{
             "method": "sofs",
@@ -71,18 +74,38 @@ def test_figures_are_those_of_the_page(source: Any) -> None:
 
 
 def test_figures_have_names() -> None:
-    assert list(make_record().plot()) == ["weights", "scores", "curve", "mistakes", "stays", "moves", "cost"]
-    assert list(make_comparison(("one", "two")).plot()) == ["k-1", "k-2", "time-1", "time-2", "ranks"]
+    assert list(make_record().plot()) == [
+        "weights",
+        "scores",
+        "curve",
+        "mistakes",
+        "stays",
+        "moves",
+        "cost",
+    ]
+    assert list(make_comparison(("one", "two")).plot()) == [
+        "k-1",
+        "k-2",
+        "time-1",
+        "time-2",
+        "ranks",
+    ]
     assert list(selection().plot()) == ["weights"]
     assert repr(selection().plot()) == "{'weights': <Figure: Scores of the best 4 features>}"
 
 
 def test_figures_are_saved_whole_as_svg(tmp_path: Path) -> None:
-    figures = record(trace=[{"rows": 1000, "mistakes": 200}, {"rows": 4000, "mistakes": 400}]).plot()
+    figures = record(
+        trace=[{"rows": 1000, "mistakes": 200}, {"rows": 4000, "mistakes": 400}]
+    ).plot()
     figures.save(tmp_path / "all.svg")
     figures["mistakes"].save(tmp_path / "mistakes.svg")
-    whole, alone = ((tmp_path / f"{name}.svg").read_text(encoding="utf-8") for name in ("all", "mistakes"))
-    assert ElementTree.fromstring(whole).get("aria-label") == "; ".join(figure.title for figure in figures.values())
+    whole, alone = (
+        (tmp_path / f"{name}.svg").read_text(encoding="utf-8") for name in ("all", "mistakes")
+    )
+    assert ElementTree.fromstring(whole).get("aria-label") == "; ".join(
+        figure.title for figure in figures.values()
+    )
     assert whole.count("<svg") == 1 + len(figures)
     assert alone.count("<svg") == 2
     assert whole == figures._repr_html_()  # what a notebook shows
@@ -107,7 +130,12 @@ def test_nothing_selected_is_said() -> None:
 def test_bars_are_the_best_features_by_score() -> None:
     given = axes()
     selection(HOSTILE).plot(given)
-    assert [bar.get_width() for bar in drawn(given).patches] == [9.0, 8.0, 4.0, 0.5]  # not the one without a score
+    assert [bar.get_width() for bar in drawn(given).patches] == [
+        9.0,
+        8.0,
+        4.0,
+        0.5,
+    ]  # not the one without a score
     texts = [label.get_text() for label in given.get_yticklabels()]
     assert texts[:2] == ["_hidden", "<b>"]
     assert texts[2].startswith("nnn")

@@ -28,7 +28,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a terminal of 100 letters is sent."""
     sent = io.StringIO()
     monkeypatch.setattr(
-        progress, "Console", lambda **options: Console(file=sent, force_terminal=True, width=100, color_system=None)
+        progress,
+        "Console",
+        lambda **options: Console(file=sent, force_terminal=True, width=100, color_system=None),
     )
     return sent
 
@@ -52,7 +54,9 @@ def test_progress_shows_a_bar(learn: Any, terminal: io.StringIO) -> None:
 def test_without_progress_nothing_is_shown(terminal: io.StringIO) -> None:
     seen: list[Progress] = []
     ss.select((X, Y), "sofs", 2, watch=seen.append)
-    ss.SOFS(2).fit_source([RowBlock(np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 1]), 2)])
+    ss.SOFS(2).fit_source(
+        [RowBlock(np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 1]), 2)]
+    )
     assert terminal.getvalue() == ""
     assert seen[-1].done == 400
 
@@ -63,7 +67,9 @@ def test_watch_is_called_beside_the_bar(terminal: io.StringIO) -> None:
     assert seen[-1].done == 400
 
 
-def test_notebooks_have_a_bar_of_their_own(monkeypatch: pytest.MonkeyPatch, terminal: io.StringIO) -> None:
+def test_notebooks_have_a_bar_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, terminal: io.StringIO
+) -> None:
     shown: list[str] = []
 
     def display(html: str, display_id: bool) -> Any:
@@ -85,4 +91,6 @@ def test_notebooks_have_a_bar_of_their_own(monkeypatch: pytest.MonkeyPatch, term
 
 def test_a_bar_of_unknown_length_has_no_end() -> None:
     assert bar_of(Progress(7, None, "<rows>"), 1.0) == "<progress></progress> 7 &lt;rows&gt;, 1.0 s"
-    assert 'value="10" max="10"' in bar_of(Progress(7, None, "rows", bytes=12, n_bytes=10, r2=0.5), 1.0)
+    assert 'value="10" max="10"' in bar_of(
+        Progress(7, None, "rows", bytes=12, n_bytes=10, r2=0.5), 1.0
+    )

@@ -63,10 +63,35 @@ def looks_up_to(count: int) -> list[int]:
 
 
 def test_looks_are_eight_per_doubling_from_32_on() -> None:
-    assert looks_up_to(140) == [32, 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 88, 96, 104, 112, 120, 128]
+    assert looks_up_to(140) == [
+        32,
+        36,
+        40,
+        44,
+        48,
+        52,
+        56,
+        60,
+        64,
+        72,
+        80,
+        88,
+        96,
+        104,
+        112,
+        120,
+        128,
+    ]
     assert len(looks_up_to(1000)) == 40
     assert len(looks_up_to(10**9)) == 199
-    assert [next_look(count) for count in (0, 31, 32, 63, 64, 10**9)] == [32, 32, 36, 64, 72, 1006632960]
+    assert [next_look(count) for count in (0, 31, 32, 63, 64, 10**9)] == [
+        32,
+        32,
+        36,
+        64,
+        72,
+        1006632960,
+    ]
 
 
 @pytest.mark.parametrize("method", STREAMING)
@@ -79,7 +104,10 @@ def test_what_entered_and_left_is_the_selection(rows: Path, method: str) -> None
     assert history["complete"] is True
     assert (replayed(history) or [[]])[-1] == record.selection.indices.tolist()
     end = record.trace[-1]["rows"] if by_rows else 180  # two scans at most
-    assert all(0 < before < after <= end for before, after in zip([0.5, *history["at"]], history["at"], strict=False))
+    assert all(
+        0 < before < after <= end
+        for before, after in zip([0.5, *history["at"]], history["at"], strict=False)
+    )
 
 
 @pytest.mark.parametrize("params", [{}, {"n_features_to_select": "auto"}], ids=["fixed", "auto"])
@@ -106,8 +134,12 @@ def test_the_whole_matrix_has_no_history(rows: Path) -> None:
     assert "history" not in workflow.select(rows, "relieff", 5).details
 
 
-@pytest.mark.parametrize(("method", "params"), [("sofs", {"n_epochs": 2}), ("saola", {}), ("online-substitution", {})])
-def test_a_resumed_run_has_the_same_history(rows: Path, tmp_path: Path, method: str, params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("method", "params"), [("sofs", {"n_epochs": 2}), ("saola", {}), ("online-substitution", {})]
+)
+def test_a_resumed_run_has_the_same_history(
+    rows: Path, tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
     expected = workflow.select(rows, method, 5, **params)
 
     def watch(now: Progress) -> None:
@@ -115,7 +147,9 @@ def test_a_resumed_run_has_the_same_history(rows: Path, tmp_path: Path, method: 
             raise StopHereError
 
     with pytest.raises(StopHereError):
-        workflow.select(rows, method, 5, output=tmp_path / "run", checkpoint_every=35, watch=watch, **params)
+        workflow.select(
+            rows, method, 5, output=tmp_path / "run", checkpoint_every=35, watch=watch, **params
+        )
     assert (tmp_path / "run" / "checkpoint").exists()
     record = workflow.resume(tmp_path / "run")
     assert record.details["history"] == expected.details["history"]
@@ -143,7 +177,8 @@ def test_a_checkpoint_of_an_earlier_version_goes_on(rows: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "history", [7, {"unit": "rows"}, {"unit": "rows", "at": [2, 1], "entered": [[], []], "left": [[], []]}]
+    "history",
+    [7, {"unit": "rows"}, {"unit": "rows", "at": [2, 1], "entered": [[], []], "left": [[], []]}],
 )
 def test_a_damaged_history_is_refused(rows: Path, tmp_path: Path, history: Any) -> None:
     workflow.select(rows, "sofs", 5, output=tmp_path / "run", checkpoint_every=70)
@@ -151,7 +186,9 @@ def test_a_damaged_history_is_refused(rows: Path, tmp_path: Path, history: Any) 
     learner = find_method("sofs").make(5)
     train(learner, ArraySource(*some_data()))
     learner.save(tmp_path / "run" / "checkpoint", {"trace": [], "history": history})
-    with pytest.raises(ss.DataError, match="its history is damaged; remove it to go on from the start"):
+    with pytest.raises(
+        ss.DataError, match="its history is damaged; remove it to go on from the start"
+    ):
         workflow.resume(tmp_path / "run")
 
 
@@ -166,13 +203,17 @@ def test_recording_changes_nothing_that_is_learned(method: str) -> None:
     assert sorted(one) == sorted(other)
     for name, array in one.items():
         np.testing.assert_array_equal(array, other[name], err_msg=name)
-    assert len(seen) == (4 if method == "sofs" else 1), "watched after every block, not after every look"
+    assert len(seen) == (4 if method == "sofs" else 1), (
+        "watched after every block, not after every look"
+    )
 
 
 # ---- bounds
 
 
-def noted(sizes: list[int], universe: int, monkeypatch: pytest.MonkeyPatch) -> tuple[History, list[list[int]]]:
+def noted(
+    sizes: list[int], universe: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[History, list[list[int]]]:
     """A history of random selections, with small bounds, and the selections by falling score."""
     for name, value in (("MOST_IDS", 200), ("MOST_COMPLETE", 40), ("MOST_FOLLOWED", 10)):
         monkeypatch.setattr(recording, name, value)
@@ -210,7 +251,11 @@ def test_a_history_goes_on_from_its_dictionary(monkeypatch: pytest.MonkeyPatch) 
     part, _ = noted([20] * 11, 60, monkeypatch)
     again = History.from_dict(json.loads(json.dumps(part.to_dict())))
     np.testing.assert_array_equal(again.now, part.now)
-    assert whole.to_dict().keys() == again.to_dict().keys() == {"unit", "at", "entered", "left", "complete"}
+    assert (
+        whole.to_dict().keys()
+        == again.to_dict().keys()
+        == {"unit", "at", "entered", "left", "complete"}
+    )
 
 
 def test_changes_at_one_count_become_one() -> None:
@@ -233,7 +278,11 @@ def test_what_is_costly_to_read_is_looked_at_late(monkeypatch: pytest.MonkeyPatc
         record = ss.select((X, y), method, 60)
         entries = 90 if method == "ogd" else 60
         first = record.details["history"]["at"][0]
-        assert np.count_nonzero(X[:first]) >= 60 * entries > np.count_nonzero(X[: looks_up_to(first)[-2]])
+        assert (
+            np.count_nonzero(X[:first])
+            >= 60 * entries
+            > np.count_nonzero(X[: looks_up_to(first)[-2]])
+        )
         assert replayed(record.details["history"])[-1] == record.selection.indices.tolist()
 
 
@@ -242,7 +291,11 @@ def test_what_is_costly_to_read_is_looked_at_late(monkeypatch: pytest.MonkeyPatc
 
 def test_windows_of_mistakes_are_those_of_equal_parts() -> None:
     """Half of the first 800 rows are mistakes, then none: windows of 100 rows show just that."""
-    trace = [{"rows": rows, "mistakes": min(rows, 800) // 2} for rows in [*looks_up_to(1600), 1600] if rows % 2 == 0]
+    trace = [
+        {"rows": rows, "mistakes": min(rows, 800) // 2}
+        for rows in [*looks_up_to(1600), 1600]
+        if rows % 2 == 0
+    ]
     assert windowed_mistakes(trace) == pytest.approx([0.5] * 8 + [0.0] * 8, abs=0.17)
     assert len(windowed_mistakes(trace)) == WINDOWS
     assert windowed_mistakes(trace[:20]) == [], "too few rows"
@@ -263,7 +316,9 @@ def test_facts_on_a_file(tmp_path: Path) -> None:
     copy, other = tmp_path / "copy.svm", tmp_path / "other.svm"
     shutil.copy(path, copy)
     other.write_text(path.read_text()[:-2] + "4\n")
-    known = [ss.select(one, n_features_to_select=2).data["fingerprint"] for one in (path, copy, other)]
+    known = [
+        ss.select(one, n_features_to_select=2).data["fingerprint"] for one in (path, copy, other)
+    ]
     assert known[0] == known[1] == facts["fingerprint"] != known[2]
 
 
@@ -284,7 +339,10 @@ def test_facts_on_arrays(method: str) -> None:
     X, y = some_data(60, 12)
     words = np.where(y > 0, "yes", "no")
     facts = ss.select((X, words), method).data
-    counts = [{"label": "no", "rows": int((y < 0).sum())}, {"label": "yes", "rows": int((y > 0).sum())}]
+    counts = [
+        {"label": "no", "rows": int((y < 0).sum())},
+        {"label": "yes", "rows": int((y > 0).sum())},
+    ]
     assert facts["classes"] == counts
     assert facts["density"] == pytest.approx(np.count_nonzero(X) / X.size)
     assert facts["n_bytes"] == X.nbytes
@@ -298,7 +356,9 @@ def test_facts_on_arrays(method: str) -> None:
 
 def test_facts_that_are_not_known_are_omitted() -> None:
     X, _ = some_data(60, 12)
-    facts = ss.select(BlockSource(ArraySource(X, X[:, 0] + 0.5).row_blocks()), "sofs-regressor", 2).data
+    facts = ss.select(
+        BlockSource(ArraySource(X, X[:, 0] + 0.5).row_blocks()), "sofs-regressor", 2
+    ).data
     assert {"fingerprint", "n_bytes", "classes"}.isdisjoint(facts)
     assert ss.select("synthetic:x1?rows=50&features=300", "sofs", 2).data["fingerprint"]
 
@@ -313,7 +373,9 @@ def test_frequencies_are_in_every_form_of_the_result(rows: Path, tmp_path: Path)
     expected = stability_selection(rows, "sofs", 5, n_resamples=6, seed=4)
     assert record.details["frequency"] == expected.frequency_of(record.selection.indices).tolist()
     stability = record.details["stability"]
-    assert {name: stability[name] for name in ("value", "low", "high")} == pytest.approx(expected.stability._asdict())
+    assert {name: stability[name] for name in ("value", "low", "high")} == pytest.approx(
+        expected.stability._asdict()
+    )
     assert (stability["resamples"], stability["fraction"]) == (6, 0.5)
     by_id = dict(zip(record.selection.indices.tolist(), record.details["frequency"], strict=True))
     assert by_id[5] == by_id[70] == 1.0
@@ -321,7 +383,9 @@ def test_frequencies_are_in_every_form_of_the_result(rows: Path, tmp_path: Path)
     frame = record.to_frame()
     assert dict(zip(frame["index"], frame["frequency"], strict=True)) == by_id
     with (tmp_path / "run" / "selection.csv").open() as file:
-        assert {int(line["index"]): float(line["frequency"]) for line in csv.DictReader(file)} == by_id
+        assert {
+            int(line["index"]): float(line["frequency"]) for line in csv.DictReader(file)
+        } == by_id
     stored = RunDirectory(tmp_path / "run").result()
     assert stored is not None
     assert stored.ranked() == record.ranked()
@@ -338,7 +402,11 @@ def test_methods_without_weights_have_frequencies(rows: Path) -> None:
 def test_the_stability_of_nothing_is_null(tmp_path: Path) -> None:
     X, y = np.random.default_rng(1).standard_normal((60, 3)), np.arange(60) % 2
     record = ss.select((X, y), "saola", alpha=1e-6, resamples=3, output=tmp_path / "run")
-    assert [record.details["stability"][name] for name in ("value", "low", "high")] == [None, None, None]
+    assert [record.details["stability"][name] for name in ("value", "low", "high")] == [
+        None,
+        None,
+        None,
+    ]
     stored = RunDirectory(tmp_path / "run").result()
     assert stored is not None
     assert stored.details["stability"] == record.details["stability"]
@@ -351,12 +419,16 @@ def test_an_interrupted_run_counts_when_it_goes_on(rows: Path, tmp_path: Path) -
         raise StopHereError
 
     with pytest.raises(StopHereError):
-        ss.select(rows, "sofs", 5, resamples=3, output=tmp_path / "run", checkpoint_every=70, watch=watch)
+        ss.select(
+            rows, "sofs", 5, resamples=3, output=tmp_path / "run", checkpoint_every=70, watch=watch
+        )
     assert workflow.resume(tmp_path / "run").details["frequency"] == expected
 
 
 def test_what_cannot_be_read_again_has_no_resamples() -> None:
-    with pytest.raises(ss.UsageError, match="can be read only once, and resamples learns from its rows again"):
+    with pytest.raises(
+        ss.UsageError, match="can be read only once, and resamples learns from its rows again"
+    ):
         ss.select(BlockSource(ArraySource(*some_data()).row_blocks()), "sofs", 5, resamples=3)
     for wrong in (1, 2.5, "3"):
         with pytest.raises(ss.UsageError, match=r"resamples: must be an integer of 2 or more, got"):

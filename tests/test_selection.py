@@ -11,7 +11,13 @@ import pytest
 
 import streamsieve as ss
 
-HOSTILE = ["<script>alert(1)</script>", "\x1b[31mred\nforged", "right\u202eleft", "a & b", "n" * 500]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\x1b[31mred\nforged",
+    "right\u202eleft",
+    "a & b",
+    "n" * 500,
+]
 
 
 def selection(names: list[str] | None = None, groups: list[int] | None = None) -> ss.Selection:
@@ -64,7 +70,9 @@ def test_without_pandas_the_frame_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_reprs_are_short_whatever_is_selected(record: ss.RunRecord) -> None:
-    assert repr(selection()) == "<Selection: 5 features; best 3 (9), 7 (9), 11 (4), 5 (1.25), 2 (0.5)>"
+    assert (
+        repr(selection()) == "<Selection: 5 features; best 3 (9), 7 (9), 11 (4), 5 (1.25), 2 (0.5)>"
+    )
     assert repr(selection().top(0)) == "<Selection: 0 features>"
     large = ss.Selection(np.arange(10**6), np.arange(10**6) / 7)
     assert len(repr(large)) < 200
@@ -101,8 +109,14 @@ class Tags(HTMLParser):
 
 
 def test_notebooks_get_a_small_table_that_brings_no_colours(record: ss.RunRecord) -> None:
-    large = ss.Selection(np.arange(100), np.arange(100.0), np.array([f"<b>{k}" for k in range(100)], dtype=object))
-    for html, rows in ((large._repr_html_(), 10), (record._repr_html_(), 4), (large.top(0)._repr_html_(), -1)):
+    large = ss.Selection(
+        np.arange(100), np.arange(100.0), np.array([f"<b>{k}" for k in range(100)], dtype=object)
+    )
+    for html, rows in (
+        (large._repr_html_(), 10),
+        (record._repr_html_(), 4),
+        (large.top(0)._repr_html_(), -1),
+    ):
         found = Tags()
         found.feed(html)
         assert set(found.tags) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td"}

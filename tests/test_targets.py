@@ -18,7 +18,10 @@ from streamsieve.targets import BOTH, ONLY_CLASSES, kind_of, read_target
 NUMBERS = st.one_of(st.integers(-3, 3), st.sampled_from([0.5, 1.0, 2.0, -1.25]))
 
 
-@given(st.lists(NUMBERS, min_size=2, max_size=30) | hnp.arrays(np.int64, 12, elements=st.integers(0, 5)))
+@given(
+    st.lists(NUMBERS, min_size=2, max_size=30)
+    | hnp.arrays(np.int64, 12, elements=st.integers(0, 5))
+)
 def test_what_is_a_regression_agrees_with_scikit_learn(values: list[float]) -> None:
     y = np.asarray(values)
     expected = "numbers" if type_of_target(y).startswith("continuous") else "classes"
@@ -32,7 +35,9 @@ def test_text_and_truth_values_are_classes(y: list[object]) -> None:
 
 def test_many_different_integers_are_never_taken_for_classes_in_silence() -> None:
     y = np.arange(60)
-    with pytest.warns(UserWarning, match="60 different integers.*task='regression'.*task='classification'"):
+    with pytest.warns(
+        UserWarning, match="60 different integers.*task='regression'.*task='classification'"
+    ):
         assert read_target(y).kind == "classes"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -58,7 +63,11 @@ def test_a_regression_needs_numbers() -> None:
         read_target(["a", "b"], "regression")
 
 
-LINEAR = [name for name in METHODS if "loss" in find_method(name).parameter_names and find_method(name).targets == BOTH]
+LINEAR = [
+    name
+    for name in METHODS
+    if "loss" in find_method(name).parameter_names and find_method(name).targets == BOTH
+]
 OTHERS = [name for name in METHODS if find_method(name).targets == BOTH and name not in LINEAR]
 
 
@@ -67,7 +76,11 @@ def test_linear_methods_take_the_task_from_their_loss(method: str) -> None:
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (80, 6))
     flags = (X[:, 1] > 0).astype(int)
-    for loss, task in (("auto", "classification"), ("squared_hinge", "classification"), ("squared", "regression")):
+    for loss, task in (
+        ("auto", "classification"),
+        ("squared_hinge", "classification"),
+        ("squared", "regression"),
+    ):
         record = ss.select((X, flags), method, 4, loss=loss)
         assert record.details["task"] == task
         assert 1 in record.selection.indices
@@ -87,5 +100,7 @@ def test_what_was_taken_is_reported_and_can_be_said(method: str) -> None:
 
 
 def test_an_unknown_task_is_refused() -> None:
-    with pytest.raises(ss.UsageError, match="task='ranking': must be 'auto' or 'classification' or 'regression'"):
+    with pytest.raises(
+        ss.UsageError, match="task='ranking': must be 'auto' or 'classification' or 'regression'"
+    ):
         ss.select((np.eye(4), [0, 1, 0, 1]), "saola", task="ranking")

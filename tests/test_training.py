@@ -43,14 +43,20 @@ def interrupted(path: Path, folder: Path, method: str, after: int) -> None:
         workflow.select(path, method, output=folder, checkpoint_every=20, watch=watch)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if find_method(name).reads == "columns"])
-def test_a_run_over_columns_goes_on_from_its_checkpoint(wide: Path, tmp_path: Path, method: str) -> None:
+@pytest.mark.parametrize(
+    "method", [name for name in METHODS if find_method(name).reads == "columns"]
+)
+def test_a_run_over_columns_goes_on_from_its_checkpoint(
+    wide: Path, tmp_path: Path, method: str
+) -> None:
     expected = workflow.select(wide, method)
     folder = tmp_path / "run"
     interrupted(wide, folder, method, 40)
     assert ss.load(folder / "checkpoint").n_features_seen_ == 40
     offered: list[int] = []
-    record = workflow.resume(folder, lambda now: offered.append(now.done) if now.unit == "features" else None)
+    record = workflow.resume(
+        folder, lambda now: offered.append(now.done) if now.unit == "features" else None
+    )
     assert offered[0] == 60
     assert record.selection.indices.tolist() == expected.selection.indices.tolist()
     assert record.selection.scores.tolist() == expected.selection.scores.tolist()
@@ -64,7 +70,9 @@ def test_progress_of_every_kind(wide: Path) -> None:
         workflow.select(wide, method, watch=seen.append)
         units[method] = seen
     assert [(now.done, now.total) for now in units["sofs"]] == [(60, 60)]
-    assert {now.unit for now in units["saola"]} == {"rows read", "features"}, "reading rows to transpose them shows too"
+    assert {now.unit for now in units["saola"]} == {"rows read", "features"}, (
+        "reading rows to transpose them shows too"
+    )
     assert units["saola"][-1][:3] == (90, 90, "features")
     assert "rounds" in {now.unit for now in units["local-learning"]}
 
@@ -86,7 +94,9 @@ def test_what_can_be_read_once_takes_one_pass() -> None:
 def test_seconds_are_told_apart(wide: Path) -> None:
     seconds = workflow.select(wide, "sofs").seconds
     assert set(seconds) == {"total", "read", "learn", "compile"}
-    assert seconds["total"] == pytest.approx(seconds["read"] + seconds["learn"] + seconds["compile"], abs=0.05)
+    assert seconds["total"] == pytest.approx(
+        seconds["read"] + seconds["learn"] + seconds["compile"], abs=0.05
+    )
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if find_method(name).reads == "rows"])
@@ -106,7 +116,9 @@ def test_weights_that_are_none_are_refused_by_name(method: str, weight: float) -
         source = ArraySource(X, labels, sample_weight=weights)
         with pytest.raises(ss.DataError, match="row 8: its sample_weight is"):
             selector.fit_source(source, classes=classes)
-    with pytest.raises(ValueError, match=r"class_weight=.*must be a weight from 0 to 1e\+12 for class 1"):
+    with pytest.raises(
+        ValueError, match=r"class_weight=.*must be a weight from 0 to 1e\+12 for class 1"
+    ):
         selector.set_params(class_weight={1: weight}).fit(X, y)
 
 
@@ -118,7 +130,9 @@ def test_groups_are_in_every_form_of_the_result(wide: Path, tmp_path: Path) -> N
     assert record.selection.groups.tolist() == expected.tolist()
     assert record.to_dict()["details"]["groups"] == expected.tolist()
     with (tmp_path / "run" / "selection.csv").open() as file:
-        assert {int(line["index"]) // 10 == int(line["group"]) for line in csv.DictReader(file)} == {True}
+        assert {
+            int(line["index"]) // 10 == int(line["group"]) for line in csv.DictReader(file)
+        } == {True}
     again = RunDirectory(tmp_path / "run").result()
     assert again is not None
     assert again.selection.groups.tolist() == expected.tolist()
@@ -127,7 +141,9 @@ def test_groups_are_in_every_form_of_the_result(wide: Path, tmp_path: Path) -> N
 def test_reading_a_run_folder_changes_nothing(wide: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     workflow.select(wide, "sofs", output=folder)
-    (folder / "checkpoint").write_bytes((folder / "model").read_bytes())  # as if killed just before it was removed
+    (folder / "checkpoint").write_bytes(
+        (folder / "model").read_bytes()
+    )  # as if killed just before it was removed
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     RunDirectory(folder).result()
     RunDirectory(folder).request()

@@ -88,7 +88,10 @@ def load_kernels() -> None:
     """Do what most commands do, so that they find its kernels in memory; one process at a time, if none is compiled."""
     from streamsieve import cli
 
-    with tempfile.TemporaryDirectory() as name, open(Path(tempfile.gettempdir()) / LOCK, "w") as lock:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        open(Path(tempfile.gettempdir()) / LOCK, "w") as lock,
+    ):
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = Path(name)
         (folder / "rows.svm").write_text("1 1:1 3:2\n-1 2:1 3:1\n" * 20)
@@ -103,7 +106,11 @@ def load_kernels() -> None:
             ["info", table],
         ):
             try:
-                with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                with (
+                    open(os.devnull, "w") as nowhere,
+                    redirect_stdout(nowhere),
+                    redirect_stderr(nowhere),
+                ):
                     cli.main([str(word) for word in words])
             except SystemExit as end:
                 if end.code:
@@ -175,7 +182,10 @@ def run_command(
     try:
         if Path(arguments[0]).name == "warm-python":
             sys.argv = ["-c", *arguments[3:]]
-            exec(compile(arguments[2], "<script>", "exec", dont_inherit=True), {"__name__": "__main__"})
+            exec(
+                compile(arguments[2], "<script>", "exec", dont_inherit=True),
+                {"__name__": "__main__"},
+            )
             code = 0
         else:
             sys.argv = arguments

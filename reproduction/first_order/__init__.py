@@ -13,7 +13,9 @@ SCALED = (
     "ways tried, is the one that gives its figures"
 )
 NOT_HERE = "spambase and RCV1 are not among the data"
-NO_NUMBERS = "the paper only draws this: its points are not read off, what it says of them is judged"
+NO_NUMBERS = (
+    "the paper only draws this: its points are not read off, what it says of them is judged"
+)
 
 EXPERIMENTS = [
     Experiment(
@@ -86,7 +88,11 @@ EXPERIMENTS = [
         SMALL,
         1,
         figure_1,
-        (SCALED, NO_NUMBERS, "the paper shows three sets that it does not name in its text; here are five"),
+        (
+            SCALED,
+            NO_NUMBERS,
+            "the paper shows three sets that it does not name in its text; here are five",
+        ),
         SHIPPED,
     ),
     Experiment(
@@ -106,7 +112,11 @@ EXPERIMENTS = [
         SMALL,
         1,
         figure_3,
-        (SCALED, NO_NUMBERS, "sparsity is that of FOBOS after the last row; the penalties are chosen here"),
+        (
+            SCALED,
+            NO_NUMBERS,
+            "sparsity is that of FOBOS after the last row; the penalties are chosen here",
+        ),
         SHIPPED,
     ),
     Experiment(

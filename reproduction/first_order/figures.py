@@ -76,7 +76,10 @@ def _over_the_stream(setting: Setting, inputs: str, sets: Sequence[str], best: s
             all(grown),
         ),
     ]
-    return [Table("Mistakes per 100 rows so far", ["set, rows seen", *methods], rows), claims_table(claims)]
+    return [
+        Table("Mistakes per 100 rows so far", ["set, rows seen", *methods], rows),
+        claims_table(claims),
+    ]
 
 
 def figure_2(setting: Setting) -> list[Table]:
@@ -88,11 +91,21 @@ def figure_2(setting: Setting) -> list[Table]:
     for name in sets:
         n_rows = len(setting.load(name)[1])
         for number, fraction in enumerate(fractions):
-            rates = {method: [100 - 100 * run[number][method] / n_rows for run in runs[name]] for method in FULL}
-            rows.append([f"{name}, {fraction:.0%}", *(measured_text(values, 1) for values in rates.values())])
+            rates = {
+                method: [100 - 100 * run[number][method] / n_rows for run in runs[name]]
+                for method in FULL
+            }
+            rows.append(
+                [
+                    f"{name}, {fraction:.0%}",
+                    *(measured_text(values, 1) for values in rates.values()),
+                ]
+            )
             won += max(rates, key=lambda method: float(np.mean(rates[method]))) == "OFS"
     total = len(sets) * len(fractions)
-    claims = [Claim("OFS outperforms the others in most cases", f"in {won} of {total}", won > total / 2)]
+    claims = [
+        Claim("OFS outperforms the others in most cases", f"in {won} of {total}", won > total / 2)
+    ]
     return [Table("Online accuracy, %", ["set, features", *FULL], rows), claims_table(claims)]
 
 
@@ -109,7 +122,14 @@ def figure_3(setting: Setting) -> list[Table]:
         for number, penalty in enumerate(penalties):
             features, fobos, ofs = figures[:, number].T
             sparsity = 100 * (1 - float(features.mean()) / n_features)
-            rows.append([f"{name}, {penalty:g}", f"{sparsity:.0f}", measured_text(fobos, 1), measured_text(ofs, 1)])
+            rows.append(
+                [
+                    f"{name}, {penalty:g}",
+                    f"{sparsity:.0f}",
+                    measured_text(fobos, 1),
+                    measured_text(ofs, 1),
+                ]
+            )
             if penalty == 0 or sparsity >= 50:
                 leads["few" if penalty else "all"].append(float(ofs.mean() - fobos.mean()))
     few = leads["few"]
@@ -125,7 +145,10 @@ def figure_3(setting: Setting) -> list[Table]:
             all(lead > 0 for lead in few),
         ),
     ]
-    return [Table("Online accuracy, %", ["set, penalty", "sparsity, %", "FOBOS", "OFS"], rows), claims_table(claims)]
+    return [
+        Table("Online accuracy, %", ["set, penalty", "sparsity, %", "FOBOS", "OFS"], rows),
+        claims_table(claims),
+    ]
 
 
 def _fobos_and_ofs(
@@ -140,7 +163,9 @@ def _fobos_and_ofs(
             fobos = ss.FOBOS(X.shape[1], **FOBOS, regularization=penalty).fit(X, y)
             features = max(1, int(fobos.coef_.count_nonzero()))
             ofs = FULL["OFS"](features, seed).fit(X, y)
-            found.append((features, 100 - 100 * fobos.mistakes_ / len(y), 100 - 100 * ofs.mistakes_ / len(y)))
+            found.append(
+                (features, 100 - 100 * fobos.mistakes_ / len(y), 100 - 100 * ofs.mistakes_ / len(y))
+            )
     return found
 
 
@@ -154,8 +179,12 @@ def figure_7(setting: Setting) -> list[Table]:
         X, y = permuted(*prepared(setting.data, name, "full"), 0)
         spent: list[Mapping[str, float]] = []
         for fraction in (0.1, 0.5, 1.0):
-            spent.append({method: _seconds(method, budget_of(X.shape[1], fraction), X, y) for method in FULL})
-            rows.append([f"{name}, {fraction:.0%}", *(f"{seconds:.2f}" for seconds in spent[-1].values())])
+            spent.append(
+                {method: _seconds(method, budget_of(X.shape[1], fraction), X, y) for method in FULL}
+            )
+            rows.append(
+                [f"{name}, {fraction:.0%}", *(f"{seconds:.2f}" for seconds in spent[-1].values())]
+            )
         falling.append(spent[-1]["OFS"] < spent[0]["OFS"])
     claims = [
         Claim(

@@ -21,13 +21,27 @@ TABLE_2: dict[str, Figures] = {
     "20news_comp_sci": figures(RAND=(4697.2, 44.8), PE=(1886.7, 60.1), OFS=(1725.5, 60.8)),
 }
 TABLE_3: dict[str, Figures] = {
-    "svmguide3": figures(RAND=(1229.7, 5.2), PE=(1112.3, 11.4), OFS_rand=(1112.3, 16.9), OFS_P=(701.5, 42.5)),
-    "german": figures(RAND=(991.0, 3.4), PE=(918.3, 7.8), OFS_rand=(924.0, 8.4), OFS_P=(589.3, 33.9)),
-    "magic04": figures(RAND=(18908.3, 11.8), PE=(17939.6, 45.2), OFS_rand=(17948.7, 37.3), OFS_P=(10274.2, 172.1)),
-    "splice": figures(RAND=(3066.9, 8.1), PE=(2361.7, 29.1), OFS_rand=(2361.3, 26.9), OFS_P=(1418.1, 70.5)),
-    "a8a": figures(RAND=(30089.1, 43.0), PE=(21431.8, 653.6), OFS_rand=(21575.3, 728.3), OFS_P=(16931.0, 164.6)),
-    "20news_rec_sci": figures(RAND=(8889.3, 8.5), PE=(3134.0, 85.5), OFS_rand=(3176.3, 46.3), OFS_P=(2325.3, 62.0)),
-    "20news_comp_sci": figures(RAND=(9795.6, 2.5), PE=(3694.0, 67.8), OFS_rand=(3586.6, 26.8), OFS_P=(2639.3, 45.5)),
+    "svmguide3": figures(
+        RAND=(1229.7, 5.2), PE=(1112.3, 11.4), OFS_rand=(1112.3, 16.9), OFS_P=(701.5, 42.5)
+    ),
+    "german": figures(
+        RAND=(991.0, 3.4), PE=(918.3, 7.8), OFS_rand=(924.0, 8.4), OFS_P=(589.3, 33.9)
+    ),
+    "magic04": figures(
+        RAND=(18908.3, 11.8), PE=(17939.6, 45.2), OFS_rand=(17948.7, 37.3), OFS_P=(10274.2, 172.1)
+    ),
+    "splice": figures(
+        RAND=(3066.9, 8.1), PE=(2361.7, 29.1), OFS_rand=(2361.3, 26.9), OFS_P=(1418.1, 70.5)
+    ),
+    "a8a": figures(
+        RAND=(30089.1, 43.0), PE=(21431.8, 653.6), OFS_rand=(21575.3, 728.3), OFS_P=(16931.0, 164.6)
+    ),
+    "20news_rec_sci": figures(
+        RAND=(8889.3, 8.5), PE=(3134.0, 85.5), OFS_rand=(3176.3, 46.3), OFS_P=(2325.3, 62.0)
+    ),
+    "20news_comp_sci": figures(
+        RAND=(9795.6, 2.5), PE=(3694.0, 67.8), OFS_rand=(3586.6, 26.8), OFS_P=(2639.3, 45.5)
+    ),
 }
 TABLE_5: dict[float, Figures] = {  # by the fraction of features selected; mistake rates
     0.01: figures(RAND=(0.496, 0.061), PE=(0.406, 0.060), OFS=(0.362, 0.068)),
@@ -38,9 +52,13 @@ TABLE_5: dict[float, Figures] = {  # by the fraction of features selected; mista
     0.32: figures(RAND=(0.508, 0.060), PE=(0.372, 0.035), OFS=(0.347, 0.055)),
     0.64: figures(RAND=(0.457, 0.046), PE=(0.391, 0.040), OFS=(0.350, 0.059)),
 }
-ALL_FEATURES = Figure(0.354, 0.054)  # online gradient descent on all features of colon, in the text beside table 5
+ALL_FEATURES = Figure(
+    0.354, 0.054
+)  # online gradient descent on all features of colon, in the text beside table 5
 CLASSIFIERS = ("OGD", "KNN")
-TABLE_6: dict[float, dict[str, Figures]] = {  # error rates, by the fraction of features and the classifier
+TABLE_6: dict[
+    float, dict[str, Figures]
+] = {  # error rates, by the fraction of features and the classifier
     0.005: {
         "OGD": figures(mRMR=(0.464, 0.146), OFS=(0.441, 0.088)),
         "KNN": figures(mRMR=(0.377, 0.066), OFS=(0.345, 0.097)),

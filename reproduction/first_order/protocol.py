@@ -68,7 +68,9 @@ def permuted(X: Any, y: NDArray[np.float64], seed: int) -> tuple[Any, NDArray[np
     return X[order], y[order]
 
 
-def mistakes(folders: Folders, name: str, inputs: str, seed: int, fractions: Sequence[float]) -> list[dict[str, int]]:
+def mistakes(
+    folders: Folders, name: str, inputs: str, seed: int, fractions: Sequence[float]
+) -> list[dict[str, int]]:
     """How often each method is wrong on one permutation, for every fraction of features."""
     X, y = permuted(*prepared(folders, name, inputs), seed)
     with warnings.catch_warnings():
@@ -82,7 +84,9 @@ def mistakes(folders: Folders, name: str, inputs: str, seed: int, fractions: Seq
         ]
 
 
-def mistakes_on_the_way(folders: Folders, name: str, inputs: str, seed: int, parts: int) -> dict[str, list[int]]:
+def mistakes_on_the_way(
+    folders: Folders, name: str, inputs: str, seed: int, parts: int
+) -> dict[str, list[int]]:
     """How often each method has been wrong after each of some equal parts of one permutation."""
     X, y = permuted(*prepared(folders, name, inputs), seed)
     stops = [len(y) * part // parts for part in range(parts + 1)]
@@ -102,7 +106,9 @@ def of_sets(
     """``work(folders, set, inputs, seed, rest)`` of every permutation, by set; one set after the other, for memory."""
     cells = [(name, seed) for name in sets for seed in repeats(setting)]
     found = setting.each(
-        work, [(setting.data, name, inputs, seed, rest) for name, seed in cells], [name for name, _ in cells]
+        work,
+        [(setting.data, name, inputs, seed, rest) for name, seed in cells],
+        [name for name, _ in cells],
     )
     by_set: dict[str, list[R]] = {name: [] for name in sets}
     for (name, _), result in zip(cells, found, strict=True):

@@ -16,7 +16,17 @@ from ..data import Folders
 from ..experiment import Cell, Setting, Table
 from ..forms import AS_GIVEN
 from .paper import ALL_FEATURES, CLASSIFIERS, TABLE_2, TABLE_3, TABLE_5, TABLE_6, TABLE_9, Figures
-from .protocol import FRACTION, FULL, SHIPPED, budget_of, mistakes, of_sets, permuted, prepared, repeats
+from .protocol import (
+    FRACTION,
+    FULL,
+    SHIPPED,
+    budget_of,
+    mistakes,
+    of_sets,
+    permuted,
+    prepared,
+    repeats,
+)
 
 NEIGHBOURS = 5
 OGD_FORM = {**AS_GIVEN, "eta": 0.2}
@@ -32,7 +42,10 @@ REASONS = {  # why a figure of a set may be far from the paper's
         "partial",
         "splice",
     ): "OFS_P has fewer mistakes than the paper's; so has an independent oracle of its algorithm 4",
-    ("partial", "a8a"): "OFS_P has fewer mistakes than the paper's; the coding of the set may differ",
+    (
+        "partial",
+        "a8a",
+    ): "OFS_P has fewer mistakes than the paper's; the coding of the set may differ",
     ("partial", "20news_rec_sci"): BUILT,
     ("partial", "20news_comp_sci"): BUILT,
 }
@@ -44,7 +57,12 @@ def table_2(setting: Setting) -> list[Table]:
 
 def table_3(setting: Setting) -> list[Table]:
     return [
-        _mistakes_table(setting, "partial", TABLE_3, "Mistakes, where a tenth of the attributes of a row can be seen")
+        _mistakes_table(
+            setting,
+            "partial",
+            TABLE_3,
+            "Mistakes, where a tenth of the attributes of a row can be seen",
+        )
     ]
 
 
@@ -52,7 +70,9 @@ def table_9(setting: Setting) -> list[Table]:
     return [_mistakes_table(setting, "full", TABLE_9, "Mistakes on large sets")]
 
 
-def _mistakes_table(setting: Setting, inputs: str, paper: Mapping[str, Figures], title: str) -> Table:
+def _mistakes_table(
+    setting: Setting, inputs: str, paper: Mapping[str, Figures], title: str
+) -> Table:
     if setting.quick:  # sets that are not shipped are stood in for by those that are
         title = title if set(SHIPPED) <= set(paper) else f"{title}: shipped sets stand in for them"
         paper = {name: TABLE_2[name] if inputs == "full" else TABLE_3[name] for name in SHIPPED}
@@ -61,7 +81,9 @@ def _mistakes_table(setting: Setting, inputs: str, paper: Mapping[str, Figures],
     for name, figures in paper.items():
         found = {method: [run[0][method] for run in counts[name]] for method in figures}
         rows.append([name, *_beside_all(found, figures, 0)])
-        if (inputs, name) in REASONS and any(figures[method].is_far(found[method]) for method in figures):
+        if (inputs, name) in REASONS and any(
+            figures[method].is_far(found[method]) for method in figures
+        ):
             reasons.append(f"{name}: {REASONS[inputs, name]}.")
     return Table(title, _columns("set", paper), rows, [*star_notes(rows), *reasons])
 
@@ -72,7 +94,9 @@ def _columns(first: str, paper: Mapping[Any, Figures]) -> list[str]:
 
 
 def _beside_all(found: Mapping[str, Sequence[float]], figures: Figures, digits: int) -> list[Cell]:
-    return [cell for method, figure in figures.items() for cell in beside(found[method], figure, digits)]
+    return [
+        cell for method, figure in figures.items() for cell in beside(found[method], figure, digits)
+    ]
 
 
 def table_5(setting: Setting) -> list[Table]:
@@ -88,7 +112,14 @@ def table_5(setting: Setting) -> list[Table]:
     of_all = setting.each(_rate_of_all, [(setting.data, seed) for seed in repeats(setting)])
     rows.append(["100%", None, None, None, None, *beside(of_all, ALL_FEATURES, 3)])
     notes = ["100%: online gradient descent on all features, which the paper gives in its text."]
-    return [Table("Mistake rates on colon", _columns("features", TABLE_5), rows, [*star_notes(rows), *notes])]
+    return [
+        Table(
+            "Mistake rates on colon",
+            _columns("features", TABLE_5),
+            rows,
+            [*star_notes(rows), *notes],
+        )
+    ]
 
 
 def _rate_of_all(folders: Folders, seed: int) -> float:
@@ -100,30 +131,47 @@ def table_6(setting: Setting) -> list[Table]:
     """Features chosen on one half of the rows, tested on the other, and the time that choosing takes (figure 5)."""
     name = "german" if setting.quick else "colon"
     fractions = (0.1, 0.3) if setting.quick else tuple(TABLE_6)
-    runs = setting.each(_halves, [(setting.data, name, seed, fractions) for seed in repeats(setting)])
+    runs = setting.each(
+        _halves, [(setting.data, name, seed, fractions) for seed in repeats(setting)]
+    )
     methods = ("mRMR", "OFS")
     tables = []
     for classifier in CLASSIFIERS:
         rows: list[list[Cell]] = []
         for number, fraction in enumerate(fractions):
-            found = {method: [run[number][method][classifier] for run in runs] for method in methods}
+            found = {
+                method: [run[number][method][classifier] for run in runs] for method in methods
+            }
             figures = TABLE_6.get(fraction, {}).get(classifier)
             cells = _beside_all(found, figures, 3) if figures else _alone(found)
             rows.append([f"{fraction:.1%}", *cells])
         columns = ["features", *(column for method in methods for column in (method, "paper"))]
-        tables.append(Table(f"Error rates of {classifier} on {name}", columns, rows, star_notes(rows)))
+        tables.append(
+            Table(f"Error rates of {classifier} on {name}", columns, rows, star_notes(rows))
+        )
     seconds: list[list[Cell]] = [
-        [f"{fraction:.1%}", *(float(np.mean([run[number][method]["seconds"] for run in runs])) for method in methods)]
+        [
+            f"{fraction:.1%}",
+            *(
+                float(np.mean([run[number][method]["seconds"] for run in runs]))
+                for method in methods
+            ),
+        ]
         for number, fraction in enumerate(fractions)
     ]
-    return [*tables, Table("Seconds to choose the features (figure 5)", ["features", *methods], seconds)]
+    return [
+        *tables,
+        Table("Seconds to choose the features (figure 5)", ["features", *methods], seconds),
+    ]
 
 
 def _alone(found: Mapping[str, Sequence[float]]) -> list[Cell]:
     return [cell for values in found.values() for cell in (measured_text(values, 3), None)]
 
 
-def _halves(folders: Folders, name: str, seed: int, fractions: Sequence[float]) -> list[dict[str, dict[str, float]]]:
+def _halves(
+    folders: Folders, name: str, seed: int, fractions: Sequence[float]
+) -> list[dict[str, dict[str, float]]]:
     """For every fraction, the errors of both classifiers with what each method chose, and its seconds."""
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -135,7 +183,10 @@ def _halves(folders: Folders, name: str, seed: int, fractions: Sequence[float]) 
         for fraction in fractions:
             budget = budget_of(X.shape[1], fraction)
             found.append({})
-            for method, make in (("mRMR", lambda k: ss.MRMR(k)), ("OFS", lambda k: FULL["OFS"](k, seed))):
+            for method, make in (
+                ("mRMR", lambda k: ss.MRMR(k)),
+                ("OFS", lambda k: FULL["OFS"](k, seed)),
+            ):
                 selector = make(budget)
                 selector.fit(X[:half], y[:half])  # compiles
                 start = time.perf_counter()

@@ -84,7 +84,9 @@ def label(test: Test) -> str:
 
 
 def ranks(test: Test) -> list[list[Cell]]:
-    found = average_ranks(scores_of(test), higher_is_better=False)  # so that the best has the highest rank, as there
+    found = average_ranks(
+        scores_of(test), higher_is_better=False
+    )  # so that the best has the highest rank, as there
     return [
         [
             f"{label(test)}, {method}",

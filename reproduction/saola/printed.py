@@ -5,14 +5,20 @@ Tables that Friedman's test needs are complete; of the others there are the sets
 
 from __future__ import annotations
 
-Printed = dict[str, dict[str, float]]  # by set and method; a method that failed on a set is left out there
+Printed = dict[
+    str, dict[str, float]
+]  # by set and method; a method that failed on a set is left out there
 
 
 def _read(text: str) -> Printed:
     """A line of methods, then a line for every set."""
     header, *lines = (line.split() for line in text.strip().splitlines())
     return {
-        name: {method: float(value) for method, value in zip(header, values, strict=True) if value != "-"}
+        name: {
+            method: float(value)
+            for method, value in zip(header, values, strict=True)
+            if value != "-"
+        }
         for name, *values in lines
     }
 

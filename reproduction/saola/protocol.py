@@ -61,7 +61,11 @@ OF_METHOD = {
     "MMMB": "MMMB: as many features as the paper's; on arcene they predict worse than the paper's, why is not known",
     "OGFS": "OGFS: the paper does not state its penalty; here the default, which keeps few",
 }
-PARTS = {"dexter": 20_000, "madelon": 500, "arcene": 10_000}  # sets with training and test rows: features
+PARTS = {
+    "dexter": 20_000,
+    "madelon": 500,
+    "arcene": 10_000,
+}  # sets with training and test rows: features
 LEUKEMIA_FEATURES, N_TRAIN = 7129, 48
 RUNS, QUICK_RUNS = 10, 2
 N_GROUPS = 100
@@ -92,7 +96,11 @@ Method = Callable[[Split, int], Iterator[Choice]]
 
 def files_of(*names: str) -> tuple[str, ...]:
     """What sets are read from."""
-    return tuple(file for name in names for file in ((f"{name}.train", f"{name}.valid") if name in PARTS else (name,)))
+    return tuple(
+        file
+        for name in names
+        for file in ((f"{name}.train", f"{name}.valid") if name in PARTS else (name,))
+    )
 
 
 def split_of(data: Folders, name: str, run: int) -> Split:
@@ -172,7 +180,9 @@ def judged(split: Split, choice: Choice) -> list[float]:
     rows, test_rows = (X[:, choice.features].toarray() for X in (split.X, split.X_test))
     classifiers = (
         KNeighborsClassifier(1),
-        DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, ccp_alpha=0.005, random_state=0),
+        DecisionTreeClassifier(
+            criterion="entropy", min_samples_leaf=2, ccp_alpha=0.005, random_state=0
+        ),
         make_pipeline(StandardScaler(), SVC(kernel="linear")),
     )
     predictions = [model.fit(rows, split.y).predict(test_rows) for model in classifiers]
@@ -202,10 +212,14 @@ def run_of(data: Folders, name: str, method: str, run: int) -> list[float]:
     return [choice.features.size, choice.n_groups or 0, *scores, choice.seconds]
 
 
-_measured: dict[tuple[Folders, bool, str, str], F64] = {}  # tables share runs: those of one command are made once
+_measured: dict[
+    tuple[Folders, bool, str, str], F64
+] = {}  # tables share runs: those of one command are made once
 
 
-def measured(setting: Setting, sets: Sequence[str], methods: Sequence[str]) -> dict[tuple[str, str], F64]:
+def measured(
+    setting: Setting, sets: Sequence[str], methods: Sequence[str]
+) -> dict[tuple[str, str], F64]:
     """By set and method, a line for every run with what ``MEASURES`` names."""
     pairs = [(name, method) for name in sets for method in methods]
     work = [
@@ -217,7 +231,9 @@ def measured(setting: Setting, sets: Sequence[str], methods: Sequence[str]) -> d
     found: dict[tuple[str, str], list[list[float]]] = {}
     for (_, name, method, _), line in zip(work, setting.each(run_of, work), strict=True):
         found.setdefault((name, method), []).append(line)
-    _measured.update({(setting.data, setting.quick, *pair): np.array(lines) for pair, lines in found.items()})
+    _measured.update(
+        {(setting.data, setting.quick, *pair): np.array(lines) for pair, lines in found.items()}
+    )
     return {pair: _measured[setting.data, setting.quick, *pair] for pair in pairs}
 
 

@@ -92,7 +92,9 @@ def stable(setting: Setting, name: str, method: str) -> Stable:
     key = setting.data, setting.quick, name, method
     if key not in _found:
         count = QUICK_SUBSAMPLES if setting.quick else SUBSAMPLES
-        found = setting.each(selected, [(setting.data, name, method, number) for number in range(count)])
+        found = setting.each(
+            selected, [(setting.data, name, method, number) for number in range(count)]
+        )
         pairs = [(setting.data, name, one, found[at + 1 :]) for at, one in enumerate(found[:-1])]
         matching = float(np.concatenate(setting.each(alike, pairs)).mean())
         usual = nogueira(found, PARTS.get(name, LEUKEMIA_FEATURES))
@@ -103,7 +105,11 @@ def stable(setting: Setting, name: str, method: str) -> Stable:
 
 def tables(figure: str, setting: Setting) -> list[Table]:
     sets = QUICK_SETS if setting.quick else SETS
-    found = {(name, method): stable(setting, name, method) for name in sets for method in COMPARED[figure]}
+    found = {
+        (name, method): stable(setting, name, method)
+        for name in sets
+        for method in COMPARED[figure]
+    }
     rows: list[list[Cell]] = [
         [
             f"{name}, {method}",

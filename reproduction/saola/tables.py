@@ -27,7 +27,9 @@ NEAR = 0.03
 ROUNDING = 1e-9
 ALIKE = 0.05  # of accuracies and AUC that are much alike
 
-OPEN = "what the paper leaves open is decided as in P3.table3; tables of one command share their runs"
+OPEN = (
+    "what the paper leaves open is decided as in P3.table3; tables of one command share their runs"
+)
 DRAWN = "the paper only draws this: its figures cannot be read off"
 LACKS = "SPSF-LAR and GDM, which the paper compares with, are not in streamsieve"
 OF_ONLINE = (OF_METHOD["alpha-investing"], OF_METHOD["OFS"])
@@ -51,13 +53,19 @@ class Said(NamedTuple):
 
     def claim(self, means: dict[tuple[str, str], float]) -> Claim:
         """Whether it is so on every set here."""
-        pairs = {name: (mean, means[name, self.other]) for (name, method), mean in means.items() if method == self.one}
+        pairs = {
+            name: (mean, means[name, self.other])
+            for (name, method), mean in means.items()
+            if method == self.one
+        }
         holds = {
             "above": all(one > other for one, other in pairs.values()),
             "below": all(one < other for one, other in pairs.values()),
             "like": all(abs(one - other) <= ALIKE for one, other in pairs.values()),
         }
-        text = "; ".join(f"{name} {one:.3g} and {other:.3g}" for name, (one, other) in pairs.items())
+        text = "; ".join(
+            f"{name} {one:.3g} and {other:.3g}" for name, (one, other) in pairs.items()
+        )
         return Claim(self.text, text, holds[self.relation])
 
 
@@ -88,11 +96,17 @@ def tables(spec: Spec, setting: Setting) -> list[Table]:
             row += cells(shown, column(runs, shown.measure), paper_figure(shown, name, method))
         rows.append(row)
     notes = [OF_DRAWS] if any(map(judges, spec.shown)) else []
-    notes += [OF_STARS] if any(shown.printed and shown.measure != "seconds" for shown in spec.shown) else []
+    notes += (
+        [OF_STARS]
+        if any(shown.printed and shown.measure != "seconds" for shown in spec.shown)
+        else []
+    )
     table = Table(spec.title, columns, rows, [" ".join(notes)] if notes else [])
     if not spec.said:
         return [table]
-    means = {pair: float(column(runs, spec.shown[0].measure).mean()) for pair, runs in found.items()}
+    means = {
+        pair: float(column(runs, spec.shown[0].measure).mean()) for pair, runs in found.items()
+    }
     return [table, claims_table([spec.said.claim(means)])]
 
 
@@ -146,9 +160,18 @@ AUC, DRAWS = "AUC, mean of the three classifiers", "Accuracy with a linear SVM o
 
 SPECS = (
     Spec("table3", "Accuracy with J48", SETS, ONLINE, (Shown("J48", "III"),), DECIDED + OF_ONLINE),
-    Spec("table4", "Accuracy with the nearest neighbour", SETS, ONLINE, (Shown("KNN", "IV"),), (OPEN,)),
+    Spec(
+        "table4",
+        "Accuracy with the nearest neighbour",
+        SETS,
+        ONLINE,
+        (Shown("KNN", "IV"),),
+        (OPEN,),
+    ),
     Spec("table5", "Accuracy with a linear SVM", SETS, ONLINE, (Shown("SVM", "V"),), (OPEN,)),
-    Spec("table6", "Number of selected features", SETS, ONLINE, (Shown("features", "VI"),), (OPEN,)),
+    Spec(
+        "table6", "Number of selected features", SETS, ONLINE, (Shown("features", "VI"),), (OPEN,)
+    ),
     Spec("table7", "Seconds to select", SETS, ONLINE, (Shown("seconds", "VII"),), (OPEN,)),
     Spec("table8", AUC, SETS, ONLINE[:3], (Shown("AUC", "VIII"),), (OF_AUC, OPEN)),
     Spec("fig1", AUC, SETS, ("SAOLA", "OFS"), (Shown("AUC"),), (DRAWN, OPEN), ABOVE_OFS),
@@ -179,9 +202,25 @@ SPECS = (
         (DRAWN, LACKS, OPEN),
         Said("SAOLA is faster than FCBF", "SAOLA", "FCBF", "below"),
     ),
-    Spec("table10", "Accuracy with J48", SETS, BATCH, (Shown("J48", "X"),), (OF_METHOD["FCBF"], LACKS, OPEN)),
-    Spec("table11", "Accuracy with the nearest neighbour", SETS, BATCH, (Shown("KNN", "XI"),), (LACKS, OPEN)),
-    Spec("table12", "Accuracy with a linear SVM", SETS, BATCH, (Shown("SVM", "XII"),), (LACKS, OPEN)),
+    Spec(
+        "table10",
+        "Accuracy with J48",
+        SETS,
+        BATCH,
+        (Shown("J48", "X"),),
+        (OF_METHOD["FCBF"], LACKS, OPEN),
+    ),
+    Spec(
+        "table11",
+        "Accuracy with the nearest neighbour",
+        SETS,
+        BATCH,
+        (Shown("KNN", "XI"),),
+        (LACKS, OPEN),
+    ),
+    Spec(
+        "table12", "Accuracy with a linear SVM", SETS, BATCH, (Shown("SVM", "XII"),), (LACKS, OPEN)
+    ),
     Spec("table13", AUC, SETS, BATCH, (Shown("AUC", "XIII"),), (LACKS, OPEN)),
     Spec("fig11", DRAWS, ("leukemia",), BATCH, (Shown("SVM"),), (DRAWN, OPEN), LIKE_FCBF),
     Spec(
@@ -254,7 +293,11 @@ SPECS = (
         "Seconds, features and groups",
         SETS,
         GROUPS,
-        (Shown("seconds", "XXIII seconds"), Shown("features", "XXIII features"), Shown("groups", "XXIII groups")),
+        (
+            Shown("seconds", "XXIII seconds"),
+            Shown("features", "XXIII features"),
+            Shown("groups", "XXIII groups"),
+        ),
         ("figures 16 and 17 draw the groups against the accuracies of table XXII", NO_LASSO, OPEN),
     ),
     Spec(

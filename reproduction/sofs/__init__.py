@@ -7,10 +7,10 @@ from .real import SHIPPED, figure_3, section_5
 from .synthetic import figure_1, table_2
 
 PAPER = "Wu, Hoi, Mei, Yu (2017), large-scale online feature selection for ultra-high dimensional sparse data"
-GENERATED = (
-    "the rows are generated here, so they are other random rows than the paper's, and times have no reading of text"
+GENERATED = "the rows are generated here, so they are other random rows than the paper's, and times have no reading of text"
+NO_NUMBERS = (
+    "the paper only draws this: its points are not read off, what it says of them is judged"
 )
-NO_NUMBERS = "the paper only draws this: its points are not read off, what it says of them is judged"
 NO_FGM = "FGM is not among the methods"
 PCMAC = "pcmac is the form of scikit-feature with 3,289 words, not that of SVMlin with 7,510"
 

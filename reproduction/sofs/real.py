@@ -21,7 +21,12 @@ SEEDS = 10
 GAMMAS = (0.01, 0.1, 1.0)
 ETAS = (0.1, 0.5, 2.0)
 UNIT: Form = {**AS_GIVEN, "normalize": "l2"}
-TRAINING_ROWS = {"relathe": 1_000, "basehock": 1_500, "pcmac_asu": 1_000, "basehock.train": 1_000}  # of table III
+TRAINING_ROWS = {
+    "relathe": 1_000,
+    "basehock": 1_500,
+    "pcmac_asu": 1_000,
+    "basehock.train": 1_000,
+}  # of table III
 BUDGETS = (10, 20, 50, 100, 200, 500, 1_000)
 SHIPPED = "basehock.train"
 FOR_COMPILING = 50  # rows that are learned before the clock starts
@@ -58,7 +63,9 @@ Method = Callable[[int, Any, Any], Any]  # number of features, training rows, la
 ONLINE: dict[str, Method] = {
     "PET": lambda k, X, y: ss.PET(k, **UNIT),
     "FOFS": lambda k, X, y: tuned(lambda eta: ss.FOFS(k, **UNIT, eta=eta), ETAS, X, y),
-    "SOFS": lambda k, X, y: tuned(lambda gamma: ss.SOFS(k, **{**SOFS, **UNIT, "gamma": gamma}), GAMMAS, X, y),
+    "SOFS": lambda k, X, y: tuned(
+        lambda gamma: ss.SOFS(k, **{**SOFS, **UNIT, "gamma": gamma}), GAMMAS, X, y
+    ),
     "SOFS, defaults": lambda k, X, y: ss.SOFS(k),
 }
 BATCH = ("mRMR", "L1-SVM")
@@ -79,9 +86,14 @@ def figure_3(setting: Setting) -> list[Table]:
         of_set = [run for (of, _), run in zip(cells, runs, strict=True) if of == name]
         for k in budgets:
             scores = {method: [run[k][method].accuracy for run in of_set] for method in methods}
-            seconds = {method: float(np.mean([run[k][method].seconds for run in of_set])) for method in methods}
+            seconds = {
+                method: float(np.mean([run[k][method].seconds for run in of_set]))
+                for method in methods
+            }
             means[name, k] = {method: float(np.mean(values)) for method, values in scores.items()}
-            accuracies.append([f"{name}, {k:,}", *(measured_text(values, 1) for values in scores.values())])
+            accuracies.append(
+                [f"{name}, {k:,}", *(measured_text(values, 1) for values in scores.values())]
+            )
             times.append([f"{name}, {k:,}", *(f"{value:.3f}" for value in seconds.values())])
     return [
         Table("Test accuracy, % (figure 3)", ["set, features", *methods], accuracies),
@@ -91,7 +103,9 @@ def figure_3(setting: Setting) -> list[Table]:
 
 
 def _claims(
-    means: Mapping[tuple[str, int], Mapping[str, float]], sets: Sequence[str], budgets: Sequence[int]
+    means: Mapping[tuple[str, int], Mapping[str, float]],
+    sets: Sequence[str],
+    budgets: Sequence[int],
 ) -> list[Claim]:
     many = [means[name, k] for name in sets for k in budgets if k >= 100]
     few = [means[name, k] for name in sets for k in budgets if k <= 20]
@@ -117,7 +131,9 @@ def _claims(
     ]
 
 
-def _compared(folders: Folders, name: str, seed: int, budgets: Sequence[int]) -> dict[int, dict[str, Result]]:
+def _compared(
+    folders: Folders, name: str, seed: int, budgets: Sequence[int]
+) -> dict[int, dict[str, Result]]:
     """Every method at every number of features on one random split."""
     from sklearn.preprocessing import normalize
 
@@ -169,14 +185,19 @@ def section_5(setting: Setting) -> list[Table]:
     """Few features: the paper's rule, the defaults, and two batch methods on all training rows."""
     sets = {SHIPPED: (1000, (20,))} if setting.quick else FEW
     cells = [
-        (name, k, seed) for name, (_, ks) in sets.items() for k in ks for seed in range(1 if setting.quick else SEEDS)
+        (name, k, seed)
+        for name, (_, ks) in sets.items()
+        for k in ks
+        for seed in range(1 if setting.quick else SEEDS)
     ]
     given = [(setting.data, name, sets[name][0], k, seed) for name, k, seed in cells]
     runs = setting.each(_with_few, given, [name for name, _, _ in cells])
     rows: list[list[Cell]] = []
     for name, (_, budgets) in sets.items():
         for k in budgets:
-            figures = np.array([run for (of, n, _), run in zip(cells, runs, strict=True) if (of, n) == (name, k)])
+            figures = np.array(
+                [run for (of, n, _), run in zip(cells, runs, strict=True) if (of, n) == (name, k)]
+            )
             rows.append([f"{name}, {k}", *(measured_text(values, 1) for values in figures.T)])
     return [Table("Test accuracy, %", ["set, features", *FEW_METHODS], rows)]
 
@@ -195,6 +216,11 @@ def _with_few(folders: Folders, name: str, n_train: int, k: int, seed: int) -> l
             (ONLINE["SOFS"](k, X, y).fit(X, y), X_test),
             (ss.SOFS(k).fit(X, y), X_test),
             (Penalised(rows, y).nearest(k), test_rows),
-            (make_pipeline(SelectKBest(chi2, k=k), LogisticRegression(C=10, max_iter=2000)).fit(rows, y), test_rows),
+            (
+                make_pipeline(SelectKBest(chi2, k=k), LogisticRegression(C=10, max_iter=2000)).fit(
+                    rows, y
+                ),
+                test_rows,
+            ),
         ]
         return [100 * float(model.score(part, y_test)) for model, part in models]

@@ -23,7 +23,11 @@ FEATURES = {"x1": 10_000, "x2": 20_000, "x3": 1_000_000_000}
 TEST_ROWS = {"x1": 10_000, "x2": 10_000, "x3": 100_000}
 BYTES_FOR_X3 = 10_000_000_000  # eight per feature, and what the program takes
 UNIT: Form = {**AS_GIVEN, "normalize": "l2"}
-SOFS_FORMS: Mapping[str, Form] = {"x1": SOFS, "x2": SOFS, "x3": {**SOFS, "normalize": "l2", "gamma": 4.0}}
+SOFS_FORMS: Mapping[str, Form] = {
+    "x1": SOFS,
+    "x2": SOFS,
+    "x3": {**SOFS, "normalize": "l2", "gamma": 4.0},
+}
 POWERS = [2.0**power for power in range(-5, 6)]  # the paper's grid
 
 
@@ -47,7 +51,10 @@ TABLE_2 = {
     ("x3", "SOFS"): Line(132.94, 99.56, 99.99),
 }
 METHODS = ("OGD", "AROW", "SOFS", "SOFS, defaults")
-TOO_LARGE = {("x3", "OGD"), ("x3", "AROW")}  # a weight for each of a billion features, and what goes with it
+TOO_LARGE = {
+    ("x3", "OGD"),
+    ("x3", "AROW"),
+}  # a weight for each of a billion features, and what goes with it
 
 
 def source_of(kind: str, setting: Setting, seed: int = 0, rows: int | None = None) -> Any:
@@ -57,7 +64,9 @@ def source_of(kind: str, setting: Setting, seed: int = 0, rows: int | None = Non
         options |= {"features": 2_000, "rows": min(rows or 4_000, 4_000)}
     elif rows is not None:
         options["rows"] = rows
-    return ss.open_source(f"synthetic:{kind}?{'&'.join(f'{name}={value}' for name, value in options.items())}")
+    return ss.open_source(
+        f"synthetic:{kind}?{'&'.join(f'{name}={value}' for name, value in options.items())}"
+    )
 
 
 def accuracy_of(selector: Any, source: Any) -> float:
@@ -80,12 +89,30 @@ def table_2(setting: Setting) -> list[Table]:
             if (kind, method) in TOO_LARGE:
                 paper = TABLE_2[kind, method]
                 rows.append(
-                    [f"{kind}, {method}", None, None, paper.accuracy, None, paper.seconds, None, paper.sparsity]
+                    [
+                        f"{kind}, {method}",
+                        None,
+                        None,
+                        paper.accuracy,
+                        None,
+                        paper.seconds,
+                        None,
+                        paper.sparsity,
+                    ]
                 )
             else:
                 setting.say(f"{kind}, {method}")
                 rows.append(_line_of(setting, kind, method))
-    columns = ["set, method", "informative found", "accuracy, %", "paper", "seconds", "paper", "sparsity, %", "paper"]
+    columns = [
+        "set, method",
+        "informative found",
+        "accuracy, %",
+        "paper",
+        "seconds",
+        "paper",
+        "sparsity, %",
+        "paper",
+    ]
     return [Table("One pass over generated rows", columns, rows, notes)]
 
 
@@ -172,7 +199,9 @@ def figure_1(setting: Setting) -> list[Table]:
                 start = time.perf_counter()
                 selector = make(k).fit_source(source_of(kind, setting))
                 seconds[method] = time.perf_counter() - start
-                scores[method] = accuracy_of(selector, tests)  # as generated, as the rows that it learned
+                scores[method] = accuracy_of(
+                    selector, tests
+                )  # as generated, as the rows that it learned
             found[kind, k] = scores
             accuracies.append([f"{kind}, {k}", *(f"{scores[method]:.2f}" for method in methods)])
             times.append([f"{kind}, {k}", *(f"{seconds[method]:.1f}" for method in methods)])
@@ -183,7 +212,9 @@ def figure_1(setting: Setting) -> list[Table]:
     ]
 
 
-def _claims(found: Mapping[tuple[str, int], Mapping[str, float]], kinds: tuple[str, ...]) -> list[Claim]:
+def _claims(
+    found: Mapping[tuple[str, int], Mapping[str, float]], kinds: tuple[str, ...]
+) -> list[Claim]:
     enough = {kind: found[kind, INFORMATIVE[kind]] for kind in kinds}
     few = {kind: found[kind, min(k for of, k in found if of == kind)] for kind in kinds}
     behind = max(one[BATCH] - one["SOFS"] for one in enough.values())
@@ -196,9 +227,21 @@ def _claims(found: Mapping[tuple[str, int], Mapping[str, float]], kinds: tuple[s
             f"at most {behind:.1f} points behind",
             behind < COMPARABLE,
         ),
-        Claim("PET and FOFS are not, even then", f"SOFS is ahead by {lead:.1f} points or more", lead > 0),
-        Claim("with fewer features batch methods are better", f"with the fewest, by {lag:.1f} points or more", lag > 0),
-        Claim("and so are PET and FOFS, with very few", f"by {first_order:.1f} points or more", first_order > 0),
+        Claim(
+            "PET and FOFS are not, even then",
+            f"SOFS is ahead by {lead:.1f} points or more",
+            lead > 0,
+        ),
+        Claim(
+            "with fewer features batch methods are better",
+            f"with the fewest, by {lag:.1f} points or more",
+            lag > 0,
+        ),
+        Claim(
+            "and so are PET and FOFS, with very few",
+            f"by {first_order:.1f} points or more",
+            first_order > 0,
+        ),
     ]
 
 
@@ -210,7 +253,11 @@ def _in_memory(source: Any) -> tuple[Any, Any]:
     blocks = list(source.row_blocks())
     parts = [
         csr_array(
-            (block.values, block.indices.astype(np.int32), block.indptr.astype(np.int32)),  # as LIBLINEAR takes them
+            (
+                block.values,
+                block.indices.astype(np.int32),
+                block.indptr.astype(np.int32),
+            ),  # as LIBLINEAR takes them
             (len(block.y), source.n_features),
         )
         for block in blocks

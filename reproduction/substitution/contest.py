@@ -85,8 +85,15 @@ def workers_of(workers: int) -> str:
 
 
 CONTESTANTS: dict[str, Contestant] = {
-    **{scans_of(solver, scans): substitution(solver, scans) for solver in ("pool", "paper") for scans in SCANS},
-    **{workers_of(workers): partial(of_package, "AsyOS", workers=workers, n_scans=2) for workers in WORKERS},
+    **{
+        scans_of(solver, scans): substitution(solver, scans)
+        for solver in ("pool", "paper")
+        for scans in SCANS
+    },
+    **{
+        workers_of(workers): partial(of_package, "AsyOS", workers=workers, n_scans=2)
+        for workers in WORKERS
+    },
     "ProjGD": partial(of_package, "ProjectedGradient"),
     "Grafting": partial(of_package, "Grafting"),
     "L1 coordinate descent": partial(of_rival, rivals.by_l1_steps),
@@ -119,5 +126,7 @@ def contest(setting: Setting, recipes: Iterable[Recipe], names: Sequence[str], r
     found = []
     for recipe in recipes:
         found.append(setting.each(run, [(recipe, seed, tuple(names)) for seed in range(repeats)]))
-        setting.say(f"p = {recipe.p:,}, {recipe.design} columns, {recipe.loss} loss, noise {recipe.noise:g}: done")
+        setting.say(
+            f"p = {recipe.p:,}, {recipe.design} columns, {recipe.loss} loss, noise {recipe.noise:g}: done"
+        )
     return np.array(found).swapaxes(1, 2)

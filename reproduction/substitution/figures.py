@@ -104,7 +104,13 @@ QUICK_HARDER = {
     "blocks of correlation 0.5": Recipe(80, noise=1.0, design="blocks", s=8),
     "logistic": Recipe(80, "logistic", s=8),
 }
-IN_HARDER = (scans_of("pool", 2), scans_of("pool", 1), scans_of("paper", 2), "ProjGD", "Lasso or L1")
+IN_HARDER = (
+    scans_of("pool", 2),
+    scans_of("pool", 1),
+    scans_of("paper", 2),
+    "ProjGD",
+    "Lasso or L1",
+)
 
 
 def figure_1(setting: Setting) -> list[Table]:
@@ -167,7 +173,9 @@ def claims(of: dict[str, Curve]) -> list[Claim]:
             f"{span(ours.recall)}, the best of them {span(others)}",
             bool((ours.recall > others).all()),
         ),
-        Claim("OS finds almost as many as ProjGD", f"{apart:.3f} apart at most", bool(apart <= ALMOST)),
+        Claim(
+            "OS finds almost as many as ProjGD", f"{apart:.3f} apart at most", bool(apart <= ALMOST)
+        ),
         Claim(
             "two or three scans are enough: the error does not clearly fall after that",
             f"it falls by {gained:.3f} at most from the third to the fifth",

@@ -52,14 +52,18 @@ def autoregressive(random: np.random.Generator, n: int, p: int) -> F64:
     """Every column correlates with the one before it."""
     columns = random.standard_normal((n, p))
     for j in range(1, p):
-        columns[:, j] = CORRELATION * columns[:, j - 1] + np.sqrt(1.0 - CORRELATION**2) * columns[:, j]
+        columns[:, j] = (
+            CORRELATION * columns[:, j - 1] + np.sqrt(1.0 - CORRELATION**2) * columns[:, j]
+        )
     return columns
 
 
 def in_blocks(random: np.random.Generator, n: int, p: int) -> F64:
     """Columns next to one another share a factor."""
     factors = np.repeat(random.standard_normal((n, -(-p // IN_A_BLOCK))), IN_A_BLOCK, axis=1)[:, :p]
-    columns: F64 = np.sqrt(CORRELATION) * factors + np.sqrt(1.0 - CORRELATION) * random.standard_normal((n, p))
+    columns: F64 = np.sqrt(CORRELATION) * factors + np.sqrt(
+        1.0 - CORRELATION
+    ) * random.standard_normal((n, p))
     return columns
 
 

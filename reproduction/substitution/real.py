@@ -74,7 +74,9 @@ def rows_of(name: str, y: NDArray[np.float64], number: int) -> tuple[Ids, Ids]:
         order = np.random.default_rng(number).permutation(y.size)
         return order[: RANDOM_SPLITS[name]], order[RANDOM_SPLITS[name] :]
     seed, fold = divmod(number, FOLDS)
-    folds: list[tuple[Ids, Ids]] = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
+    folds: list[tuple[Ids, Ids]] = list(
+        StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y)
+    )
     return folds[fold]
 
 
@@ -111,7 +113,9 @@ def by_correlation(split: Split, k: int) -> Chosen:
 
 
 def by_saola(split: Split, k: int) -> Chosen:
-    return Chosen(ss.SAOLA(k, duplicates="keep").fit(split.X, split.y).get_support(indices=True), None)
+    return Chosen(
+        ss.SAOLA(k, duplicates="keep").fit(split.X, split.y).get_support(indices=True), None
+    )
 
 
 METHODS: dict[str, Callable[[Split, int], Chosen]] = {
@@ -149,7 +153,9 @@ def judged(data: Folders, name: str, number: int, budgets: Sequence[int]) -> NDA
     warnings.simplefilter("ignore")
     split = split_of(data, name, number)
     chosen = [[select(split, k) for select in METHODS.values()] for k in budgets]
-    return np.array([[(*accuracies(split, *one), float(one.ids.size)) for one in line] for line in chosen])
+    return np.array(
+        [[(*accuracies(split, *one), float(one.ids.size)) for one in line] for line in chosen]
+    )
 
 
 def real_sets(setting: Setting) -> list[Table]:
@@ -159,20 +165,37 @@ def real_sets(setting: Setting) -> list[Table]:
     means: dict[tuple[str, int], NDArray[np.float64]] = {}
     for name in sets:
         work = [(setting.data, name, number, budgets) for number in range(n_splits(name, repeats))]
-        means |= {(name, k): of for k, of in zip(budgets, np.mean(setting.each(judged, work), axis=0), strict=True)}
+        means |= {
+            (name, k): of
+            for k, of in zip(budgets, np.mean(setting.each(judged, work), axis=0), strict=True)
+        }
         setting.say(f"{name}: done")
-    kinds = ("the method's own linear model", "logistic regression, C = 1, on the standardised columns")
-    found = [Table(f"Test accuracy in %: {kind}", ["set", *METHODS], lines(means, i)) for i, kind in enumerate(kinds)]
+    kinds = (
+        "the method's own linear model",
+        "logistic regression, C = 1, on the standardised columns",
+    )
+    found = [
+        Table(f"Test accuracy in %: {kind}", ["set", *METHODS], lines(means, i))
+        for i, kind in enumerate(kinds)
+    ]
     rows = fewer(means)
-    return [*found, Table("Columns, where fewer were taken than asked for", ["", "mean"], rows)] if rows else found
+    return (
+        [*found, Table("Columns, where fewer were taken than asked for", ["", "mean"], rows)]
+        if rows
+        else found
+    )
 
 
 def lines(means: dict[tuple[str, int], NDArray[np.float64]], i: int) -> list[list[Cell]]:
     """A line for every set and budget, and their mean."""
     rows: list[list[Cell]] = [
-        [f"{name}, k = {k}", *(f"{mean:.1f}" for mean in of[:, i])] for (name, k), of in means.items()
+        [f"{name}, k = {k}", *(f"{mean:.1f}" for mean in of[:, i])]
+        for (name, k), of in means.items()
     ]
-    return [*rows, ["mean", *(f"{mean:.1f}" for mean in np.mean([of[:, i] for of in means.values()], axis=0))]]
+    return [
+        *rows,
+        ["mean", *(f"{mean:.1f}" for mean in np.mean([of[:, i] for of in means.values()], axis=0))],
+    ]
 
 
 def fewer(means: dict[tuple[str, int], NDArray[np.float64]]) -> list[list[Cell]]:

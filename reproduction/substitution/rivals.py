@@ -94,7 +94,9 @@ def by_l1_steps(X: F64, y: F64, k: int, loss: str) -> Ids:
     """The penalty by bisection, between the one that lets nothing in and a thousandth of it."""
     lines, y = standardized(X), centred(y, loss)
     top = float(np.log10(np.abs(lines @ derivative(loss, np.zeros(y.size), y)).max() / y.size))
-    return largest(fewest(lambda power: l1_steps(lines, y, loss, 10.0**-power), (-top, 3.0 - top), k), k)
+    return largest(
+        fewest(lambda power: l1_steps(lines, y, loss, 10.0**-power), (-top, 3.0 - top), k), k
+    )
 
 
 def by_l0_steps(X: F64, y: F64, k: int, loss: str) -> Ids:

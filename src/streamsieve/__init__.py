@@ -13,7 +13,9 @@ import lazy_loader
 from .version import __version__
 
 _STUB = Path(__file__).with_suffix(".pyi")
-_ESTIMATORS = [node.name for node in ast.parse(_STUB.read_text()).body if isinstance(node, ast.ClassDef)]
+_ESTIMATORS = [
+    node.name for node in ast.parse(_STUB.read_text()).body if isinstance(node, ast.ClassDef)
+]
 _import, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += [*_ESTIMATORS, "__version__"]
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
-from .values import ascends, from_zero, frozen, is_sparse, refuse_unfit, refuse_unusable, simple_labels
+from .values import (
+    ascends,
+    from_zero,
+    frozen,
+    is_sparse,
+    refuse_unfit,
+    refuse_unusable,
+    simple_labels,
+)
 
 Number = TypeVar("Number", bound=np.generic)
 Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]  # in CSR form
@@ -30,7 +38,10 @@ class NamedIds(NamedTuple):
         at = np.minimum(np.searchsorted(wanted, self.ids), wanted.size - 1)
         there = np.flatnonzero(wanted[at] == self.ids)
         found, first = np.unique(self.ids[there], return_index=True)
-        return {feature: self.names[there[i]] for feature, i in zip(found.tolist(), first.tolist(), strict=True)}
+        return {
+            feature: self.names[there[i]]
+            for feature, i in zip(found.tolist(), first.tolist(), strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +62,22 @@ class RowBlock:
     origin: str = ""  # the file the rows came from, for messages
     dense: bool = False  # whether what is not there is a 0 that was measured
     sample_weight: NDArray[np.float64] | None = None
-    names: NamedIds | None = None  # where ids are hashes of names: those of these rows, and maybe of others
+    names: NamedIds | None = (
+        None  # where ids are hashes of names: those of these rows, and maybe of others
+    )
 
     def __post_init__(self) -> None:
         refuse_unfit("rows", self.indptr, self.indices, self.values, self.n_features)
-        put, (indptr, indices, values) = object.__setattr__, from_zero(self.indptr, self.indices, self.values)
+        put, (indptr, indices, values) = (
+            object.__setattr__,
+            from_zero(self.indptr, self.indices, self.values),
+        )
         put(self, "indptr", frozen(indptr, np.int64))
-        put(self, "indices", frozen(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64))
+        put(
+            self,
+            "indices",
+            frozen(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64),
+        )
         put(self, "values", frozen(values, np.float32))
         if self.y is not None:
             refuse_unusable(self.y, "y", self.origin)
@@ -103,7 +123,11 @@ class RowBlock:
         return RowBlock.trusted(**({name: getattr(self, name) for name in ROW_FIELDS} | changes))
 
     def with_entries(
-        self, indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], n_features: int
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[Any],
+        values: NDArray[np.float32],
+        n_features: int,
     ) -> RowBlock:
         """The same rows with other entries, which must fit: ``derived``, for what is done to every block."""
         rest = self.origin, self.dense, self.sample_weight, self.names
@@ -192,8 +216,12 @@ class RowBlock:
             return first
         return first.derived(
             indptr=joined_indptr([block.indptr for block in blocks]),
-            indices=np.concatenate([block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]),
-            values=np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            indices=np.concatenate(
+                [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
+            ),
+            values=np.concatenate(
+                [block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]
+            ),
             y=all_of(block.y for block in blocks),
             sample_weight=all_of(block.sample_weight for block in blocks),
             n_features=max(block.n_features for block in blocks),
@@ -233,7 +261,10 @@ class ColumnBlock:
 
     def __post_init__(self) -> None:
         refuse_unfit("columns", self.indptr, self.indices, self.values, self.n_rows)
-        put, (indptr, indices, values) = object.__setattr__, from_zero(self.indptr, self.indices, self.values)
+        put, (indptr, indices, values) = (
+            object.__setattr__,
+            from_zero(self.indptr, self.indices, self.values),
+        )
         put(self, "indptr", frozen(indptr, np.int64))
         put(self, "indices", frozen(indices, np.int32))
         put(self, "values", frozen(values, np.float64))
@@ -276,7 +307,9 @@ class ColumnBlock:
 
     def derived(self, **changes: Any) -> ColumnBlock:
         """The same block with other arrays or facts in some fields, which must fit the rest."""
-        return ColumnBlock.trusted(**({name: getattr(self, name) for name in COLUMN_FIELDS} | changes))
+        return ColumnBlock.trusted(
+            **({name: getattr(self, name) for name in COLUMN_FIELDS} | changes)
+        )
 
     @property
     def n_columns(self) -> int:
@@ -359,8 +392,12 @@ class ColumnBlock:
             return first
         return first.derived(
             indptr=joined_indptr([block.indptr for block in blocks]),
-            indices=np.concatenate([block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]),
-            values=np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]),
+            indices=np.concatenate(
+                [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
+            ),
+            values=np.concatenate(
+                [block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]
+            ),
             ids=np.concatenate([block.ids for block in blocks]),
             names=all_of(block.names for block in blocks),
             groups=all_of(block.groups for block in blocks),
@@ -388,7 +425,9 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
 
-def line_ranges(indptr: NDArray[Any], most_lines: int, most_nonzeros: int) -> Iterator[tuple[int, int]]:
+def line_ranges(
+    indptr: NDArray[Any], most_lines: int, most_nonzeros: int
+) -> Iterator[tuple[int, int]]:
     """Yield where parts of lines, rows or columns, begin and end that have no more than this, or a single line."""
     start = 0
     while start < indptr.size - 1:
@@ -401,7 +440,9 @@ def one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
     """Return labels or weights of rows as an array; refuse those that are not one for each."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise DataError(f"a block of rows with {what} of shape {array.shape}; expected one for each row")
+        raise DataError(
+            f"a block of rows with {what} of shape {array.shape}; expected one for each row"
+        )
     if array.size != n_rows:
         raise DataError(f"a block of {n_rows} rows with {array.size} {what}")
     return array
@@ -464,7 +505,10 @@ def canonical_rows(
     same[starts[starts < same.size]] = False
     if same.any():
         at = int(np.flatnonzero(same)[0])
-        repeated = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
+        repeated = (
+            int(np.searchsorted(matrix.indptr, at, side="right")) - 1,
+            int(matrix.indices[at]),
+        )
         return (indptr, indices, values), repeated
     matrix.eliminate_zeros()
     return (matrix.indptr.astype(np.int64), matrix.indices.astype(indices.dtype), matrix.data), None
@@ -476,7 +520,9 @@ def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") 
     return RowBlock.trusted(indptr, indices, values, y, matrix.shape[1], origin, dense=True)
 
 
-def nonzeros(lines: NDArray[Number]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:
+def nonzeros(
+    lines: NDArray[Number],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:
     """Where in each line of a matrix values are that are not 0, and these values, line after line."""
     n_lines, length = lines.shape
     lines = np.ascontiguousarray(lines)

@@ -28,10 +28,14 @@ from .targets import MANY_CLASSES, NewLabelError, NotClassesError
 if TYPE_CHECKING:
     from .training import Training
 
-Attempt = Callable[[Any | None, bool], "Training"]  # with the classes, and whether it is a new beginning
+Attempt = Callable[
+    [Any | None, bool], "Training"
+]  # with the classes, and whether it is a new beginning
 
 
-def with_all_classes(learner: AnyLearner, source: DataSource, classes: Any | None, attempt: Attempt) -> Training:
+def with_all_classes(
+    learner: AnyLearner, source: DataSource, classes: Any | None, attempt: Attempt
+) -> Training:
     """What ``attempt`` gives with the classes named, or with all there are where the data can be read again."""
     by_labels = learner.reads == "rows" and "classes" in learner.method.targets
     can_search = classes is None and by_labels and source.rewindable
@@ -51,7 +55,11 @@ def with_all_classes(learner: AnyLearner, source: DataSource, classes: Any | Non
                 learner.reset()
     if found is not None:
         warn_of_many(found, source.name, learner)
-        for name, seconds in (("total", lost), ("compile", lost_compiling), ("read", lost - lost_compiling)):
+        for name, seconds in (
+            ("total", lost),
+            ("compile", lost_compiling),
+            ("read", lost - lost_compiling),
+        ):
             done.seconds[name] += seconds
         if rows >= FIRST_ROWS:
             done.remarks.append(began_again(rows, found))
@@ -69,9 +77,17 @@ def naming_methods(learner: AnyLearner) -> Iterator[None]:
 
 def began_again(rows: int, classes: NDArray[Any]) -> Remark:
     message = f"another label came up after {rows:,} rows, so learning began again with all {classes.size:,} classes"
-    named = [int(label) if label_text(label).isdecimal() else label for label in classes[:MOST_NAMED].tolist()]
+    named = [
+        int(label) if label_text(label).isdecimal() else label
+        for label in classes[:MOST_NAMED].tolist()
+    ]
     named += ["..."] if classes.size > MOST_NAMED else []
-    return Remark("began again", "note", message, f"name them to read the rows once: {spell('classes', named)}")
+    return Remark(
+        "began again",
+        "note",
+        message,
+        f"name them to read the rows once: {spell('classes', named)}",
+    )
 
 
 def warn_of_many(classes: NDArray[Any], origin: str, learner: AnyLearner) -> None:

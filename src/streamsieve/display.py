@@ -36,13 +36,18 @@ def printable(text: object, longest: int | None = None) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
-    long = f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    long = (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    )
     return SHORT.get(found[0], long)
 
 
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:
     """Return the first of some features by name, or id, with their scores; there may be more of them than lines."""
-    shown = [f"{printable(line.get('name', line['feature']), LONGEST_IN_LIST)} ({line['score']:.4g})" for line in lines]
+    shown = [
+        f"{printable(line.get('name', line['feature']), LONGEST_IN_LIST)} ({line['score']:.4g})"
+        for line in lines
+    ]
     return ", ".join([*shown[:MOST_IN_LIST], *(["..."] if n_features > MOST_IN_LIST else [])])
 
 
@@ -54,7 +59,11 @@ def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> 
         f"<tr>{''.join(f'<td>{_html_cell(name, line[name])}</td>' for name in titles)}</tr>\n"
         for line in lines[:MOST_IN_TABLE]
     )
-    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n" if lines else ""
+    table = (
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
+        if lines
+        else ""
+    )
     more = f"<p>and {n_features - MOST_IN_TABLE:,} more</p>\n" if n_features > MOST_IN_TABLE else ""
     return f"<div>\n<p>{escape(title)}</p>\n{table}{more}</div>"
 

@@ -23,7 +23,9 @@ class EngineChoice:
     address: str | None = None  # of a cluster
 
     @classmethod
-    def of(cls, engine: str | None, workers: int | None, address: str | None) -> EngineChoice | None:
+    def of(
+        cls, engine: str | None, workers: int | None, address: str | None
+    ) -> EngineChoice | None:
         """Return what a user has asked for, checked; None if it is nothing."""
         if engine is None:
             if workers is not None or address is not None:
@@ -39,5 +41,7 @@ class EngineChoice:
         if name is None:
             raise UsageError(f"{engine}: no such engine; there are {' and '.join(ENGINES)}")
         if name == "local" and address is not None:
-            raise UsageError("an address is for the ray engine only: the local one works on this machine")
+            raise UsageError(
+                "an address is for the ray engine only: the local one works on this machine"
+            )
         return cls(name, workers, address)

@@ -59,7 +59,9 @@ class UsageError(ValueError):
 class ParameterError(UsageError):
     """A parameter of a method has a value that it cannot have; ``choices`` are all it can have, if those are few."""
 
-    def __init__(self, name: str, value: Any, expected: str, choices: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, name: str, value: Any, expected: str, choices: Sequence[Any] | None = None
+    ) -> None:
         super().__init__(f"{spell(name, value)}: must be {_spelling.allowed(expected)}")
         self.expected = expected
         self.choices = None if choices is None else list(choices)
@@ -85,4 +87,6 @@ def prefix(origin: str) -> str:
 
 def row_prefix(origin: str, rows_before: int | None, row: int) -> str:
     """The same with a row, counted from 0 after ``rows_before`` others, if it is known how many those are."""
-    return prefix(origin) if rows_before is None else f"{prefix(origin)}row {rows_before + row + 1}: "
+    return (
+        prefix(origin) if rows_before is None else f"{prefix(origin)}row {rows_before + row + 1}: "
+    )

@@ -15,7 +15,9 @@ from typing import Literal
 from .errors import DataError, UsageError
 
 PARTIAL = ".partial"
-LONGEST_STEM = 40  # characters of a name that its partial file repeats: file systems allow 255 bytes
+LONGEST_STEM = (
+    40  # characters of a name that its partial file repeats: file systems allow 255 bytes
+)
 TOKEN_BYTES = 8  # of a name that nobody can foresee
 
 Lock = Literal["ours", "taken", "unknown"]  # unknown: a file system without locks
@@ -78,7 +80,9 @@ def partial_stem(path: Path) -> str:
 
 def is_partial(name: str, path: Path) -> bool:
     """Whether a file of this name, beside ``path``, is one that was to be moved over it."""
-    return bool(re.fullmatch(rf"{re.escape(partial_stem(path))}[0-9a-f]+{re.escape(PARTIAL)}", name))
+    return bool(
+        re.fullmatch(rf"{re.escape(partial_stem(path))}[0-9a-f]+{re.escape(PARTIAL)}", name)
+    )
 
 
 def clear_partial(path: Path) -> None:
@@ -121,8 +125,16 @@ def is_there(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if not stat.S_ISREG(mode):
-        what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise DataError(f"{path}: is {what}, where only a regular file can be; look who made it, and remove it")
+        what = (
+            "a link"
+            if stat.S_ISLNK(mode)
+            else "a folder"
+            if stat.S_ISDIR(mode)
+            else "a device or a pipe"
+        )
+        raise DataError(
+            f"{path}: is {what}, where only a regular file can be; look who made it, and remove it"
+        )
     return True
 
 

@@ -41,7 +41,9 @@ def from_json(text: str | bytes) -> Any:
     It may come from a stranger: one that is nested too deeply for Python is refused like any other damage.
     """
     try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=lambda number: finite(float(number)))
+        return json.loads(
+            text, parse_constant=lambda _: None, parse_float=lambda number: finite(float(number))
+        )
     except RecursionError:
         raise ValueError("lists in lists, too deeply") from None
 
@@ -82,7 +84,9 @@ def conforms(value: Any, kind: Any) -> bool:
     if origin is dict:
         return isinstance(value, dict) and all(conforms(part, args[1]) for part in value.values())
     if origin is tuple and Ellipsis not in args:
-        return isinstance(value, list) and len(value) == len(args) and all(map(conforms, value, args))
+        return (
+            isinstance(value, list) and len(value) == len(args) and all(map(conforms, value, args))
+        )
     if origin in (list, tuple):
         return isinstance(value, list) and all(conforms(part, args[0]) for part in value)
     if is_typeddict(kind) or is_dataclass(kind):
@@ -99,6 +103,9 @@ def wrong_fields(value: Mapping[str, Any], kind: Any) -> list[str]:
         for name, hint in get_type_hints(kind, include_extras=True).items()
         if (name in value or get_origin(hint) is not NotRequired)
         and not (
-            name in value and conforms(value[name], get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
+            name in value
+            and conforms(
+                value[name], get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+            )
         )
     ]

@@ -28,13 +28,20 @@ THREADS_VARIABLE = "STREAMSIEVE_THREADS"
 CGROUP = Path("/sys/fs/cgroup")
 CGROUP_FILES = (  # limit, use, details and what they call cached files, in the two versions of Linux control groups
     ("memory.max", "memory.current", "memory.stat", "inactive_file "),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file "),
+    (
+        "memory/memory.limit_in_bytes",
+        "memory/memory.usage_in_bytes",
+        "memory/memory.stat",
+        "total_inactive_file ",
+    ),
 )
 MOUNTS = Path("/proc/self/mountinfo")
 DISK_FOLDER = Path("/var/tmp")  # for temporary files that outlive a restart, so not in memory
 PEAK_RESET = "/proc/self/clear_refs"
 PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, kernels, which may have to be compiled
-STILL_TO_LOAD = 280_000_000  # bytes of those that a process which has imported this package has yet to take
+STILL_TO_LOAD = (
+    280_000_000  # bytes of those that a process which has imported this package has yet to take
+)
 LEAST_FOR_DATA = 60_000_000  # bytes: less is not worth a run
 PARTS_FOR_READING = 4  # one part in so many of what is for data is for blocks on their way
 BLOCKS_WAITING = 4  # beside those that threads work on: read, waiting, made, in use
@@ -155,7 +162,11 @@ def map_file(path: Path) -> mmap.mmap:
 
 def reading_bytes() -> int:
     """How much memory all blocks may take that are read ahead, waiting or being worked on."""
-    return min(limit.for_reading for limit in _limits) if _limits else available_memory() // PARTS_FOR_READING
+    return (
+        min(limit.for_reading for limit in _limits)
+        if _limits
+        else available_memory() // PARTS_FOR_READING
+    )
 
 
 def reading_threads() -> int:
@@ -187,7 +198,10 @@ def cores() -> int:
 def available_memory() -> int:
     """Bytes to be had without swapping: what limits, the machine, its container and ``ulimit -v`` leave."""
     machine = _bytes_of(Path("/proc/meminfo"), "MemAvailable:") or _machine_bytes() // 2
-    return max(0, min([*(limit.available() for limit in _limits), machine, *_container(), *_address_space()]))
+    return max(
+        0,
+        min([*(limit.available() for limit in _limits), machine, *_container(), *_address_space()]),
+    )
 
 
 def _machine_bytes() -> int:
@@ -246,7 +260,10 @@ def _is_in_memory(folder: Path) -> bool:
     device = os.stat(folder).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     entries = (line.partition(" - ") for line in _lines_of(MOUNTS))
-    return any(mount.split()[2] == number and kind.split()[0] in ("tmpfs", "ramfs") for mount, _, kind in entries)
+    return any(
+        mount.split()[2] == number and kind.split()[0] in ("tmpfs", "ramfs")
+        for mount, _, kind in entries
+    )
 
 
 def _address_space() -> list[int]:
@@ -284,7 +301,9 @@ def describe_machine(*packages: str) -> str:
     """One line on what was measured where: processor, cores, memory, system, versions of what is used and of these."""
     from importlib import metadata
 
-    versions = [f"{name} {metadata.version(name)}" for name in (*PACKAGES, *packages) if is_installed(name)]
+    versions = [
+        f"{name} {metadata.version(name)}" for name in (*PACKAGES, *packages) if is_installed(name)
+    ]
     memory = f"{_machine_bytes() / 2**30:.0f} GiB of memory"
     python = f"Python {platform.python_version()}"
     return ", ".join([_processor(), f"{cores()} cores", memory, _system(), python, *versions])

@@ -32,7 +32,9 @@ def describe_method(method: str) -> dict[str, Any]:
     """Return all that is to be said of a method, as JSON can hold it."""
     found = find_method(method)
     parameters = describe_parameters(found)
-    _, *paragraphs = inspect.cleandoc(found.doc).partition("\nParameters\n")[0].strip().split("\n\n")
+    _, *paragraphs = (
+        inspect.cleandoc(found.doc).partition("\nParameters\n")[0].strip().split("\n\n")
+    )
     return {
         "name": found.name,
         "summary": found.doc.partition("\n")[0],
@@ -52,7 +54,10 @@ def describe_method(method: str) -> dict[str, Any]:
 def describe_parameters(method: Method) -> list[Parameter]:
     """Return the parameters of a method, in their order."""
     defaults = parameters_of(method.parameters()).items()
-    return [Parameter(name, value, *allowed_values(method, name), meaning_of(method, name)) for name, value in defaults]
+    return [
+        Parameter(name, value, *allowed_values(method, name), meaning_of(method, name))
+        for name, value in defaults
+    ]
 
 
 def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
@@ -80,14 +85,18 @@ def meaning_of(method: Method, name: str) -> str:
     if same is None:
         return plain(text)
     more = same[2] or ""
-    more = more if len(names) == 1 or f"``{name}``" in more else ""  # or it is about another of them
+    more = (
+        more if len(names) == 1 or f"``{name}``" in more else ""
+    )  # or it is about another of them
     first = meaning_of(find_method(same[1]), name)
     return f"{first} {plain(more[:1].upper() + more[1:])}".strip()
 
 
 def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
     """Return by parameter those that are described together with it, and the description."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.cleandoc(method.doc), re.S | re.M)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.cleandoc(method.doc), re.S | re.M
+    )
     found = {}
     for entry in re.split(r"\n(?=\S)", section[1]) if section else ():
         head, *lines = entry.splitlines()

@@ -78,7 +78,14 @@ class Model:
     def copy(self) -> Model:
         """The same again, sharing nothing that learning changes."""
         arrays = {name: array.copy() for name, array in self.arrays.items()}
-        return Model(self.method, dict(self.params), from_json(to_json(self.header)), arrays, self.note, self.version)
+        return Model(
+            self.method,
+            dict(self.params),
+            from_json(to_json(self.header)),
+            arrays,
+            self.note,
+            self.version,
+        )
 
     def _write(self, file: IO[bytes]) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -90,7 +97,9 @@ class Model:
                 "note": self.note,
                 "learned": self.header,
             }
-            archive.writestr(zipfile.ZipInfo(HEADER), to_json(top, indent=1))  # without the time of writing
+            archive.writestr(
+                zipfile.ZipInfo(HEADER), to_json(top, indent=1)
+            )  # without the time of writing
             for name, array in self.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
@@ -143,7 +152,10 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
         shape, fortran, dtype = read_header(member)
         if dtype.kind not in KINDS or not dtype.isnative or (fortran and len(shape) > 1):
             raise ValueError(f"{info.filename!r} holds {dtype} values")
-        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+        if (
+            min(shape, default=0) < 0
+            or math.prod(shape) * dtype.itemsize != info.file_size - member.tell()
+        ):
             raise ValueError(f"{info.filename!r} does not hold what its shape {shape} says")
         array = np.empty(shape, dtype)
         rest = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
@@ -168,7 +180,9 @@ def refusing_damage(path: str | Path) -> Iterator[None]:
         *(zipfile.BadZipFile, zlib.error, struct.error, OSError, NotImplementedError),
         *(LookupError, EOFError, TypeError, ValueError, RuntimeError, OverflowError),
     ) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to where no file can be
+        if (
+            isinstance(error, OSError) and error.errno != errno.EINVAL
+        ):  # a seek to where no file can be
             raise
         raise DataError(f"{path}: not a streamsieve model, or damaged ({error})") from error
 
@@ -189,7 +203,13 @@ def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[An
     if f"{name}.offsets" not in arrays:
         return None
     text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
-    if text.dtype != np.uint8 or offsets.dtype != np.int64 or text.ndim != 1 or offsets.ndim != 1 or not offsets.size:
+    if (
+        text.dtype != np.uint8
+        or offsets.dtype != np.int64
+        or text.ndim != 1
+        or offsets.ndim != 1
+        or not offsets.size
+    ):
         raise ValueError(f"{name} are not texts")
     if offsets[0] != 0 or offsets[-1] != text.size or (np.diff(offsets) < 0).any():
         raise ValueError(f"{name} are cut in the wrong places")

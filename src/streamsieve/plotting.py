@@ -21,22 +21,32 @@ MARKERS = "o", "s", "D", "^"
 FEW_POINTS = 16  # each is marked
 
 
-def draw_bars(axes: Axes, items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = "") -> None:
+def draw_bars(
+    axes: Axes, items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = ""
+) -> None:
     """Draw one horizontal bar per item, the first on top, in the colours of their groups."""
     bars = [item for item in items if is_finite(item["value"])]
     groups = list(dict.fromkeys(item["group"] for item in bars if item.get("group") is not None))
     colours = []
     for item in bars:
         position = 1 if signed and item["value"] < 0 else 0
-        colours.append(colour_of(position if item.get("group") is None else groups.index(item["group"])))
+        colours.append(
+            colour_of(position if item.get("group") is None else groups.index(item["group"]))
+        )
     axes.barh(range(len(bars)), [item["value"] for item in bars], color=colours, height=0.72)
-    axes.set_yticks(range(len(bars)), [printable(item["name"], MAX_NAME_LENGTH) for item in bars], parse_math=False)
+    axes.set_yticks(
+        range(len(bars)),
+        [printable(item["name"], MAX_NAME_LENGTH) for item in bars],
+        parse_math=False,
+    )
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.set_xlabel(x_title)
     axes.axvline(0, color=LIGHT["muted"], linewidth=0.8)
     quieten(axes, "x")
     if len(groups) > 1:
-        add_legend(axes, groups, [Patch(color=colour_of(position)) for position in range(len(groups))])
+        add_legend(
+            axes, groups, [Patch(color=colour_of(position)) for position in range(len(groups))]
+        )
 
 
 def draw_lines(
@@ -57,14 +67,30 @@ def draw_lines(
         known = [i for i in range(n) if is_finite(one["y"][i]) and (one["x"][i] > 0 or not log_x)]
         x, y = [one["x"][i] for i in known], [one["y"][i] for i in known]
         marker = marker_of(position) if len(known) <= FEW_POINTS else ""
-        lines += axes.plot(x, y, color=colour, marker=marker, drawstyle="steps-post" if step else "default")
+        lines += axes.plot(
+            x, y, color=colour, marker=marker, drawstyle="steps-post" if step else "default"
+        )
         low, high = one.get("low") or [None] * n, one.get("high") or [None] * n
         ranged = [i for i in known if is_finite(low[i]) and is_finite(high[i])]
         bounds = [low[i] for i in ranged], [high[i] for i in ranged]
-        axes.fill_between([one["x"][i] for i in ranged], *bounds, color=colour, alpha=0.16, linewidth=0)
+        axes.fill_between(
+            [one["x"][i] for i in ranged], *bounds, color=colour, alpha=0.16, linewidth=0
+        )
     if marked is not None:
-        axes.axvline(marked["x"], color=LIGHT["ink"], linewidth=1, linestyle=(0, (4, 3)), label=marked["label"])
-        axes.annotate(marked["label"], (marked["x"], 1), xycoords=axes.get_xaxis_transform(), va="bottom", ha="center")
+        axes.axvline(
+            marked["x"],
+            color=LIGHT["ink"],
+            linewidth=1,
+            linestyle=(0, (4, 3)),
+            label=marked["label"],
+        )
+        axes.annotate(
+            marked["label"],
+            (marked["x"], 1),
+            xycoords=axes.get_xaxis_transform(),
+            va="bottom",
+            ha="center",
+        )
     describe_axes(axes, x_title, y_title, log_x, percent)
     if len(series) > 1:
         add_legend(axes, [one["name"] for one in series], lines)
@@ -123,7 +149,14 @@ def quieten(axes: Axes, across: str) -> None:
 def add_legend(axes: Axes, names: Sequence[str], marks: Sequence[Any]) -> None:
     """Write a legend above the plot, where it covers nothing."""
     texts = [printable(name, MAX_NAME_LENGTH) for name in names]
-    legend = axes.legend(marks, texts, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(5, len(texts)), frameon=False)
+    legend = axes.legend(
+        marks,
+        texts,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=min(5, len(texts)),
+        frameon=False,
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
 

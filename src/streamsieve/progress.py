@@ -44,15 +44,27 @@ class ProgressBar:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.bar.stop()
 
     def __call__(self, now: Snapshot) -> None:
         done, total = amounts(now)
         elapsed = self.bar.tasks[self.task].elapsed or 0.0
-        speed = f"{now.bytes / elapsed / 1e6:,.0f} MB/s" if now.n_bytes and now.bytes and elapsed else ""
-        shown: dict[str, Any] = {"rows": now.done, "unit": now.unit, "speed": speed, "mistakes": quality_text(now)}
+        speed = (
+            f"{now.bytes / elapsed / 1e6:,.0f} MB/s"
+            if now.n_bytes and now.bytes and elapsed
+            else ""
+        )
+        shown: dict[str, Any] = {
+            "rows": now.done,
+            "unit": now.unit,
+            "speed": speed,
+            "mistakes": quality_text(now),
+        }
         self.bar.update(self.task, completed=done, total=total, **shown)
 
 
@@ -71,7 +83,9 @@ class Percentage(ProgressColumn):
     """How much is done, where the total is known."""
 
     def render(self, task: Task) -> Text:
-        return Text("" if task.total is None else f"{task.percentage:>3.0f}%", style="progress.percentage")
+        return Text(
+            "" if task.total is None else f"{task.percentage:>3.0f}%", style="progress.percentage"
+        )
 
 
 class Times(ProgressColumn):
@@ -82,7 +96,9 @@ class Times(ProgressColumn):
     def render(self, task: Task) -> Text:
         left = None if task.total is None else task.time_remaining
         text = f"{clock(task.elapsed or 0.0)} elapsed"
-        return Text(text if left is None else f"{text}, {clock(left)} left", style="progress.elapsed")
+        return Text(
+            text if left is None else f"{text}, {clock(left)} left", style="progress.elapsed"
+        )
 
 
 def clock(seconds: float) -> str:
@@ -118,7 +134,10 @@ class NotebookBar:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._show()
 

@@ -20,7 +20,13 @@ PER_DOUBLING = 8
 MOST_IDS = 50_000  # in a history: beyond that it becomes coarser in time
 MOST_COMPLETE = 10_000  # features of a selection that is followed as a whole
 MOST_FOLLOWED = 1_000  # features, the best, of a larger one
-STORED = "unit", "at", "entered", "left", "complete"  # of a history, in a record and in the note of a checkpoint
+STORED = (
+    "unit",
+    "at",
+    "entered",
+    "left",
+    "complete",
+)  # of a history, in a record and in the note of a checkpoint
 
 Trace = list[dict[str, float]]
 Ids = NDArray[np.int64]
@@ -37,7 +43,9 @@ def next_look(count: int) -> int:
 def trace_point(learner: AnyLearner) -> dict[str, float]:
     """What is known of the predictions so far."""
     counted = learner.results.counters()._asdict()
-    return {"rows": learner.n_learned} | {name: count for name, count in counted.items() if count is not None}
+    return {"rows": learner.n_learned} | {
+        name: count for name, count in counted.items() if count is not None
+    }
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +68,9 @@ class History:
         followed: set[int] = set()
         for entered, left in zip(content["entered"], content["left"], strict=True):
             followed = (followed - set(left)) | set(entered)
-        return cls(**{name: content[name] for name in STORED}, now=np.array(sorted(followed), np.int64))
+        return cls(
+            **{name: content[name] for name in STORED}, now=np.array(sorted(followed), np.int64)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in STORED}
@@ -76,7 +86,10 @@ class History:
         ids = np.sort(ids)
         if np.array_equal(ids, self.now):
             return
-        now, before = set(ids.tolist()), set(self.now.tolist())  # quicker than arrays, for as few as these
+        now, before = (
+            set(ids.tolist()),
+            set(self.now.tolist()),
+        )  # quicker than arrays, for as few as these
         self.now = ids
         self._add(count, sorted(now - before), sorted(before - now))
         if self.n_ids > MOST_IDS:
@@ -87,7 +100,9 @@ class History:
         return sum(map(len, self.entered)) + sum(map(len, self.left))
 
     def _add(self, count: int, entered: list[int], left: list[int]) -> None:
-        if self.at and self.at[-1] == count:  # what is decided at the end is one change with the look before
+        if (
+            self.at and self.at[-1] == count
+        ):  # what is decided at the end is one change with the look before
             self.at.pop()
             entered, left = joined(self.entered.pop(), self.left.pop(), entered, left)
         if entered or left:
@@ -106,7 +121,9 @@ class History:
                 self._add(*looks[-1])
 
 
-def joined(entered: list[int], left: list[int], then: list[int], gone: list[int]) -> tuple[list[int], list[int]]:
+def joined(
+    entered: list[int], left: list[int], then: list[int], gone: list[int]
+) -> tuple[list[int], list[int]]:
     """Two changes, one after the other, as one: what entered and left, ``then`` entered and was ``gone``."""
     came = (set(entered) - set(gone)) | (set(then) - set(left))
     went = (set(left) - set(then)) | (set(gone) - set(entered))
@@ -127,7 +144,10 @@ class Recording:
         return cls(note.get("trace", []), None if known is None else History.from_dict(known))
 
     def to_note(self) -> dict[str, Any]:
-        return {"trace": self.trace, "history": None if self.history is None else self.history.to_dict()}
+        return {
+            "trace": self.trace,
+            "history": None if self.history is None else self.history.to_dict(),
+        }
 
     def restart(self) -> None:
         """Forget everything: learning begins again."""

@@ -46,11 +46,15 @@ OSFS_PAPER = (
     "X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features. IEEE Transactions on "
     "Pattern Analysis and Machine Intelligence 35, 2013"
 )
-AROW_PAPER = "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009"
+AROW_PAPER = (
+    "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009"
+)
 
 METHODS = {
     "sofs": Entry("rows.sofs:SOFS", "SOFS", SOFS_PAPER),
-    "sofs-regressor": Entry("rows.sofs:SOFS_REGRESSOR", "SOFSRegressor", f"none for numbers; after {SOFS_PAPER}"),
+    "sofs-regressor": Entry(
+        "rows.sofs:SOFS_REGRESSOR", "SOFSRegressor", f"none for numbers; after {SOFS_PAPER}"
+    ),
     "pet": Entry("rows.first_order:PET", "PET", f"{SOFS_PAPER}; {OFS_PAPER}"),
     "fofs": Entry("rows.first_order:FOFS", "FOFS", OFS_PAPER),
     "ofs-partial": Entry("rows.first_order:OFS_PARTIAL", "OFSPartial", OFS_PAPER),
@@ -110,7 +114,9 @@ METHODS = {
         "J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of Machine Learning "
         "Research 7, 2006",
     ),
-    "online-substitution": Entry("columns.substitution:ONLINE_SUBSTITUTION", "OnlineSubstitution", OS_PAPER),
+    "online-substitution": Entry(
+        "columns.substitution:ONLINE_SUBSTITUTION", "OnlineSubstitution", OS_PAPER
+    ),
     "asyos": Entry("columns.asyos:ASYOS", "AsyOS", OS_PAPER),
     "grafting": Entry(
         "columns.grafting:GRAFTING",
@@ -167,17 +173,25 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
     for name in params:
         if name not in names:
             near = did_you_mean(name, names)
-            raise UsageError(f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has {', '.join(names)}")
+            raise UsageError(
+                f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has {', '.join(names)}"
+            )
 
 
-def make_learner(method: str, params: Mapping[str, Any], seed: int | None = None, origin: str = "") -> AnyLearner:
+def make_learner(
+    method: str, params: Mapping[str, Any], seed: int | None = None, origin: str = ""
+) -> AnyLearner:
     """Return a learner with these parameters, which are checked, before any data is read.
 
     ``seed`` is for methods that draw and were given none; ``origin`` begins the messages.
     """
     refuse_unknown_parameters(method, params)
     found = find_method(method)
-    drawn = {"random_state": seed} if seed is not None and "random_state" in found.parameter_names else {}
+    drawn = (
+        {"random_state": seed}
+        if seed is not None and "random_state" in found.parameter_names
+        else {}
+    )
     try:
         return found.make(**{**drawn, **params})
     except ParameterError as error:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 More = Mapping[str, NDArray[Any] | None]  # other columns, by title, aligned with the indices
 NO_MORE: More = MappingProxyType({})
-FRAME = ("index", "name", "score", "weight", "class", "group", "frequency")  # the columns of a data frame
+FRAME = (
+    "index",
+    "name",
+    "score",
+    "weight",
+    "class",
+    "group",
+    "frequency",
+)  # the columns of a data frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,10 @@ class Selection:
             ) from None
         columns = self._columns(None, more)
         columns["index"] = columns.pop("feature")
-        titles = [*(title for title in FRAME if title in columns), *(title for title in columns if title not in FRAME)]
+        titles = [
+            *(title for title in FRAME if title in columns),
+            *(title for title in columns if title not in FRAME),
+        ]
         return pandas.DataFrame({title: columns[title] for title in titles})
 
     def plot(self, axes: Axes | None = None) -> Figures:
@@ -94,7 +105,13 @@ class Selection:
 
     def _columns(self, most: int | None, more: More) -> dict[str, NDArray[Any]]:
         """What is known of the best features, by title, best first."""
-        columns = {"feature": self.indices, "score": self.scores, "name": self.names, "group": self.groups, **more}
+        columns = {
+            "feature": self.indices,
+            "score": self.scores,
+            "name": self.names,
+            "group": self.groups,
+            **more,
+        }
         order = self._best_first()[:most]
         return {title: column[order] for title, column in columns.items() if column is not None}
 

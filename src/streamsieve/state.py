@@ -16,7 +16,9 @@ from .kernels.arrays import ArraySpec
 
 NEGATED_AT_ONCE = 1 << 16  # entries
 MOST_COUNTED = 2**62  # of anything
-LARGEST_NUMBER = 1e100  # that learning from float32 comes near: sums of squares of the largest are far below
+LARGEST_NUMBER = (
+    1e100  # that learning from float32 comes near: sums of squares of the largest are far below
+)
 
 Arrays = dict[str, NDArray[Any]]
 Schema = Mapping[str, ArraySpec]
@@ -44,13 +46,17 @@ def declared(state_type: Any) -> dict[str, ArraySpec]:
 @cache
 def nested_types(state_type: Any) -> dict[str, Any]:
     """Return the types of the states within a state by name."""
-    return {name: hint for name, hint in get_type_hints(state_type).items() if hasattr(hint, "_fields")}
+    return {
+        name: hint for name, hint in get_type_hints(state_type).items() if hasattr(hint, "_fields")
+    }
 
 
 def dtype_of(hint: Any) -> Any:
     """Return the dtype in an annotation ``NDArray[...]``; None if it may be any."""
     scalar = hint
-    while arguments := get_args(scalar):  # ndarray[..., dtype[scalar]], or from NumPy 2.5 on NDArray[scalar]
+    while arguments := get_args(
+        scalar
+    ):  # ndarray[..., dtype[scalar]], or from NumPy 2.5 on NDArray[scalar]
         scalar = arguments[-1]
     return None if scalar is Any else np.dtype(scalar)
 
@@ -131,7 +137,9 @@ def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[
     found = dict(sizes)
     for name, expected in schema.items():
         array = arrays[name]
-        other = expected.dtype is not None and expected.dtype != array.dtype  # to NumPy, None is float64
+        other = (
+            expected.dtype is not None and expected.dtype != array.dtype
+        )  # to NumPy, None is float64
         if other or array.ndim != len(expected.shape):
             raise ValueError(f"{name!r} is {array.dtype} of {array.ndim} axes")
         for axis, extent in zip(expected.shape, array.shape, strict=True):
@@ -143,12 +151,18 @@ def check_arrays(arrays: Arrays, schema: Schema, sizes: dict[str, int]) -> dict[
     return found
 
 
-def check_range(name: str, array: NDArray[Any], expected: ArraySpec, sizes: Mapping[str, int]) -> None:
+def check_range(
+    name: str, array: NDArray[Any], expected: ArraySpec, sizes: Mapping[str, int]
+) -> None:
     """Raise ValueError if an entry is outside of its range."""
     if not array.size or array.dtype.kind in "US":
         return
     extremes = float(array.min()), float(array.max())
-    if expected.finite and array.dtype.kind == "f" and not all(abs(one) <= LARGEST_NUMBER for one in extremes):
+    if (
+        expected.finite
+        and array.dtype.kind == "f"
+        and not all(abs(one) <= LARGEST_NUMBER for one in extremes)
+    ):
         raise ValueError(f"{name!r} has values that are not finite, or far too large")
     limit = MOST_COUNTED if expected.below is None and array.dtype.kind == "i" else expected.below
     below = sizes[limit] if isinstance(limit, str) else limit
@@ -181,7 +195,9 @@ def arrays_of(state: State, before: str = "", **sizes: int) -> Arrays:
 def with_arrays(state: T, arrays: Arrays, before: str = "") -> T:
     """Return a state like another, of arrays that are named as by ``arrays_of``."""
     parts = {
-        name: arrays[before + name] if isinstance(part, np.ndarray) else with_arrays(part, arrays, f"{before}{name}.")
+        name: arrays[before + name]
+        if isinstance(part, np.ndarray)
+        else with_arrays(part, arrays, f"{before}{name}.")
         for name, part in parts_of(state).items()
     }
     return cast(T, tuple(parts.values())) if is_tuple(state) else changed(state, **parts)
@@ -189,7 +205,9 @@ def with_arrays(state: T, arrays: Arrays, before: str = "") -> T:
 
 def moved(state: T, old: Any, new: Any, room: int) -> T:
     """Return the state with what it has of features at positions ``old`` at ``new``, in arrays with so much room."""
-    parts: dict[str, Any] = {name: moved(part, old, new, room) for name, part in nested(state).items()}
+    parts: dict[str, Any] = {
+        name: moved(part, old, new, room) for name, part in nested(state).items()
+    }
     for name in names_along(type(state), "features"):
         array = getattr(state, name)
         parts[name] = np.zeros((room, *array.shape[1:]), array.dtype)
@@ -211,12 +229,18 @@ def negate(weights: NDArray[Any]) -> None:
 
 def nested(state: Any) -> dict[str, Any]:
     """Return the states within a state by name."""
-    return {name: part for name, part in parts_of(state).items() if not isinstance(part, np.ndarray)}
+    return {
+        name: part for name, part in parts_of(state).items() if not isinstance(part, np.ndarray)
+    }
 
 
 def parts_of(state: Any) -> dict[str, Any]:
     """Return what a state consists of, by name; of a tuple of states, by number."""
-    return {str(number): part for number, part in enumerate(state)} if is_tuple(state) else state._asdict()
+    return (
+        {str(number): part for number, part in enumerate(state)}
+        if is_tuple(state)
+        else state._asdict()
+    )
 
 
 def is_tuple(state: Any) -> bool:

@@ -24,7 +24,9 @@ KIND_OF_TASK: dict[str, Kind] = {task: kind for kind, task in TASK_OF_KIND.items
 BOTH: frozenset[Kind] = frozenset({"classes", "numbers"})
 ONLY_CLASSES: frozenset[Kind] = frozenset({"classes"})
 ONLY_NUMBERS: frozenset[Kind] = frozenset({"numbers"})
-MANY_CLASSES = 50  # integers with more different values may as well be numbers: nobody should guess in silence
+MANY_CLASSES = (
+    50  # integers with more different values may as well be numbers: nobody should guess in silence
+)
 
 ADVICE = "rows sorted by class teach little; shuffle them"
 EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
@@ -49,7 +51,9 @@ class NotClassesError(DataError):
 
     def __init__(self, what: str, methods: Sequence[str] = ()) -> None:
         named = f": {', '.join(methods)}" if methods else ""
-        super().__init__(f"{what}; make classes of them, or take a method that learns numbers{named}")
+        super().__init__(
+            f"{what}; make classes of them, or take a method that learns numbers{named}"
+        )
         self.what, self.methods = what, tuple(methods)
 
     def __reduce__(self) -> tuple[type[NotClassesError], tuple[str, tuple[str, ...]]]:
@@ -86,7 +90,11 @@ class Target:
 
 
 def read_target(
-    y: Any, task: str = "auto", kinds: frozenset[Kind] = BOTH, class_weight: str | None = None, origin: str = ""
+    y: Any,
+    task: str = "auto",
+    kinds: frozenset[Kind] = BOTH,
+    class_weight: str | None = None,
+    origin: str = "",
 ) -> Target:
     """The target of rows that are all known, of a kind that a method can learn.
 
@@ -95,31 +103,41 @@ def read_target(
     refuse_unusable(y, "y", origin)
     y = simple_labels(np.asarray(y), origin)
     if y.ndim != 1 or not y.size:
-        raise DataError(f"{prefix(origin)}the target must be one value per row, not an array of shape {y.shape}")
+        raise DataError(
+            f"{prefix(origin)}the target must be one value per row, not an array of shape {y.shape}"
+        )
     is_number = y.dtype.kind in "biuf"
     if is_number and not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataError(f"{prefix(origin)}the target of row {row + 1} is {y[row]}; drop such rows")
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
-        raise DataError(f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend on it")
+        raise DataError(
+            f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend on it"
+        )
     kind = kind_of(y, classes, task, kinds, origin)
     weights = np.ones(y.size)
     if class_weight is not None:
         if kind == "numbers":
-            raise DataError(f"{prefix(origin)}class_weight is for classes, and this target is a regression's")
+            raise DataError(
+                f"{prefix(origin)}class_weight is for classes, and this target is a regression's"
+            )
         weights = (y.size / (classes.size * np.bincount(codes)))[codes]
     numbers = y.astype(np.float64) if is_number else codes.astype(np.float64)
     centre = float(np.average(numbers, weights=weights))
     scale = float(np.sqrt((weights * (numbers - centre) ** 2).sum()))
     numbers = weights * (numbers - centre) / scale
     if kind == "numbers":
-        return Target(kind, numbers, np.empty(0, np.int32), np.empty(0), weights, np.empty(0), centre, scale)
+        return Target(
+            kind, numbers, np.empty(0, np.int32), np.empty(0), weights, np.empty(0), centre, scale
+        )
     counts = np.bincount(codes, weights).astype(np.float64)
     return Target(kind, numbers, codes.astype(np.int32), counts, weights, classes, centre, scale)
 
 
-def kind_of(y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[Kind], origin: str = "") -> Kind:
+def kind_of(
+    y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[Kind], origin: str = ""
+) -> Kind:
     """Whether a target with these different ``values`` holds classes or numbers, for a method that learns ``kinds``.
 
     As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all else are classes. A
@@ -165,7 +183,9 @@ def is_text(labels: NDArray[Any]) -> bool:
     return labels.dtype.kind in "OUS"
 
 
-def labels_like(classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: str) -> NDArray[Any] | None:
+def labels_like(
+    classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: str
+) -> NDArray[Any] | None:
     """Labels that can be compared with ``classes``, or with numbers if that is None; others are refused."""
     if y is None or not len(y):
         return y
@@ -173,7 +193,9 @@ def labels_like(classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: st
         try:
             return y.astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError(f"{prefix(origin)}numbers are predicted, and the target here is {show(y[0])}") from None
+            raise DataError(
+                f"{prefix(origin)}numbers are predicted, and the target here is {show(y[0])}"
+            ) from None
     if is_text(y) != is_text(classes):
         kinds = ("text", "numbers") if is_text(y) else ("numbers", "text")
         raise DataError(
@@ -202,9 +224,13 @@ class Labels:
         self.given = classes is not None
         self.classes: NDArray[Any] = np.unique(as_classes(classes)) if self.given else np.empty(0)
         if self.given and self.classes.size < 2:
-            raise DataError(f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}")
+            raise DataError(
+                f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}"
+            )
         self.counts = np.zeros(max(2, self.classes.size), np.int64)  # rows of each class
-        self.order = np.array([0, NONE_YET])  # changes of class from row to row, class of the last row
+        self.order = np.array(
+            [0, NONE_YET]
+        )  # changes of class from row to row, class of the last row
         self._codes: tuple[NDArray[Any] | None, dict[Any, int]] = None, {}  # of these classes
 
     @property
@@ -241,7 +267,9 @@ class Labels:
         codes[codes == classes.size] = 0
         wrong = np.flatnonzero(classes[codes] != y)
         if wrong.size:
-            raise self._unknown(y[wrong[0]], classes, row_prefix(origin, rows_before, int(wrong[0])))
+            raise self._unknown(
+                y[wrong[0]], classes, row_prefix(origin, rows_before, int(wrong[0]))
+            )
         codes += self.n_classes - classes.size  # one class alone is the second
         return Encoded(codes.astype(np.int64, copy=False), classes, swap)
 
@@ -256,7 +284,10 @@ class Labels:
         """The number of a class that is known, without the arrays that many labels are worth; None of any other."""
         if self._codes[0] is not self.classes:
             first = self.n_classes - self.classes.size  # one class alone is the second
-            self._codes = self.classes, {known: code for code, known in enumerate(self.classes.tolist(), first)}
+            self._codes = (
+                self.classes,
+                {known: code for code, known in enumerate(self.classes.tolist(), first)},
+            )
         return self._codes[1].get(label.item() if isinstance(label, np.generic) else label)
 
     def count(self, codes: NDArray[np.int64]) -> None:
@@ -266,7 +297,9 @@ class Labels:
         else:
             self.counts += np.bincount(codes, minlength=self.n_classes)
         if codes.size:
-            self.order[0] += np.count_nonzero(codes[1:] != codes[:-1]) + int(self.order[1] not in (NONE_YET, codes[0]))
+            self.order[0] += np.count_nonzero(codes[1:] != codes[:-1]) + int(
+                self.order[1] not in (NONE_YET, codes[0])
+            )
             self.order[1] = codes[-1]
 
     def _with_first(self, y: NDArray[Any]) -> NDArray[Any]:
@@ -332,7 +365,10 @@ def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:
         else:
             integers = kind != "f"
             classes = np.unique(
-                [int(text) if integers and text.strip("+- ").isdigit() else float(text) for text in texts.tolist()]
+                [
+                    int(text) if integers and text.strip("+- ").isdigit() else float(text)
+                    for text in texts.tolist()
+                ]
             )
     except (KeyError, ValueError):
         return texts

@@ -112,7 +112,9 @@ class RowFeed(Feed[RowBlock]):
     def blocks(self) -> Iterator[RowBlock]:
         self.sample = Sample()
         for rows in self.rows.row_blocks(self.missing):
-            block = rows.without_weightless()  # as learners count rows, which are found again by their number
+            block = (
+                rows.without_weightless()
+            )  # as learners count rows, which are found again by their number
             if self.missing == "error":  # or there are values that nobody may read
                 self.sample.add(block)
             yield block
@@ -146,7 +148,12 @@ class ColumnFeed(Feed[ColumnBlock]):
     ) -> None:
         known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
         columns: ColumnSource = by_columns(source, report)
-        if known is None and wants_groups and source.encoding is not None and source.encoding.has_groups:
+        if (
+            known is None
+            and wants_groups
+            and source.encoding is not None
+            and source.encoding.has_groups
+        ):
             known = given_groups(source.encoding.groups)
         if known is None or isinstance(known, Grouping):
             self.groups: Grouping | None = known
@@ -168,7 +175,11 @@ class ColumnFeed(Feed[ColumnBlock]):
     def remarks(self, learner: AnyLearner) -> list[Remark]:
         if not learner.method.knows_groups or self.columns.facts.has_groups:
             return []
-        return [] if self.groups is not None and self.groups.n_groups < self.groups.n_features else [no_groups()]
+        return (
+            []
+            if self.groups is not None and self.groups.n_groups < self.groups.n_features
+            else [no_groups()]
+        )
 
     def size(self, block: ColumnBlock) -> int:
         return block.n_columns
@@ -271,7 +282,9 @@ def train_with(
     feed = feed_for(learner, source, y, groups, report)
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
-        raise UsageError(f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file")
+        raise UsageError(
+            f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file"
+        )
     if not learner.started:
         width = learner.width_of(feed.source)
         learner.start(width, classes, feed.feature_names(), y=feed.y, origin=source.name)
@@ -288,13 +301,22 @@ def train_with(
             saves = checkpoint is not None and learner.n_learned % checkpoint.every == 0
             if checkpoint is not None and saves:
                 learner.save(checkpoint.path, None if recording is None else recording.to_note())
-                notes.info("checkpoint after %s %s: %s", f"{learner.n_learned:,}", feed.unit, checkpoint.path)
+                notes.info(
+                    "checkpoint after %s %s: %s",
+                    f"{learner.n_learned:,}",
+                    feed.unit,
+                    checkpoint.path,
+                )
             if watch and (ends_block or saves):
                 watch(progress_of(learner, feed, passes))
     notes.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
-        done.remarks = [*learner.results.diagnosis(feed.look()), *feed.remarks(learner), *remarks_on(source)]
+        done.remarks = [
+            *learner.results.diagnosis(feed.look()),
+            *feed.remarks(learner),
+            *remarks_on(source),
+        ]
         if recording is not None:
             recording.finish(learner)
             done.trace, history = recording.trace, recording.history
@@ -331,7 +353,11 @@ def remarks_on(source: DataSource) -> list[Remark]:
 
 
 def feed_for(
-    learner: AnyLearner, source: DataSource, y: NDArray[Any] | None, groups: Any | None, report: Report
+    learner: AnyLearner,
+    source: DataSource,
+    y: NDArray[Any] | None,
+    groups: Any | None,
+    report: Report,
 ) -> Feed[Any]:
     """The data as a learner reads it."""
     if learner.reads == "rows":
@@ -365,17 +391,35 @@ def pieces(
                 at = stop
             seen += size
     if seen < done:
-        raise DataError(f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after {done:,}")
+        raise DataError(
+            f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after {done:,}"
+        )
 
 
 def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | None) -> int:
     """The first count after ``count`` at which something is to be noted."""
     look = 2**62 if recording is None else next_look(count)
-    return look if checkpoint is None else min(look, (count // checkpoint.every + 1) * checkpoint.every)
+    return (
+        look
+        if checkpoint is None
+        else min(look, (count // checkpoint.every + 1) * checkpoint.every)
+    )
 
 
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
     source, total = feed.source, None if feed.total is None else feed.total * passes
-    n_bytes = None if source.facts.n_bytes is None or feed.unit != "rows" or passes > 1 else source.facts.n_bytes
+    n_bytes = (
+        None
+        if source.facts.n_bytes is None or feed.unit != "rows" or passes > 1
+        else source.facts.n_bytes
+    )
     counters = learner.results.counters()
-    return Progress(learner.n_learned, total, feed.unit, source.bytes_read, n_bytes, counters.mistakes, counters.r2)
+    return Progress(
+        learner.n_learned,
+        total,
+        feed.unit,
+        source.bytes_read,
+        n_bytes,
+        counters.mistakes,
+        counters.r2,
+    )

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from .errors import DataError, prefix
 
-COMPLEX, DATES, TIMES, SPANS, RECORDS = "complex values", "dates", "times of day", "time spans", "records or lists"
+COMPLEX, DATES, TIMES, SPANS, RECORDS = (
+    "complex values",
+    "dates",
+    "times of day",
+    "time spans",
+    "records or lists",
+)
 CURES = {
     COMPLEX: "give real and imaginary parts as columns of their own",
     DATES: "turn them into numbers, such as days since a certain day",
@@ -42,7 +48,11 @@ OF_NAME = {  # how the types of pandas, polars and Arrow begin, in lower case; t
     "fixed_size_list": RECORDS,
     "map": RECORDS,
 }
-AROUND = "sparse[", "dictionary<values=", "torch."  # what may be before the type of the values themselves
+AROUND = (
+    "sparse[",
+    "dictionary<values=",
+    "torch.",
+)  # what may be before the type of the values themselves
 OF_OBJECT: tuple[tuple[tuple[type, ...], str], ...] = (
     ((complex, np.complexfloating), COMPLEX),
     ((date, np.datetime64), DATES),
@@ -73,7 +83,9 @@ def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
 
 def unusable(what: str, loss: str, origin: str) -> DataError:
     """What to say of values that would lose something."""
-    start = "Complex data not supported: " if loss == COMPLEX else ""  # as scikit-learn's checks want it
+    start = (
+        "Complex data not supported: " if loss == COMPLEX else ""
+    )  # as scikit-learn's checks want it
     return DataError(f"{prefix(origin)}{start}{what} holds {loss}; {CURES[loss]}")
 
 
@@ -87,11 +99,19 @@ def losses_in(values: Any) -> Iterator[tuple[Any, str]]:
     """What would be lost, with the name of the column if there are columns."""
     if type(values).__module__.startswith("pyarrow"):
         schema = getattr(values, "schema", None)
-        named = [(None, values.type)] if schema is None else zip(schema.names, schema.types, strict=True)
+        named = (
+            [(None, values.type)]
+            if schema is None
+            else zip(schema.names, schema.types, strict=True)
+        )
         yield from ((name, loss) for name, dtype in named if (loss := loss_of(dtype)))
     elif hasattr(values, "columns") and hasattr(values, "dtypes"):  # a data frame
         for position, (name, dtype) in enumerate(zip(values.columns, values.dtypes, strict=True)):
-            loss = loss_among(values.iloc[:, position].to_numpy()) if is_object(dtype) else loss_of(dtype)
+            loss = (
+                loss_among(values.iloc[:, position].to_numpy())
+                if is_object(dtype)
+                else loss_of(dtype)
+            )
             if loss:
                 yield name, loss
     else:
@@ -131,7 +151,9 @@ def loss_of(dtype: Any) -> str | None:
 def loss_among(objects: NDArray[Any]) -> str | None:
     """What objects would lose as numbers or labels, if one of them does."""
     kinds = set(map(type, objects.ravel().tolist())) if objects.dtype == object else set()
-    return next((loss for known, loss in OF_OBJECT if any(issubclass(kind, known) for kind in kinds)), None)
+    return next(
+        (loss for known, loss in OF_OBJECT if any(issubclass(kind, known) for kind in kinds)), None
+    )
 
 
 # ---- labels
@@ -143,24 +165,33 @@ def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
     A label that is missing, None, is left to whoever knows what to say of it.
     """
     if labels.dtype.kind in "iuf":
-        return labels.astype(np.float64 if labels.dtype.itemsize > 8 else labels.dtype.newbyteorder("="), copy=False)
+        return labels.astype(
+            np.float64 if labels.dtype.itemsize > 8 else labels.dtype.newbyteorder("="), copy=False
+        )
     if labels.dtype != object:
         return labels
     there = [label for label in labels.tolist() if label is not None]
     kinds = set(map(type, there))
-    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, bytes) for kind in kinds):
+    if all(issubclass(kind, str) for kind in kinds) or all(
+        issubclass(kind, bytes) for kind in kinds
+    ):
         return labels
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return labels if len(there) < len(labels) else labels.astype(bool)
     for row, label in enumerate(labels.tolist()):
-        at, shown = f"{prefix(origin)}row {row + 1}: the label {str(label)[:40]!r}", type(label).__name__
+        at, shown = (
+            f"{prefix(origin)}row {row + 1}: the label {str(label)[:40]!r}",
+            type(label).__name__,
+        )
         if not isinstance(label, Real | Decimal | NoneType) or isinstance(label, bool | np.bool_):
             raise DataError(f"{at} is of type {shown}; labels are all text or all numbers")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise DataError(
                 f"{at} has more than 64 bits; give such labels as text, or as floats if they are numbers to predict"
             )
-    integers = len(there) == len(labels) and all(issubclass(kind, int | np.integer) for kind in kinds)
+    integers = len(there) == len(labels) and all(
+        issubclass(kind, int | np.integer) for kind in kinds
+    )
     return labels.astype(np.int64 if integers else np.float64)
 
 
@@ -193,14 +224,27 @@ def refuse_broken(matrix: Any, what: str, origin: str) -> None:
     ):
         wrong = "an index is negative or beyond its shape"
     if wrong:
-        raise DataError(f"{prefix(origin)}{what} is a damaged sparse matrix: {wrong}; build it again")
+        raise DataError(
+            f"{prefix(origin)}{what} is a damaged sparse matrix: {wrong}; build it again"
+        )
 
 
-def fault_of(indptr: NDArray[Any], indices: NDArray[Any], n_values: int, lines: int, width: int) -> str | None:
+def fault_of(
+    indptr: NDArray[Any], indices: NDArray[Any], n_values: int, lines: int, width: int
+) -> str | None:
     """What is wrong with the lines of a sparse matrix, if anything."""
-    if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+    if (
+        indptr.ndim != 1
+        or indices.ndim != 1
+        or indptr.dtype.kind not in "iu"
+        or indices.dtype.kind not in "iu"
+    ):
         return "its indptr or its indices are not lists of integers"
-    if indptr.size != lines + 1 or indptr[0] < 0 or (np.diff(indptr.astype(np.int64, copy=False)) < 0).any():
+    if (
+        indptr.size != lines + 1
+        or indptr[0] < 0
+        or (np.diff(indptr.astype(np.int64, copy=False)) < 0).any()
+    ):
         return f"its indptr does not ascend from 0 for {lines:,} lines"
     if indptr[-1] > min(indices.size, n_values):
         return f"its indptr ends at {int(indptr[-1]):,}, and there are {min(indices.size, n_values):,} entries"
@@ -232,7 +276,9 @@ def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) 
     lines, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
     same_size = lines.size and lines[-1] <= ids.size == numbers.size
     if not same_size or (numbers.size and numbers.dtype.kind not in "biuf"):
-        raise DataError(f"a block of {what} whose indptr, indices and values do not fit one another")
+        raise DataError(
+            f"a block of {what} whose indptr, indices and values do not fit one another"
+        )
     wrong = fault_of(lines, ids, numbers.size, lines.size - 1, width)
     if wrong is None and not ascends(*from_zero(lines, ids, numbers)[:2]):
         wrong = "indices do not ascend, or appear twice"
@@ -240,7 +286,9 @@ def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) 
         raise DataError(f"a block of {what} that is damaged: {wrong}")
 
 
-def from_zero(indptr: Any, indices: Any, values: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def from_zero(
+    indptr: Any, indices: Any, values: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the same lines with the first entry at 0, without entries that belong to no line."""
     ends, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
     begin, end = int(ends[0]), int(ends[-1])

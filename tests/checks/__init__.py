@@ -32,11 +32,16 @@ def checks_for(method: str) -> Iterator[tuple[str, Check]]:
             for check in promises.CHECKS:
                 if check.__name__ not in learner.exempt_from_checks:
                     variant = ",".join(f"{name}={value}" for name, value in params.items())
-                    yield f"{check.__name__}({variant}) {kind}", partial(check, promises.Maker(method, params, kind))
+                    yield (
+                        f"{check.__name__}({variant}) {kind}",
+                        partial(check, promises.Maker(method, params, kind)),
+                    )
 
 
 def suits(params: dict[str, Any], kind: Kind) -> bool:
     """Whether parameters make sense for a kind of target: what counts classes or weighs them needs some."""
     if "loss" in params:
         return bool(params["loss"] in ("squared", "huber")) == (kind == "numbers")
-    return kind == "classes" or (params.get("measure") not in ("su", "g2", "chi2") and not params.get("class_weight"))
+    return kind == "classes" or (
+        params.get("measure") not in ("su", "g2", "chi2") and not params.get("class_weight")
+    )

@@ -138,10 +138,18 @@ def check_refusals(make: Maker) -> None:
     if make.params.get("missing") == "skip":
         make().start(y=y).partial_fit_block(columns_of(bad))
     else:
-        refuses(lambda: make().start(y=y).partial_fit_block(columns_of(bad)), "feature 4 is missing in row 18")
-    refuses(lambda: make().start(y=y).partial_fit_block(columns_of(endless)), "feature 4 is infinite in row 18")
+        refuses(
+            lambda: make().start(y=y).partial_fit_block(columns_of(bad)),
+            "feature 4 is missing in row 18",
+        )
+    refuses(
+        lambda: make().start(y=y).partial_fit_block(columns_of(endless)),
+        "feature 4 is infinite in row 18",
+    )
     started = make().start(y=y)
-    refuses(lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns")
+    refuses(
+        lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns"
+    )
 
 
 def check_memory_is_that_of_the_kept(make: Maker) -> None:
@@ -171,7 +179,9 @@ def check_refused_columns_leave_no_trace(make: Maker) -> None:
         learner.partial_fit_block(block)
         straight.partial_fit_block(block)
         if not learner.learner.rule.takes_again:
-            refuses_without_trace(learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice")
+            refuses_without_trace(
+                learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice"
+            )
     assert_same(learner, straight, "after columns that were refused")
 
 

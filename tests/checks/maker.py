@@ -26,7 +26,9 @@ def refuses_without_trace(learner: Any, block: Any, message: str) -> None:
     """Assert that a learner refuses a block with a message that says this, and is exactly as it was."""
     before = learner.model().to_bytes()
     refuses(lambda: learner.partial_fit_block(block), message)
-    assert learner.model().to_bytes() == before, f"a block that was refused ({message}) has changed the model"
+    assert learner.model().to_bytes() == before, (
+        f"a block that was refused ({message}) has changed the model"
+    )
 
 
 def refuses(call: Callable[[], Any], message: str) -> None:

@@ -56,7 +56,13 @@ def check_forms_of_data(make: Maker) -> None:
     X, y = whole_data(make.kind)
     expected = make().fit(X, y)
     assert len(expected.selection()), "nothing was selected"
-    forms = [np.asfortranarray(X), X.astype(np.float32), np.repeat(X, 2, axis=1)[:, ::2], csc_array(X), csr_array(X)]
+    forms = [
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        csc_array(X),
+        csr_array(X),
+    ]
     for form in forms:
         assert_same(make().fit(form, y), expected, type(form).__name__)
     with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +148,10 @@ def check_refusals(make: Maker) -> None:
     refuses(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
     refuses(lambda: make().start(y=y[1:]).partial_fit_block(Matrix(X)), f"{ROWS - 1}")
     if "numbers" not in make.estimator.method.targets:
-        refuses(lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))), "regression")
+        refuses(
+            lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))),
+            "regression",
+        )
 
 
 CHECKS = (

@@ -22,7 +22,10 @@ from tests.checks.data import BUDGET, FEATURES, ROWS, sparse_stream
 from tests.checks.maker import refuses_without_trace
 from tests.checks.other_process import in_other_process
 
-OF_LABELS = ("classes", "label_order")  # what is known of a target that depends on the labels' names, or on blocks
+OF_LABELS = (
+    "classes",
+    "label_order",
+)  # what is known of a target that depends on the labels' names, or on blocks
 
 
 class Maker(maker.Maker):
@@ -30,7 +33,9 @@ class Maker(maker.Maker):
 
     def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
         super().__init__(method, params, kind)
-        seed = {"random_state": 5} if "random_state" in self.estimator.method.parameter_names else {}
+        seed = (
+            {"random_state": 5} if "random_state" in self.estimator.method.parameter_names else {}
+        )
         self.params = {"n_features_to_select": BUDGET, **seed, **params}
 
     @property
@@ -56,7 +61,9 @@ def learned(selector: Any) -> dict[str, Any]:
     memory, results = learner.memory, learner.results
     rungs = [] if memory.rungs is None else memory.rungs.rungs
     arrays = arrays_of(memory.target.state()).items()
-    target = {name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS}  # nan != nan
+    target = {
+        name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS
+    }  # nan != nan
     return {
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
@@ -92,7 +99,11 @@ def check_many_classes(make: Maker) -> None:
     assert whole.classes_.tolist() == ["a", "b", "c", "d"]
     for size in (1, 64):
         blocks = ArraySource(X, labels, block_rows=size)
-        assert_same(make().fit_source(blocks, classes=list("abcd")), whole, f"four classes in blocks of {size} rows")
+        assert_same(
+            make().fit_source(blocks, classes=list("abcd")),
+            whole,
+            f"four classes in blocks of {size} rows",
+        )
     with tempfile.TemporaryDirectory() as folder:
         whole.save(Path(folder) / "model")
         assert_same(load(Path(folder) / "model"), whole, "four classes, loaded")
@@ -103,14 +114,18 @@ def check_rows_without_weight_are_as_good_as_absent(make: Maker) -> None:
     weights = np.tile([1.0, 0.0, 2.0], ROWS // 3)
     counted = weights > 0
     weighted = make().fit(X, y, sample_weight=weights)
-    assert_same(weighted, make().fit(X[counted], y[counted], sample_weight=weights[counted]), "weights of 0")
+    assert_same(
+        weighted, make().fit(X[counted], y[counted], sample_weight=weights[counted]), "weights of 0"
+    )
 
 
 def check_block_size_does_not_matter(make: Maker) -> None:
     X, y = sparse_stream(make.kind)
     whole = make().fit_source(ArraySource(X, y, block_rows=ROWS))
     for size in (1, 7, 64):
-        assert_same(make().fit_source(ArraySource(X, y, block_rows=size)), whole, f"blocks of {size} rows")
+        assert_same(
+            make().fit_source(ArraySource(X, y, block_rows=size)), whole, f"blocks of {size} rows"
+        )
 
 
 def check_chunks_equal_one_fit(make: Maker) -> None:
@@ -168,7 +183,9 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     assert interpreted["indices"] == compiled["indices"]
     assert interpreted["counters"][:2] == compiled["counters"][:2]
     for found, expected in zip(
-        [interpreted["weights"], *interpreted["rungs"]], [compiled["weights"], *compiled["rungs"]], strict=True
+        [interpreted["weights"], *interpreted["rungs"]],
+        [compiled["weights"], *compiled["rungs"]],
+        strict=True,
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(interpreted["scores"], compiled["scores"], rtol=1e-6)
@@ -181,7 +198,11 @@ def check_budget_is_never_exceeded(make: Maker) -> None:
         for block in ArraySource(X, y, block_rows=5).row_blocks():
             selector.partial_fit_block(block)
             assert len(selector.selection()) <= min(budget, FEATURES)
-        assert len(selector.selection()) == selector.transform(X).shape[1] == selector.get_support().sum()
+        assert (
+            len(selector.selection())
+            == selector.transform(X).shape[1]
+            == selector.get_support().sum()
+        )
         assert len(selector.selection()) > min(budget, FEATURES) / 2
 
 
@@ -211,7 +232,13 @@ def check_plans_change_in_the_middle_of_a_run(make: Maker) -> None:
         return
     X, y = sparse_stream(make.kind)
     blocks = list(ArraySource(X, y, block_rows=50).row_blocks())
-    stray = RowBlock(np.array([0, 1]), np.array([10**12]), np.array([0.25], np.float32), np.array([1.0]), 10**12 + 1)
+    stray = RowBlock(
+        np.array([0, 1]),
+        np.array([10**12]),
+        np.array([0.25], np.float32),
+        np.array([1.0]),
+        10**12 + 1,
+    )
     straight, moved = make().start(**make.classes), make().start(**make.classes)
     for number, block in enumerate(blocks):
         if number == 3:
@@ -261,7 +288,9 @@ def check_rows_may_grow_wider(make: Maker) -> None:
     X, y = sparse_stream(make.kind)
     half = ROWS // 2
     left = X.tocsc()[:, : FEATURES // 2].tocsr()
-    grown = make().partial_fit(left[:half], y[:half], **make.classes).partial_fit(X[half:], y[half:])
+    grown = (
+        make().partial_fit(left[:half], y[:half], **make.classes).partial_fit(X[half:], y[half:])
+    )
     full = make().start(FEATURES, **make.classes)
     for part, labels in ((left[:half], y[:half]), (X[half:], y[half:])):
         for block in ArraySource(part, labels).row_blocks():
@@ -279,14 +308,18 @@ def spread_out(block: RowBlock, spread: int) -> RowBlock:
 def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
     """Run a script that makes ``selector`` in another process; what it learned."""
     report = "from tests.checks.rows import learned; found = learned(selector)"
-    found: dict[str, Any] = in_other_process(f"import sys\n{script}{report}", arguments, **environment)
+    found: dict[str, Any] = in_other_process(
+        f"import sys\n{script}{report}", arguments, **environment
+    )
     return found
 
 
 def check_refused_rows_leave_no_trace(make: Maker) -> None:
     """Assert that rows that are refused, the first ones or later ones, change nothing; then learning goes on."""
     X, y = sparse_stream(make.kind)
-    first, last = (ArraySource(X[part], y[part]) for part in (slice(ROWS // 2), slice(ROWS // 2, ROWS)))
+    first, last = (
+        ArraySource(X[part], y[part]) for part in (slice(ROWS // 2), slice(ROWS // 2, ROWS))
+    )
     learner = make().start(FEATURES, **make.classes)
     good = next(iter(first.row_blocks()))
     labels, weights = np.array(good.y), np.ones(good.n_rows)
@@ -295,12 +328,18 @@ def check_refused_rows_leave_no_trace(make: Maker) -> None:
     beyond[-1] = FEATURES
     for _ in range(2):
         refuses_without_trace(
-            learner, good.with_target(labels, None), "target" if make.kind == "numbers" else "label 7"
+            learner,
+            good.with_target(labels, None),
+            "target" if make.kind == "numbers" else "label 7",
         )
         refuses_without_trace(learner, good.with_target(np.array(good.y), weights), "sample_weight")
-        refuses_without_trace(learner, good.derived(indices=beyond), "ids that are not from 0 to below its width")
+        refuses_without_trace(
+            learner, good.derived(indices=beyond), "ids that are not from 0 to below its width"
+        )
         learner.partial_fit_block(good)
-    interrupted = make().start(FEATURES, **make.classes).partial_fit_block(good).partial_fit_block(good)
+    interrupted = (
+        make().start(FEATURES, **make.classes).partial_fit_block(good).partial_fit_block(good)
+    )
     assert_same(
         learner.partial_fit_block(next(iter(last.row_blocks()))),
         interrupted.partial_fit_block(next(iter(last.row_blocks()))),

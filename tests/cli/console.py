@@ -14,7 +14,9 @@ from pathlib import Path
 
 from tests import warm
 
-NOISE = re.compile(r"^(streamsieve: note: )?compiling streamsieve's kernels for first use \(once\)\n", re.MULTILINE)
+NOISE = re.compile(
+    r"^(streamsieve: note: )?compiling streamsieve's kernels for first use \(once\)\n", re.MULTILINE
+)
 EXIT = re.compile(r"\s+# exits with (\d)$")
 
 
@@ -39,9 +41,19 @@ def run_transcript(transcript: str, folder: Path) -> None:
         path = cold if "--memory" in command else os.pathsep.join([str(warm.clients()), cold])
         environment = {**os.environ, "PATH": path, "COLUMNS": "80"}
         done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         printed = NOISE.sub("", done.stderr + done.stdout)
-        assert done.returncode == code, f"$ {command}\nexit code {done.returncode}, expected {code}\n{printed}"
-        same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        assert done.returncode == code, (
+            f"$ {command}\nexit code {done.returncode}, expected {code}\n{printed}"
+        )
+        same = doctest.OutputChecker().check_output(
+            expected, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        )
         assert same, f"$ {command}\n--- expected\n{expected}--- printed\n{printed}"

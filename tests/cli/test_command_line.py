@@ -66,14 +66,27 @@ def test_every_parameter_is_an_option_or_said_not_to_be(method: str) -> None:
     shown = run("select", "-m", method, "--help").output
     for parameter in describe_parameters(find_method(method)):
         option = f"--{parameter.name.replace('_', '-')}"
-        assert re.search(rf"^  {option} ", shown, re.MULTILINE), f"{option} is not in the help of {method}"
+        assert re.search(rf"^  {option} ", shown, re.MULTILINE), (
+            f"{option} is not in the help of {method}"
+        )
     if method == "saola":
         assert "--param missing=VALUE" in shown
 
 
 @pytest.mark.usefixtures("rows")
 def test_parameters_are_options() -> None:
-    found = params("-k", "2", "--normalize", "l2", "--fit-intercept", "False", "--n-epochs", "2", "--gamma", "2.5")
+    found = params(
+        "-k",
+        "2",
+        "--normalize",
+        "l2",
+        "--fit-intercept",
+        "False",
+        "--n-epochs",
+        "2",
+        "--gamma",
+        "2.5",
+    )
     assert found["normalize"] == "l2"
     assert found["fit_intercept"] is False
     assert found["n_epochs"] == 2
@@ -83,7 +96,9 @@ def test_parameters_are_options() -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_what_is_typed_wins_over_the_file() -> None:
-    Path("run.toml").write_text('method = "PET"\nk = 2\n[params]\neta = 0.5\ntrigger = "mistake"\nforget = "null"\n')
+    Path("run.toml").write_text(
+        'method = "PET"\nk = 2\n[params]\neta = 0.5\ntrigger = "mistake"\nforget = "null"\n'
+    )
     assert params("--config", "run.toml")["eta"] == 0.5
     found = params("--config", "run.toml", "--eta", "0.25", "-k", "1")
     assert (found["eta"], found["n_features_to_select"], found["trigger"]) == (0.25, 1, "mistake")
@@ -91,7 +106,9 @@ def test_what_is_typed_wins_over_the_file() -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_a_file_can_name_all_that_a_run_needs() -> None:
-    Path("run.toml").write_text('train = "rows.svm"\ntest = ["rows.svm"]\nclasses = [1, -1]\nk = 1\noutput = "run"\n')
+    Path("run.toml").write_text(
+        'train = "rows.svm"\ntest = ["rows.svm"]\nclasses = [1, -1]\nk = 1\noutput = "run"\n'
+    )
     done = run("select", "--config", "run.toml", "--quiet")
     assert (done.exit_code, done.output) == (0, "")
     assert json.loads(Path("run/result.json").read_text())["n_selected"] == 1
@@ -100,7 +117,10 @@ def test_a_file_can_name_all_that_a_run_needs() -> None:
 @pytest.mark.usefixtures("rows")
 def test_quiet_leaves_only_what_is_asked_for() -> None:
     assert run("select", "rows.svm", "-k", "3", "-o", "run", "--quiet").output == ""
-    assert json.loads(run("select", "rows.svm", "-k", "3", "--json", "--quiet").output)["n_features"] == 3
+    assert (
+        json.loads(run("select", "rows.svm", "-k", "3", "--json", "--quiet").output)["n_features"]
+        == 3
+    )
     assert set(run("predict", "run", "rows.svm", "--quiet").output.split()) <= {"1", "-1"}
     assert run("apply", "run", "rows.svm", "-o", "less.svm", "--quiet").output == ""
     assert "there is no method" in run("select", "rows.svm", "-m", "none", "--quiet").output
@@ -108,19 +128,32 @@ def test_quiet_leaves_only_what_is_asked_for() -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_verbose_says_what_is_done_when() -> None:
-    said = run("select", "rows.svm", "-k", "2", "-o", "run", "--checkpoint-every", "20", "--verbose").stderr
+    said = run(
+        "select", "rows.svm", "-k", "2", "-o", "run", "--checkpoint-every", "20", "--verbose"
+    ).stderr
     steps = re.findall(r"^streamsieve: \d+\.\d\d s: (\w+)", said, re.MULTILINE)
-    assert [step for step in steps if step != "compiled"] == ["opened", "reading", "checkpoint", "read", "wrote"]
-
-
-def test_values_are_read_as_json_or_as_words_of_python() -> None:
-    assert [read_value(text) for text in ("true", "False", "None", "null", "1e-3", "[1, 2]", "l2", "NaN")] == [
-        *(True, False, None, None, 1e-3, [1, 2], "l2", "NaN")
+    assert [step for step in steps if step != "compiled"] == [
+        "opened",
+        "reading",
+        "checkpoint",
+        "read",
+        "wrote",
     ]
 
 
+def test_values_are_read_as_json_or_as_words_of_python() -> None:
+    assert [
+        read_value(text)
+        for text in ("true", "False", "None", "null", "1e-3", "[1, 2]", "l2", "NaN")
+    ] == [*(True, False, None, None, 1e-3, [1, 2], "l2", "NaN")]
+
+
 def completions(words: str) -> list[str]:
-    environment = {"_STREAMSIEVE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    environment = {
+        "_STREAMSIEVE_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
     done = CliRunner(env=environment).invoke(main, prog_name="streamsieve")
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
@@ -143,7 +176,9 @@ def in_terminal(*arguments: str, stop: bool = False, **environment: str) -> tupl
     """What a command shows in a terminal, and its exit code; ``stop``: after Ctrl-C, once there is a bar."""
     process, terminal = pty.fork()
     if process == 0:
-        os.execve(sys.executable, [*COMMAND, *arguments], {**os.environ, "TERM": "xterm", **environment})
+        os.execve(
+            sys.executable, [*COMMAND, *arguments], {**os.environ, "TERM": "xterm", **environment}
+        )
     shown, stopped, deadline = b"", False, time.monotonic() + 60
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 0.2)[0]:
@@ -172,13 +207,17 @@ def test_ctrl_c_begins_a_new_line_and_leaves_a_clean_terminal() -> None:
 
 
 def test_the_bar_says_what_is_elapsed_and_left_without_colours_if_none_are_wanted() -> None:
-    shown, code = in_terminal("select", "synthetic:x1?rows=3000", "-k", "5", NO_COLOR="1", COLUMNS="120")
+    shown, code = in_terminal(
+        "select", "synthetic:x1?rows=3000", "-k", "5", NO_COLOR="1", COLUMNS="120"
+    )
     assert code == 0
     assert re.search(r"\d+% [\d,]+ rows .*\d:\d\d elapsed, \d:\d\d left", shown)
     assert not re.search(r"\x1b\[\d*m", shown)
 
 
-def test_there_is_no_bar_where_none_can_be_drawn_or_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_bar_where_none_can_be_drawn_or_is_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stderr", terminal)
@@ -204,7 +243,12 @@ def test_the_bar_leaves_out_what_is_not_known() -> None:
     assert "elapsed" in text
     assert "left" not in text
     assert "%" not in text
-    assert [clock(seconds) for seconds in (0.9, 12, 75, 3723)] == ["0:00", "0:12", "1:15", "1:02:03"]
+    assert [clock(seconds) for seconds in (0.9, 12, 75, 3723)] == [
+        "0:00",
+        "0:12",
+        "1:15",
+        "1:02:03",
+    ]
 
 
 def test_help_of_select_needs_no_numba() -> None:

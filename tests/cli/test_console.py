@@ -46,7 +46,9 @@ def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
     for transcript in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         run_transcript(transcript, workplace)
     script = "\n".join(map(dedent, re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
-    done = subprocess.run(warm.python(script), cwd=workplace, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        warm.python(script), cwd=workplace, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -79,7 +81,13 @@ def test_compiling_is_announced_once_on_standard_error(tmp_path: Path) -> None:
     )
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""}
     first, second = (
-        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
+        subprocess.run(
+            [sys.executable, "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
         for _ in range(2)
     )
     assert first.stderr == "compiling streamsieve's kernels for first use (once)\n"
@@ -87,7 +95,9 @@ def test_compiling_is_announced_once_on_standard_error(tmp_path: Path) -> None:
     for done, compiles in ((first, True), (second, False)):
         seconds = json.loads(done.stdout)
         assert (seconds["compile"] > 0) == compiles
-        assert seconds["read"] + seconds["learn"] + seconds["compile"] == pytest.approx(seconds["total"])
+        assert seconds["read"] + seconds["learn"] + seconds["compile"] == pytest.approx(
+            seconds["total"]
+        )
 
 
 SLOW_DISK = """
@@ -122,9 +132,16 @@ main()
 def test_a_failure_in_a_table_ends_with_its_exit_code(tmp_path: Path, name: str) -> None:
     """No thread may be between Arrow and Python when the interpreter goes: on a slow disk that aborted the process."""
     text = "a,b,y\n" + "1.5,2.5,1\n2.5,1.5,0\n" * 100_000
-    (tmp_path / name).write_bytes(gzip.compress(text.encode(), 1) if name.endswith(".gz") else text.encode())
+    (tmp_path / name).write_bytes(
+        gzip.compress(text.encode(), 1) if name.endswith(".gz") else text.encode()
+    )
     done = subprocess.run(
-        [sys.executable, "-c", SLOW_DISK, name], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", SLOW_DISK, name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 1, done.stderr
     assert "label 1 is not one of the classes given" in done.stderr
@@ -138,7 +155,9 @@ def n_unread(pipe: Any) -> int:
 
 
 def test_ctrl_c_does_not_wait_for_a_pipe() -> None:
-    process = subprocess.Popen([*COMMAND, "select", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "select", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdin is not None
     assert process.stderr is not None
     process.stdin.write("1 1:1\n-1 2:1\n")

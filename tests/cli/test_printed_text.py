@@ -23,7 +23,17 @@ from tests.paths import COMMAND
 
 RED = "\x1b[31mred"
 FORGED = "a\nstreamsieve: error: forged"
-NAMES = [RED, FORGED, "right\u202eleft", "bell\x07", "c1\x9b31m", "line\u2028line", "n" * 500, "=1+1", "日本 ✓ naïve"]
+NAMES = [
+    RED,
+    FORGED,
+    "right\u202eleft",
+    "bell\x07",
+    "c1\x9b31m",
+    "line\u2028line",
+    "n" * 500,
+    "=1+1",
+    "日本 ✓ naïve",
+]
 LABELS = ["\x1b[2Jno", "ye\ns"]
 UNSAFE = ["\x1b", "\x07", "\x9b", "\u202e", "\u2028", "\x00", "\r", "\u2066", "\ufeff"]
 
@@ -35,12 +45,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     random = np.random.default_rng(0)
     codes = np.arange(200) % 2
     columns = {name: random.normal(0, 1, 200) + codes for name in NAMES}
-    pq.write_table(pa.table(columns | {"y": [LABELS[code] for code in codes]}), folder / "hostile.parquet")
+    pq.write_table(
+        pa.table(columns | {"y": [LABELS[code] for code in codes]}), folder / "hostile.parquet"
+    )
     ss.select(folder / "hostile.parquet", "sofs", 9, target="y", output=folder / "run")
     return folder
 
 
-def run(folder: Path, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    folder: Path, *arguments: str, code: int = 0, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run(
         [*(COMMAND if environment else warm.streamsieve()), *arguments],
         cwd=folder,
@@ -100,7 +114,9 @@ def test_names_and_labels_are_shown_escaped(folder: Path, arguments: tuple[str, 
     ],
 )
 def test_messages_are_escaped(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = subprocess.run(warm.streamsieve(*arguments), cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        warm.streamsieve(*arguments), cwd=folder, capture_output=True, check=False
+    )
     assert done.returncode in (1, 2)
     assert "Traceback" not in refuse_unsafe(done.stderr)
     refuse_unsafe(done.stdout)

@@ -41,7 +41,9 @@ NAMES = list("abcdef")
 DICTS: list[dict[Any, Any]] = [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
 
 
-@pytest.mark.parametrize(("model", "check"), CHECKS, ids=lambda value: getattr(value, "__name__", type(value).__name__))
+@pytest.mark.parametrize(
+    ("model", "check"), CHECKS, ids=lambda value: getattr(value, "__name__", type(value).__name__)
+)
 def test_checks_of_river(model: Model, check: Callable[[Any], None]) -> None:
     check(model.clone())
 
@@ -49,29 +51,42 @@ def test_checks_of_river(model: Model, check: Callable[[Any], None]) -> None:
 # ---- the same numbers as without river
 
 
-@pytest.mark.parametrize("options", [{}, {"normalize": "l2"}, {"normalize": "standard"}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"normalize": "l2"}, {"normalize": "standard"}, {"class_weight": "balanced"}]
+)
 @pytest.mark.parametrize("labels", [TWO, THREE], ids=["two", "three"])
-def test_one_at_a_time_is_the_selector_to_the_last_bit(options: dict[str, Any], labels: Any) -> None:
+def test_one_at_a_time_is_the_selector_to_the_last_bit(
+    options: dict[str, Any], labels: Any
+) -> None:
     model = SelectorClassifier(ss.SOFS(3, **options), classes=np.unique(labels).tolist())
     selector = ss.SOFS(3, **options)
     rows = csr_array(X)
     for at, (x, label) in enumerate(zip(DICTS, labels, strict=True)):
         model.learn_one(x, label)
         if at % 50 == 49:
-            selector.partial_fit(rows[at - 49 : at + 1], labels[at - 49 : at + 1], classes=np.unique(labels))
+            selector.partial_fit(
+                rows[at - 49 : at + 1], labels[at - 49 : at + 1], classes=np.unique(labels)
+            )
     expected = selector.selection()
     assert model.selection().names.tolist() == [NAMES[feature] for feature in expected.indices]
     assert model.selection().scores.tolist() == expected.scores.tolist()
     assert [model.predict_one(x) for x in DICTS[:50]] == selector.predict(rows[:50]).tolist()
     chances = pd.DataFrame([model.predict_proba_one(x) for x in DICTS[:50]])
-    np.testing.assert_array_equal(chances[selector.classes_.tolist()], selector.predict_proba(rows[:50]))
+    np.testing.assert_array_equal(
+        chances[selector.classes_.tolist()], selector.predict_proba(rows[:50])
+    )
 
 
 def test_numbers_one_at_a_time_are_the_selector_to_the_last_bit() -> None:
-    model, selector = SelectorRegressor(ss.SOFSRegressor(3)), ss.SOFSRegressor(3).fit(csr_array(X), NUMBERS)
+    model, selector = (
+        SelectorRegressor(ss.SOFSRegressor(3)),
+        ss.SOFSRegressor(3).fit(csr_array(X), NUMBERS),
+    )
     for x, y in zip(DICTS, NUMBERS.tolist(), strict=True):
         model.learn_one(x, y)
-    assert [model.predict_one(x) for x in DICTS[:50]] == selector.predict(csr_array(X)[:50]).tolist()
+    assert [model.predict_one(x) for x in DICTS[:50]] == selector.predict(
+        csr_array(X)[:50]
+    ).tolist()
 
 
 def test_names_in_fixed_memory_are_those_of_rows_by_name() -> None:
@@ -84,7 +99,9 @@ def test_names_in_fixed_memory_are_those_of_rows_by_name() -> None:
     assert [model.predict_one(x) for x in DICTS] == selector.predict(DICTS).tolist()
 
 
-@pytest.mark.parametrize("selector", [ss.SOFS(3), ss.SOFS(3, max_cells=64), ss.FOFS(3)], ids=["ids", "cells", "fofs"])
+@pytest.mark.parametrize(
+    "selector", [ss.SOFS(3), ss.SOFS(3, max_cells=64), ss.FOFS(3)], ids=["ids", "cells", "fofs"]
+)
 def test_many_rows_at_once_are_the_same_rows(selector: Any) -> None:
     one, many = SelectorClassifier(selector), SelectorClassifier(selector)
     frame = pd.DataFrame(X, columns=NAMES)
@@ -155,7 +172,9 @@ def test_a_value_that_is_no_number_is_named_and_nothing_is_learned(value: Any) -
     with pytest.raises(ss.DataError, match=r"row 1: the value of 'a'"):
         model.learn_one({"b": 1.0, "a": value}, True)
     with pytest.raises(ss.DataError, match=r"row 1: the value of 'a'"):
-        model.learn_many(pd.DataFrame({"b": [1.0], "a": pd.Series([value], dtype=object)}), pd.Series([True]))
+        model.learn_many(
+            pd.DataFrame({"b": [1.0], "a": pd.Series([value], dtype=object)}), pd.Series([True])
+        )
     assert model.predict_one({"a": 1.0}) is None
 
 
@@ -206,18 +225,25 @@ def test_classes_are_found_and_a_late_one_begins_anew_from_the_last_rows() -> No
     assert model.predict_proba_one(rows[0]) == {"a": 1.0}
     for x, y in zip(rows[1:1200], labels[1:1200], strict=True):
         model.learn_one(x, y)
-    with pytest.warns(UserWarning, match=r"row 1,201 has a class, 'c'.*last 1,024 rows.*classes=\[...\]"):
+    with pytest.warns(
+        UserWarning, match=r"row 1,201 has a class, 'c'.*last 1,024 rows.*classes=\[...\]"
+    ):
         model.learn_one(rows[1200], "c")
     for x, y in zip(rows[1201:], labels[1201:], strict=True):
         model.learn_one(x, y)
     assert [model.predict_one(x) for x in rows[-3:]] == ["c", "a", "b"]
-    assert model._stream.n_recent == MOST_RECENT == sum(block.n_rows for block in model._stream.recent)
+    assert (
+        model._stream.n_recent == MOST_RECENT == sum(block.n_rows for block in model._stream.recent)
+    )
 
 
 def test_the_last_rows_are_those_of_large_and_small_chunks() -> None:
     random = np.random.default_rng(0)
     values, labels = random.normal(0, 1, (2000, 3)), random.integers(0, 2, 2000)
-    model, expected = SelectorClassifier(ss.SOFS(2)), SelectorClassifier(ss.SOFS(2), classes=[0, 1, 2])
+    model, expected = (
+        SelectorClassifier(ss.SOFS(2)),
+        SelectorClassifier(ss.SOFS(2), classes=[0, 1, 2]),
+    )
     frame, y = pd.DataFrame(values, columns=list("abc")), pd.Series(labels)
     for start, stop in ((0, 1500), (1500, 1501), (1501, 2000)):
         model.learn_many(frame[start:stop], y[start:stop])
@@ -254,7 +280,9 @@ def test_labels_that_are_none_are_refused_and_change_nothing(label: Any) -> None
     with pytest.raises(ss.DataError, match=r"row 1: (its|the) label"):
         model.learn_one({"x": 1.0}, label)
     with pytest.raises(ss.DataError, match="weights are numbers"):
-        model.learn_many(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), pd.Series(["a", "b", "c"]), w=[1.0, 1.0, -1.0])
+        model.learn_many(
+            pd.DataFrame({"x": [1.0, 2.0, 3.0]}), pd.Series(["a", "b", "c"]), w=[1.0, 1.0, -1.0]
+        )
     model.learn_one({"x": 1.0}, "d", w=0.0)
     assert model.predict_one({"x": 1.0}) is None
     for x, y in zip(DICTS[:20], TWO, strict=False):
@@ -290,12 +318,18 @@ def test_selectors_that_cannot_be_wrapped(selector: Any, message: str) -> None:
 
 def test_progressive_validation_in_a_pipeline() -> None:
     alone = SelectorClassifier(ss.SOFS(5))
-    accuracy = evaluate.progressive_val_score(datasets.Phishing().take(600), alone, metrics.Accuracy())
+    accuracy = evaluate.progressive_val_score(
+        datasets.Phishing().take(600), alone, metrics.Accuracy()
+    )
     assert accuracy.get() > 0.8
     pipeline = compose.Pipeline(
-        preprocessing.StandardScaler(), SelectorTransformer(ss.SOFS(4)), linear_model.LogisticRegression()
+        preprocessing.StandardScaler(),
+        SelectorTransformer(ss.SOFS(4)),
+        linear_model.LogisticRegression(),
     )
-    accuracy = evaluate.progressive_val_score(datasets.Phishing().take(600), pipeline, metrics.Accuracy())
+    accuracy = evaluate.progressive_val_score(
+        datasets.Phishing().take(600), pipeline, metrics.Accuracy()
+    )
     assert accuracy.get() > 0.8
     error = evaluate.progressive_val_score(
         datasets.TrumpApproval().take(600), SelectorRegressor(ss.SOFSRegressor(4)), metrics.MAE()

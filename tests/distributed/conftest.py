@@ -35,12 +35,22 @@ def ray_cluster() -> Iterator[Any]:
 
     from streamsieve.distributed.ray_cluster import QUIET, _environment, _read_settings
 
-    settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    settings = {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
     settings |= {"RAY_health_check_period_ms": "500"}  # a lost machine is found sooner
-    for folder in make_short_folder():  # or a cluster that a user starts meanwhile would be taken for this one
+    for folder in (
+        make_short_folder()
+    ):  # or a cluster that a user starts meanwhile would be taken for this one
         with _environment(settings | {"RAY_TMPDIR": str(folder)}):
             _read_settings()
-            machine = {"num_cpus": 3, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+            machine = {
+                "num_cpus": 3,
+                "object_store_memory": STORE_BYTES,
+                "include_dashboard": False,
+            }
             cluster = Cluster(initialize_head=True, head_node_args=machine)
             ray.init(cluster.address, **QUIET)
             yield cluster

@@ -40,7 +40,9 @@ def planted(seed=0, n_rows=2000, n_columns=1500, n_true=20, correlation=0.0):
     """Columns, a target that some of them make, and which these are."""
     random = np.random.default_rng(seed)
     common = random.normal(0, 1, (n_rows, 1))
-    X = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * random.normal(0, 1, (n_rows, n_columns))
+    X = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * random.normal(
+        0, 1, (n_rows, n_columns)
+    )
     true = random.choice(n_columns, n_true, replace=False)
     y = X[:, true] @ random.choice([-1.0, 1.0], n_true) + random.normal(0, 0.5, n_rows)
     return X, y, np.sort(true)
@@ -77,7 +79,9 @@ def centre_of(engine):
 
 def check_the_centre(centre, learner):
     """What the centre has is what the workers' columns make."""
-    np.testing.assert_allclose(centre.scores(), learner.memory.state.parts.sum(axis=0), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        centre.scores(), learner.memory.state.parts.sum(axis=0), rtol=0, atol=1e-9
+    )
 
 
 # ---- the answer
@@ -117,9 +121,14 @@ def test_one_worker_is_one_process_to_the_bit(sparse, loss):
     check_same(found, alone)
     simulated = ASYOS.make(40, workers=1, loss=loss)
     train(simulated, ArraySource(csc_array(X) if sparse else X, y))
-    assert simulated.results.linear_model().ids.tolist() == found.results.linear_model().ids.tolist()
+    assert (
+        simulated.results.linear_model().ids.tolist() == found.results.linear_model().ids.tolist()
+    )
     np.testing.assert_allclose(
-        simulated.results.linear_model().weights, found.results.linear_model().weights, rtol=0, atol=1e-9
+        simulated.results.linear_model().weights,
+        found.results.linear_model().weights,
+        rtol=0,
+        atol=1e-9,
     )
 
 
@@ -135,7 +144,10 @@ def check_same(found, alone):
     assert ours.ids.tolist() == theirs.slots.ids[:used].tolist()
     assert ours.weights.tolist() == theirs.weights[:used].tolist()
     assert ours.level.tolist() == theirs.level.tolist()
-    assert found.results.linear_model().weights.tolist() == alone.results.linear_model().weights.tolist()
+    assert (
+        found.results.linear_model().weights.tolist()
+        == alone.results.linear_model().weights.tolist()
+    )
     assert found.results.linear_model().intercept == alone.results.linear_model().intercept
 
 
@@ -256,7 +268,10 @@ def test_a_worker_that_is_ready_has_made_no_progress(monkeypatch):
     monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
     X, y, _ = planted(n_rows=500, n_columns=600)
     losses = {(0, 1), (0, 2), (0, 4)}  # the third answer says that the worker is ready
-    with LosingEngine(1, losses) as engine, pytest.raises(RunError, match="worker 1 of 1 was lost 3 times without"):
+    with (
+        LosingEngine(1, losses) as engine,
+        pytest.raises(RunError, match="worker 1 of 1 was lost 3 times without"),
+    ):
         on_engine(engine, X, y)
 
 
@@ -312,26 +327,37 @@ def test_a_bad_value_is_the_same_error(engine, value):
 def test_weights_that_diverge_are_an_error(engine):
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (100, 1)) + 0.1 * random.normal(0, 1, (100, 300))
-    with pytest.raises(ss.DataError, match=r"the weights diverge.* step=0.5 and m=1.0;.* solver='pool'"):
+    with pytest.raises(
+        ss.DataError, match=r"the weights diverge.* step=0.5 and m=1.0;.* solver='pool'"
+    ):
         on_engine(engine, X, X[:, 0], 20, n_scans=10)
 
 
 def test_a_staleness_is_refused():
     X, y, _ = planted(n_columns=30)
-    with ThreadEngine(2) as engine, pytest.raises(ss.UsageError, match="staleness=3 is of a simulation"):
+    with (
+        ThreadEngine(2) as engine,
+        pytest.raises(ss.UsageError, match="staleness=3 is of a simulation"),
+    ):
         on_engine(engine, X, y, staleness=3)
 
 
 def test_parameters_without_meaning_are_refused():
     X, y, _ = planted(n_columns=30)
-    with ThreadEngine(2) as engine, pytest.raises(ValueError, match="n_features_to_select=None: must be an integer"):
+    with (
+        ThreadEngine(2) as engine,
+        pytest.raises(ValueError, match="n_features_to_select=None: must be an integer"),
+    ):
         on_engine(engine, X, y, None)
 
 
 def test_columns_that_cannot_be_split_are_refused():
     X, y, _ = planted(n_columns=30)
     blocks = (block for block in ArraySource(X, y).column_blocks())
-    with ThreadEngine(2) as engine, pytest.raises(ss.UsageError, match="these columns cannot be split into parts"):
+    with (
+        ThreadEngine(2) as engine,
+        pytest.raises(ss.UsageError, match="these columns cannot be split into parts"),
+    ):
         train_asyos(ASYOS.make(5), ColumnBlockSource(blocks, y), engine)
 
 
@@ -355,7 +381,9 @@ with ProcessEngine(2) as engine:
 
 
 def test_an_interrupt_leaves_no_process():
-    run = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     for _ in range(4):  # until they are well at work
         pids = [int(pid) for pid in run.stdout.readline().split()]
     assert len(pids) == 2

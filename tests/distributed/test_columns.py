@@ -54,7 +54,9 @@ def correlated(n_rows: int = 300, n_features: int = 600, seed: int = 0) -> Array
     random = np.random.default_rng(seed)
     families = random.normal(size=(n_rows, n_features // 6))
     X = np.repeat(families, 6, axis=1) + 0.5 * random.normal(size=(n_rows, n_features))
-    y = families[:, ::10] @ random.normal(size=-(-families.shape[1] // 10)) + random.normal(size=n_rows)
+    y = families[:, ::10] @ random.normal(size=-(-families.shape[1] // 10)) + random.normal(
+        size=n_rows
+    )
     names = np.array([f"column {i}" for i in range(n_features)], object)
     return ArraySource(X[:, random.permutation(n_features)], y, names)
 
@@ -66,7 +68,11 @@ def sequential(data: DataSource, method: str = "saola", groups: Any = None, **pa
 
 
 def in_shards(
-    data: DataSource, n_workers: int, method: str = "saola", engine: Any = ThreadEngine, **options: Any
+    data: DataSource,
+    n_workers: int,
+    method: str = "saola",
+    engine: Any = ThreadEngine,
+    **options: Any,
 ) -> Any:
     learner: Any = find_method(method).make(**options.pop("params", {}))
     with engine(n_workers) as running:
@@ -81,7 +87,9 @@ def jaccard(one: Any, other: Any) -> float:
 
 def explained(learner: Any, source: ArraySource) -> float:
     """R2 of a least squares fit on the selected columns."""
-    X = np.column_stack([np.ones(source.n_rows or 0), source.matrix[:, learner.results.selection().indices]])
+    X = np.column_stack(
+        [np.ones(source.n_rows or 0), source.matrix[:, learner.results.selection().indices]]
+    )
     rest = source.y - X @ np.linalg.lstsq(X, source.y, rcond=None)[0]
     return float(1 - rest.var() / np.var(source.y))
 
@@ -91,7 +99,10 @@ def explained(learner: Any, source: ArraySource) -> float:
 
 @VARIANTS
 def test_one_worker_is_one_pass_bit_for_bit(method, params):
-    one, other = sequential(leukemia(), method, **params), in_shards(leukemia(), 1, method, params=params)
+    one, other = (
+        sequential(leukemia(), method, **params),
+        in_shards(leukemia(), 1, method, params=params),
+    )
     assert_same(one, other)
     assert "approximate" not in other.training.details
 
@@ -123,10 +134,17 @@ def accuracy(learner: Any, X: Any, y: Any) -> float:
 def test_what_is_selected_of_leukemia_is_as_good(method, params, n_workers):
     """SAOLA depends on the order of the columns: what is the same in shards is more than in the other order."""
     X, y = leukemia().matrix.toarray(), leukemia().targets()
-    one, other = sequential(leukemia(), method, **params), in_shards(leukemia(), n_workers, method, params=params)
+    one, other = (
+        sequential(leukemia(), method, **params),
+        in_shards(leukemia(), n_workers, method, params=params),
+    )
     backwards = sequential(ArraySource(X[:, ::-1], y), method, **params)
-    same = np.intersect1d(one.results.selection().indices, X.shape[1] - 1 - backwards.results.selection().indices).size
-    assert jaccard(one, other) > same / (len(one.results.selection()) + len(backwards.results.selection()) - same)
+    same = np.intersect1d(
+        one.results.selection().indices, X.shape[1] - 1 - backwards.results.selection().indices
+    ).size
+    assert jaccard(one, other) > same / (
+        len(one.results.selection()) + len(backwards.results.selection()) - same
+    )
     assert jaccard(one, other) >= (0.9 if "bins" in params else 0.5)
     assert accuracy(other, X, y) >= accuracy(one, X, y) - 0.04
 
@@ -139,8 +157,13 @@ def test_online_substitution_finds_as_many_informative_columns(task, n_workers):
     blocks = list(test.row_blocks())
 
     def quality(learner: Any) -> float:
-        found, y = np.concatenate([learner.results.predictor()(block).labels for block in blocks]), test.targets()
-        return float(np.mean(found == y) if task == "classification" else 1 - np.var(y - found) / np.var(y))
+        found, y = (
+            np.concatenate([learner.results.predictor()(block).labels for block in blocks]),
+            test.targets(),
+        )
+        return float(
+            np.mean(found == y) if task == "classification" else 1 - np.var(y - found) / np.var(y)
+        )
 
     def informative(learner: Any) -> int:
         return int(np.isin(source.informative_ids, learner.results.selection().indices).sum())
@@ -158,7 +181,10 @@ def test_counts_are_those_of_all_columns(method, params, n_workers):
     source = correlated()
     if params.get("measure") == "su":
         source = ArraySource(source.matrix, source.y > 0)
-    one, other = sequential(source, method, **params), in_shards(source, n_workers, method, params=params)
+    one, other = (
+        sequential(source, method, **params),
+        in_shards(source, n_workers, method, params=params),
+    )
     for known in ("n_features_in_", "n_features_seen_", "n_nonzero_", "n_constant_", "n_rows_"):
         assert getattr(one.results, known) == getattr(other.results, known), known
     assert one.n_learned == other.n_learned
@@ -175,13 +201,17 @@ def test_columns_without_values_and_constant_ones_are_counted():
     source = ArraySource(X, X[:, 2] > 0)
     one, other = sequential(source), in_shards(source, 3)
     assert one.results.n_constant_ == other.results.n_constant_ == 15
-    assert one.results.findings().details["constant"] == other.results.findings().details["constant"]
+    assert (
+        one.results.findings().details["constant"] == other.results.findings().details["constant"]
+    )
 
 
 def test_names_are_those_of_the_columns():
     source = correlated()
     selection = in_shards(source, 3).results.selection()
-    assert selection.names.tolist() == [f"column {feature}" for feature in selection.indices.tolist()]
+    assert selection.names.tolist() == [
+        f"column {feature}" for feature in selection.indices.tolist()
+    ]
 
 
 @pytest.mark.parametrize("n_workers", [2, 3, 7])
@@ -242,7 +272,9 @@ def test_rows_are_transposed_first():
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_lost_workers_change_nothing(method, params, n_workers):
     expected = in_shards(leukemia(), n_workers, method, params=params)
-    found = in_shards(leukemia(), n_workers, method, LosingOften if n_workers > 1 else LosingOnce, params=params)
+    found = in_shards(
+        leukemia(), n_workers, method, LosingOften if n_workers > 1 else LosingOnce, params=params
+    )
     assert found.training.details["lost_workers"] > 0
     assert_same(expected, found)
 
@@ -282,7 +314,11 @@ def test_progress_goes_up_to_the_last_feature(method, passes):
     in_shards(leukemia(), 2, method, watch=seen.append)
     width = leukemia().n_features or 0
     assert [now.done for now in seen] == sorted(now.done for now in seen)
-    assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (passes * width, passes * width, "features")
+    assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (
+        passes * width,
+        passes * width,
+        "features",
+    )
 
 
 def test_what_a_training_took_is_noted():
@@ -298,9 +334,13 @@ def test_what_a_training_took_is_noted():
 def test_methods_that_do_not_select_again_take_one_worker():
     can = [method for method in METHODS if find_method(method).selects_again]
     assert can == ["saola", "group-saola", "online-substitution"]
-    with pytest.raises(UsageError, match=r"alpha-investing needs all columns .* saola, group-saola, online-subst"):
+    with pytest.raises(
+        UsageError, match=r"alpha-investing needs all columns .* saola, group-saola, online-subst"
+    ):
         in_shards(leukemia(), 2, "alpha-investing")
-    assert_same(sequential(leukemia(), "alpha-investing"), in_shards(leukemia(), 1, "alpha-investing"))
+    assert_same(
+        sequential(leukemia(), "alpha-investing"), in_shards(leukemia(), 1, "alpha-investing")
+    )
 
 
 def test_a_value_that_is_missing_is_named_with_its_file(tmp_path):
@@ -308,7 +348,9 @@ def test_a_value_that_is_missing_is_named_with_its_file(tmp_path):
     source.matrix[17, 43] = np.nan
     write_columns(tmp_path / "columns.arrow", by_columns(source))
     for engine in (ThreadEngine, ProcessEngine):
-        with pytest.raises(DataError, match=r"columns\.arrow: column 'column 43' is missing in row 18"):
+        with pytest.raises(
+            DataError, match=r"columns\.arrow: column 'column 43' is missing in row 18"
+        ):
             in_shards(open_source(tmp_path / "columns.arrow"), 3, engine=engine)
 
 
@@ -322,7 +364,9 @@ def test_a_damaged_file_is_named(tmp_path):
 
 
 def test_columns_that_cannot_be_split():
-    source = ColumnBlockSource((block for block in leukemia().column_blocks()), leukemia().targets())
+    source = ColumnBlockSource(
+        (block for block in leukemia().column_blocks()), leukemia().targets()
+    )
     with pytest.raises(UsageError, match="these columns cannot be split into parts"):
         in_shards(source, 2)
 
@@ -344,7 +388,10 @@ def test_a_target_can_be_given_by_itself():
 def test_survivors_are_the_columns_that_are_remembered():
     X = np.random.default_rng(0).normal(size=(20, 30))
     names, survivors = np.array([f"x{i}" for i in range(30)], object), Survivors()
-    blocks = [columns_of(X[:, i : i + 10], i, names=names[i : i + 10], groups=np.arange(10)) for i in (0, 10, 20)]
+    blocks = [
+        columns_of(X[:, i : i + 10], i, names=names[i : i + 10], groups=np.arange(10))
+        for i in (0, 10, 20)
+    ]
     survivors.note(blocks[0], np.array([7, 2, 5]))
     held = survivors.columns[7]
     survivors.note(blocks[1], np.array([7, 13]))
@@ -374,4 +421,6 @@ def test_a_worker_holds_what_its_learner_remembers():
         pass
     assert found.survivors is not None
     assert found.survivors.ids.tolist() == sorted(worker.learner.remembered().tolist())
-    assert (source.matrix[:, found.survivors.ids] == found.survivors.values.reshape(-1, 300).T).all()
+    assert (
+        source.matrix[:, found.survivors.ids] == found.survivors.values.reshape(-1, 300).T
+    ).all()

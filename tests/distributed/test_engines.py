@@ -167,7 +167,9 @@ class Script:
     """A class that seems to be defined in the script that is running."""
 
 
-def test_a_class_of_the_running_script_is_refused_before_a_worker_is_started(processes, monkeypatch):
+def test_a_class_of_the_running_script_is_refused_before_a_worker_is_started(
+    processes, monkeypatch
+):
     monkeypatch.setattr(Script, "__module__", "__main__")
     monkeypatch.setattr("__main__.Script", Script, raising=False)
     message = "Script cannot be sent to a worker: .*; move it to a module"
@@ -183,7 +185,9 @@ def test_a_class_inside_a_function_is_refused_before_a_worker_is_started(process
     class Inner:
         pass
 
-    with pytest.raises(UsageError, match=r"Inner cannot be sent to a worker: .*; move it to a module"):
+    with pytest.raises(
+        UsageError, match=r"Inner cannot be sent to a worker: .*; move it to a module"
+    ):
         processes.start(0, Counter, Inner())
 
 

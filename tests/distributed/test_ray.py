@@ -67,12 +67,16 @@ def test_a_worker_whose_code_is_not_on_the_other_machine(engine, monkeypatch):
     monkeypatch.setitem(sys.modules, "only_here", module)
     engine.start(0, module.Here)
     engine.call(0, "add", 1)
-    with pytest.raises(RunError, match=r"worker 1 could not be started: .*only_here.*same versions"):
+    with pytest.raises(
+        RunError, match=r"worker 1 could not be started: .*only_here.*same versions"
+    ):
         engine.next()
 
 
 def test_more_workers_than_cpus(ray_cluster):
-    with pytest.raises(RunError, match="99 workers need a CPU each, and the Ray cluster has 3: take fewer"):
+    with pytest.raises(
+        RunError, match="99 workers need a CPU each, and the Ray cluster has 3: take fewer"
+    ):
         open_engine(EngineChoice("ray", 99))
 
 
@@ -151,25 +155,37 @@ def test_a_cluster_that_another_user_names_is_ignored(current_cluster, monkeypat
     assert _running_here() == "127.0.0.1:6379"
     monkeypatch.setattr("os.getuid", lambda: current_cluster.stat().st_uid + 1)
     with (
-        pytest.warns(UserWarning, match="ray_current_cluster belongs to another user and is ignored.*address="),
+        pytest.warns(
+            UserWarning,
+            match="ray_current_cluster belongs to another user and is ignored.*address=",
+        ),
         pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
     ):
         open_engine(EngineChoice("ray", 2, "auto"))
 
 
-@pytest.mark.parametrize("junk", [b"", b"junk", b":6379", b"host:port", b"\xff\xfe", b"x" * 100_000, b"a\0b:1"])
+@pytest.mark.parametrize(
+    "junk", [b"", b"junk", b":6379", b"host:port", b"\xff\xfe", b"x" * 100_000, b"a\0b:1"]
+)
 def test_junk_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster, junk):
     current_cluster.write_bytes(junk)
     with (
-        pytest.warns(UserWarning, match="ray_current_cluster does not name a cluster as HOST:PORT and is ignored"),
+        pytest.warns(
+            UserWarning,
+            match="ray_current_cluster does not name a cluster as HOST:PORT and is ignored",
+        ),
         pytest.raises(UsageError, match="no Ray cluster runs on this machine"),
     ):
         open_engine(EngineChoice("ray", 2, "auto"))
 
 
 @pytest.mark.filterwarnings("ignore:.*ray_current_cluster")
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/etc/hostname", path)])
-def test_what_is_not_a_file_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster, make):
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/etc/hostname", path)]
+)
+def test_what_is_not_a_file_in_place_of_the_cluster_of_this_machine_is_ignored(
+    current_cluster, make
+):
     from streamsieve.distributed.ray_cluster import _running_here
 
     make(current_cluster)
@@ -189,7 +205,9 @@ def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
     for address in (None, "auto", ray_cluster.address):
         open_engine(EngineChoice("ray", 2, address)).close()
         assert ray.is_initialized()
-    with pytest.raises(UsageError, match=f"other:{port}: Ray is connected to {host}:{port} in this process"):
+    with pytest.raises(
+        UsageError, match=f"other:{port}: Ray is connected to {host}:{port} in this process"
+    ):
         open_engine(EngineChoice("ray", 2, f"other:{port}"))
 
 
@@ -207,8 +225,12 @@ except RunError as error:
 
 def test_a_cluster_that_wants_another_token(ray_cluster):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    found = subprocess.check_output([sys.executable, "-c", REFUSED, ray_cluster.address], env=environment, text=True)
-    assert found.startswith(f"{ray_cluster.address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token")
+    found = subprocess.check_output(
+        [sys.executable, "-c", REFUSED, ray_cluster.address], env=environment, text=True
+    )
+    assert found.startswith(
+        f"{ray_cluster.address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token"
+    )
 
 
 OWN = """
@@ -265,9 +287,18 @@ def test_a_cluster_started_here_leaves_nothing(short_folder):
     """Not after Ctrl-C either; it says when its object store is full, and nothing but results is printed."""
     mark = f"STREAMSIEVE_TEST={short_folder}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment |= {"HOME": str(short_folder), "RAY_TMPDIR": str(short_folder), "STREAMSIEVE_TEST": str(short_folder)}
+    environment |= {
+        "HOME": str(short_folder),
+        "RAY_TMPDIR": str(short_folder),
+        "STREAMSIEVE_TEST": str(short_folder),
+    }
     environment |= {"RAY_local_fs_capacity_threshold": "0"}  # any disk is full
-    options = {"env": environment, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    options = {
+        "env": environment,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "start_new_session": True,
+    }
     with subprocess.Popen([sys.executable, "-c", OWN], **options) as run:
         lines = [run.stdout.readline(), run.stdout.readline()]
         assert lines[0].startswith("Ray's object store is full")
@@ -295,7 +326,9 @@ def test_without_ray_installed(monkeypatch):
         if name.startswith("streamsieve.distributed.ray"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"the ray engine needs Ray: pip install 'streamsieve\[ray\]'"):
+    with pytest.raises(
+        UsageError, match=r"the ray engine needs Ray: pip install 'streamsieve\[ray\]'"
+    ):
         open_engine(EngineChoice("ray", 2))
 
 

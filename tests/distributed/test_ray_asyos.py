@@ -16,7 +16,16 @@ from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 
 from .mortal import Mortal
-from .test_asyos import CLOSE, centre_of, check_the_centre, error_of, in_one_process, on_engine, planted, recall_of
+from .test_asyos import (
+    CLOSE,
+    centre_of,
+    check_the_centre,
+    error_of,
+    in_one_process,
+    on_engine,
+    planted,
+    recall_of,
+)
 
 
 @pytest.fixture
@@ -49,7 +58,9 @@ def test_a_killed_worker_does_not_lose_the_run(engine, monkeypatch):
             victim = max(engine.asked.values())
             pid, _ = opened(ray.get(engine.actors[victim].answer.remote("pid")))
             killed.append(engine.actors[victim])
-            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()  # when it is at work again
+            threading.Timer(
+                0.05, os.kill, (pid, signal.SIGKILL)
+            ).start()  # when it is at work again
 
     made = centre_of(engine)
     found = on_engine(engine, X, y, watch=watch, n_scans=4)

@@ -88,13 +88,19 @@ def test_one_worker_can_be_a_process(lines):
 # ---- several
 
 
-@pytest.mark.parametrize("n_workers", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 8))])
+@pytest.mark.parametrize(
+    "n_workers", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 8))]
+)
 def test_shards_are_nearly_as_good_as_one_pass(n_workers):
     test = open_source("synthetic:x1?rows=4000&features=400&seed=1")
 
     def accuracy(learner: Any) -> float:
         predict = learner.results.predictor()
-        return float(np.mean(np.concatenate([predict(block).labels == block.y for block in test.row_blocks()])))
+        return float(
+            np.mean(
+                np.concatenate([predict(block).labels == block.y for block in test.row_blocks()])
+            )
+        )
 
     one, other = sequential(X1), in_shards(X1, n_workers)
     assert other.results.n_rows_ == one.results.n_rows_
@@ -146,8 +152,13 @@ def test_a_killed_worker_changes_nothing(lines):
 
 
 def test_a_worker_that_is_lost_after_every_answer_ends_the_run(lines, monkeypatch):
-    monkeypatch.setattr(rows, "SLICE_SECONDS", 0.0)  # one answer for the rows of a round, another for the model
-    with LosingAfterAnAnswer(1) as engine, pytest.raises(RunError, match="lost 3 times without progress"):
+    monkeypatch.setattr(
+        rows, "SLICE_SECONDS", 0.0
+    )  # one answer for the rows of a round, another for the model
+    with (
+        LosingAfterAnAnswer(1) as engine,
+        pytest.raises(RunError, match="lost 3 times without progress"),
+    ):
         train_row_shards(learner_of(), open_source(lines), engine)
 
 
@@ -189,7 +200,10 @@ def test_a_run_goes_on_from_a_checkpoint(lines, tmp_path, n_workers):
     "note",
     [
         {},
-        *({"positions": positions, "times": 1} for positions in (None, [1], [1, -1], [1, "2"], {"a": 1})),
+        *(
+            {"positions": positions, "times": 1}
+            for positions in (None, [1], [1, -1], [1, "2"], {"a": 1})
+        ),
         *({"positions": [1, 2], "times": times} for times in (None, 0, 3, 1.0, True)),
     ],
 )
@@ -218,7 +232,9 @@ def test_shards_of_different_width(tmp_path):
         with (tmp_path / f"{name}.svm").open("w") as file:
             for _ in range(2000):
                 label = int(random.integers(2))
-                file.write(f"{label} 1:{label + random.normal():.3f} {random.integers(2, width + 1)}:1\n")
+                file.write(
+                    f"{label} 1:{label + random.normal():.3f} {random.integers(2, width + 1)}:1\n"
+                )
     learner = in_shards([tmp_path / "a.svm", tmp_path / "b.svm"], 2)
     assert learner.results.n_features_in_ == 500
 

@@ -35,7 +35,11 @@ def stop_at(rows: int):
 
 def test_the_record_says_who_has_worked():
     record = ss.select(
-        X1, n_features_to_select=10, engine="local", workers=2, test="synthetic:x1?rows=500&features=400&seed=1"
+        X1,
+        n_features_to_select=10,
+        engine="local",
+        workers=2,
+        test="synthetic:x1?rows=500&features=400&seed=1",
     )
     assert record.n_rows == 6000
     assert record.test_accuracy > 0.6
@@ -71,7 +75,9 @@ def test_a_folder_cannot_choose_a_cluster(tmp_path):
     """It may come from a stranger, whose cluster would run code here."""
     folder = tmp_path / "run"
     with pytest.raises(StopError):
-        ss.select(X1, n_features_to_select=10, output=folder, checkpoint_every=1000, watch=stop_at(3000))
+        ss.select(
+            X1, n_features_to_select=10, output=folder, checkpoint_every=1000, watch=stop_at(3000)
+        )
     with pytest.raises(ss.UsageError, match="does not use Ray; omit the address"):
         resume(folder, address="127.0.0.1:6379")
     request = json.loads((folder / "run.json").read_text())
@@ -109,10 +115,29 @@ def children_of(pid: int) -> list[int]:
 
 
 def test_ctrl_c_leaves_no_process(tmp_path):
-    command = [sys.executable, "-m", "streamsieve", "select", "synthetic:x1?rows=100000000", "-k", "10"]
-    command += ["--engine", "local", "--workers", "2", "-o", str(tmp_path / "run"), "--checkpoint-every", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamsieve",
+        "select",
+        "synthetic:x1?rows=100000000",
+        "-k",
+        "10",
+    ]
+    command += [
+        "--engine",
+        "local",
+        "--workers",
+        "2",
+        "-o",
+        str(tmp_path / "run"),
+        "--checkpoint-every",
+        "1",
+    ]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: (tmp_path / "run" / "checkpoint").exists() or run.poll() is not None)  # after a round of both
+    wait_for(
+        lambda: (tmp_path / "run" / "checkpoint").exists() or run.poll() is not None
+    )  # after a round of both
     workers = children_of(run.pid)
     run.send_signal(signal.SIGINT)
     _, printed = run.communicate(timeout=60)

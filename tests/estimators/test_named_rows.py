@@ -21,7 +21,10 @@ from tests.checks.rows import learned
 
 def as_dictionaries(X: Any) -> list[dict[str, float]]:
     rows = zip(X.indptr, X.indptr[1:], strict=False)
-    return [{f"w{j}": float(x) for j, x in zip(X.indices[a:b], X.data[a:b], strict=True)} for a, b in rows]
+    return [
+        {f"w{j}": float(x) for j, x in zip(X.indices[a:b], X.data[a:b], strict=True)}
+        for a, b in rows
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,14 +49,26 @@ def fnv(name: str) -> int:
     return bits >> 1
 
 
-@given(rows=st.lists(st.lists(st.tuples(st.text(max_size=3), st.integers(-3, 3)), max_size=6), min_size=1, max_size=5))
+@given(
+    rows=st.lists(
+        st.lists(st.tuples(st.text(max_size=3), st.integers(-3, 3)), max_size=6),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_rows_by_name_become_blocks(rows: list[list[tuple[str, int]]]) -> None:
-    block = named_block([([name for name, _ in row], np.array([x for _, x in row])) for row in rows])
-    for row, (begin, end) in zip(rows, zip(block.indptr, block.indptr[1:], strict=False), strict=True):
+    block = named_block(
+        [([name for name, _ in row], np.array([x for _, x in row])) for row in rows]
+    )
+    for row, (begin, end) in zip(
+        rows, zip(block.indptr, block.indptr[1:], strict=False), strict=True
+    ):
         expected: dict[int, float] = {}
         for name, x in row:
             expected[fnv(name)] = expected.get(fnv(name), 0.0) + x
-        found = dict(zip(block.indices[begin:end].tolist(), block.values[begin:end].tolist(), strict=True))
+        found = dict(
+            zip(block.indices[begin:end].tolist(), block.values[begin:end].tolist(), strict=True)
+        )
         assert found == {feature: x for feature, x in expected.items() if x}
         assert sorted(found) == block.indices[begin:end].tolist()
 
@@ -138,7 +153,9 @@ def test_weights_of_rows_by_name_count() -> None:
     rows, weights = as_dictionaries(X), np.tile([1.0, 0.0, 2.0], len(y) // 3)
     counted = [row for row, weight in zip(rows, weights, strict=True) if weight]
     weighted = ss.SOFS(7, max_cells=64).fit(rows, y, sample_weight=weights)
-    without = ss.SOFS(7, max_cells=64).fit(counted, y[weights > 0], sample_weight=weights[weights > 0])
+    without = ss.SOFS(7, max_cells=64).fit(
+        counted, y[weights > 0], sample_weight=weights[weights > 0]
+    )
     assert learned(weighted) == learned(without)
 
 
@@ -149,12 +166,16 @@ def test_rows_by_name_come_from_a_generator_once() -> None:
     def generated() -> Iterator[dict[str, float]]:
         yield from rows
 
-    assert learned(ss.SOFS(7, max_cells=64).fit(generated(), y)) == learned(ss.SOFS(7, max_cells=64).fit(rows, y))
+    assert learned(ss.SOFS(7, max_cells=64).fit(generated(), y)) == learned(
+        ss.SOFS(7, max_cells=64).fit(rows, y)
+    )
     ss.SOFS(7, max_cells=64, n_epochs=2).fit(rows, y)
     with pytest.raises(ss.UsageError, match="can be read only once"):
         ss.SOFS(7, max_cells=64, n_epochs=2).fit(generated(), y)
     source = NamedRowSource(rows, y)
-    assert learned(ss.SOFS(7, max_cells=64).fit_source(source)) == learned(ss.SOFS(7, max_cells=64).fit(rows, y))
+    assert learned(ss.SOFS(7, max_cells=64).fit_source(source)) == learned(
+        ss.SOFS(7, max_cells=64).fit(rows, y)
+    )
 
 
 def test_of_two_names_with_one_id_the_first_is_kept() -> None:
@@ -168,12 +189,24 @@ def test_of_two_names_with_one_id_the_first_is_kept() -> None:
     [
         ([{"a": 1}, {"b": "London"}], "row 2: the value of 'b' is 'London', which is not a number"),
         ([{"a": 1}, {"b": None}], "row 2: the value of 'b' is 'None', which is not a number"),
-        ([{"a": 1}, {"b": [1, 2]}], "row 2: the value of 'b' is '\\[1, 2\\]', which is not a number"),
-        ([{"a": 1}, {"b": float("inf")}], "row 2: the value of 'b' is infinite, or too large for float32"),
+        (
+            [{"a": 1}, {"b": [1, 2]}],
+            "row 2: the value of 'b' is '\\[1, 2\\]', which is not a number",
+        ),
+        (
+            [{"a": 1}, {"b": float("inf")}],
+            "row 2: the value of 'b' is infinite, or too large for float32",
+        ),
         ([{"a": 1}, {"b": float("nan")}], "row 2: the value of 'b' is missing"),
-        ([{"a": 1}, {"b": 10**400}], "row 2: the value of 'b' is infinite, or too large for float32"),
+        (
+            [{"a": 1}, {"b": 10**400}],
+            "row 2: the value of 'b' is infinite, or too large for float32",
+        ),
         ([{"a": 1}, {3: 1.0}], "row 2: the name 3 is not a text"),
-        ([{"a": 1}, 5], "row 2: is no dictionary of values by name, and no pair of names and values"),
+        (
+            [{"a": 1}, 5],
+            "row 2: is no dictionary of values by name, and no pair of names and values",
+        ),
         ([{"a": 1}, (["a", "b"], [1.0])], "row 2: has 2 names and 1 values"),
         ([{"a": 1}], "1 rows but 2 labels"),
         ([{"a": 1}] * 3, "there are more rows than labels, 2"),
@@ -192,7 +225,10 @@ def test_bad_rows_by_name_are_named(rows: list[Any], message: str) -> None:
 def test_names_and_ids_do_not_mix() -> None:
     X, y = sparse_stream()
     rows = as_dictionaries(X)
-    with pytest.raises(ss.UsageError, match="set max_cells, or make a matrix of them by scikit-learn's FeatureHasher"):
+    with pytest.raises(
+        ss.UsageError,
+        match="set max_cells, or make a matrix of them by scikit-learn's FeatureHasher",
+    ):
         ss.SOFS(7).fit(rows, y)
     with pytest.raises(ss.UsageError, match="set max_cells"):
         ss.SOFS(7).start(classes=[-1, 1]).partial_fit_block(named_block(rows).derived(y=y))

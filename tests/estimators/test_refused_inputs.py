@@ -28,7 +28,10 @@ DAYS = np.datetime64("2020-01-01") + np.arange(ROWS)
 ALL_DAYS = np.tile(DAYS[:, None], (1, 4))
 FRAME = pd.DataFrame(NUMBERS, columns=list("abcd"))
 
-FITTED = {"SOFS": ss.SOFS(2).fit(NUMBERS, CLASSES), "Grafting": ss.Grafting(2).fit(NUMBERS, CLASSES)}
+FITTED = {
+    "SOFS": ss.SOFS(2).fit(NUMBERS, CLASSES),
+    "Grafting": ss.Grafting(2).fit(NUMBERS, CLASSES),
+}
 X_ENTRANCES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda X: ss.SOFS(2).fit(X, CLASSES),
     "more rows": lambda X: ss.SOFS(2).partial_fit(X, CLASSES, classes=[0, 1]),
@@ -57,8 +60,12 @@ Y_ENTRANCES: dict[str, Callable[[Any], Any]] = {
 }
 WEIGHT_ENTRANCES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda w: ss.SOFS(2).fit(NUMBERS, CLASSES, sample_weight=w),
-    "more rows": lambda w: ss.SOFS(2).partial_fit(NUMBERS, CLASSES, classes=[0, 1], sample_weight=w),
-    "rows by name": lambda w: ss.SOFS(2, max_cells=64).fit([{"a": 1.0}] * ROWS, CLASSES, sample_weight=w),
+    "more rows": lambda w: ss.SOFS(2).partial_fit(
+        NUMBERS, CLASSES, classes=[0, 1], sample_weight=w
+    ),
+    "rows by name": lambda w: ss.SOFS(2, max_cells=64).fit(
+        [{"a": 1.0}] * ROWS, CLASSES, sample_weight=w
+    ),
 }
 
 
@@ -85,19 +92,43 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "spans": (ALL_DAYS - ALL_DAYS[0], "X holds time spans"),
     "spans as objects": (numpy_objects(np.timedelta64(3, "s")), "X holds time spans"),
     "date in a frame": (FRAME.assign(when=DAYS), "column 'when' holds dates"),
-    "date as object in a frame": (FRAME.assign(when=DAYS.astype(object)), "column 'when' holds dates"),
+    "date as object in a frame": (
+        FRAME.assign(when=DAYS.astype(object)),
+        "column 'when' holds dates",
+    ),
     "dates alone in a frame": (pd.DataFrame({"when": DAYS}), "column 'when' holds dates"),
-    "dates of a zone": (pd.DataFrame({"when": pd.Series(DAYS).dt.tz_localize("UTC")}), "column 'when' holds dates"),
-    "periods": (pd.DataFrame({"when": pd.period_range("2020", periods=ROWS)}), "column 'when' holds dates"),
-    "categories of dates": (pd.DataFrame({"when": pd.Categorical(DAYS)}), "column 'when' holds dates"),
+    "dates of a zone": (
+        pd.DataFrame({"when": pd.Series(DAYS).dt.tz_localize("UTC")}),
+        "column 'when' holds dates",
+    ),
+    "periods": (
+        pd.DataFrame({"when": pd.period_range("2020", periods=ROWS)}),
+        "column 'when' holds dates",
+    ),
+    "categories of dates": (
+        pd.DataFrame({"when": pd.Categorical(DAYS)}),
+        "column 'when' holds dates",
+    ),
     "span in a frame": (FRAME.assign(took=DAYS - DAYS[0]), "column 'took' holds time spans"),
-    "arrow timestamp": (pa.table({"a": NUMBERS[:, 0], "when": DAYS.astype("M8[s]")}), "column 'when' holds dates"),
+    "arrow timestamp": (
+        pa.table({"a": NUMBERS[:, 0], "when": DAYS.astype("M8[s]")}),
+        "column 'when' holds dates",
+    ),
     "arrow date": (pa.table({"when": pa.array(DAYS)}), "column 'when' holds dates"),
-    "arrow time": (pa.table({"at": [datetime.time(1, 2)] * ROWS}), "column 'at' holds times of day"),
-    "arrow duration": (pa.table({"took": (DAYS - DAYS[0]).astype("m8[s]")}), "column 'took' holds time spans"),
+    "arrow time": (
+        pa.table({"at": [datetime.time(1, 2)] * ROWS}),
+        "column 'at' holds times of day",
+    ),
+    "arrow duration": (
+        pa.table({"took": (DAYS - DAYS[0]).astype("m8[s]")}),
+        "column 'took' holds time spans",
+    ),
     "arrow struct": (pa.table({"z": [{"re": 1.0, "im": 2.0}] * ROWS}), "column 'z' holds records"),
     "polars date": (pl.DataFrame({"a": NUMBERS[:, 0], "when": DAYS}), "column 'when' holds dates"),
-    "polars duration": (pl.DataFrame({"took": (DAYS - DAYS[0]).astype("m8[ms]")}), "column 'took' holds time spans"),
+    "polars duration": (
+        pl.DataFrame({"took": (DAYS - DAYS[0]).astype("m8[ms]")}),
+        "column 'took' holds time spans",
+    ),
     "structured": (np.zeros(ROWS, [("a", "f8"), ("b", "f8")]), "X holds records"),
     "raw bytes": (np.zeros((ROWS, 4), "V8"), "X holds records"),
 }
@@ -115,7 +146,11 @@ TRAININGS = (
 
 @pytest.mark.parametrize(
     ("entrance", "case"),
-    [pair for pair in product(X_ENTRANCES, UNUSABLE) if pair[0] not in TRAININGS or pair[1] not in ENCODED],
+    [
+        pair
+        for pair in product(X_ENTRANCES, UNUSABLE)
+        if pair[0] not in TRAININGS or pair[1] not in ENCODED
+    ],
 )
 def test_what_would_lose_something_is_refused_by_name(entrance: str, case: str) -> None:
     values, message = UNUSABLE[case]
@@ -153,7 +188,9 @@ def test_labels_that_would_lose_something_are_refused(entrance: str, y: Any, mes
         (DAYS - DAYS[0], "sample_weight holds time spans"),
     ],
 )
-def test_weights_that_would_lose_something_are_refused(entrance: str, weights: Any, message: str) -> None:
+def test_weights_that_would_lose_something_are_refused(
+    entrance: str, weights: Any, message: str
+) -> None:
     with pytest.raises(ss.DataError, match=message):
         WEIGHT_ENTRANCES[entrance](weights)
 
@@ -162,13 +199,24 @@ def test_weights_that_would_lose_something_are_refused(entrance: str, weights: A
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([10**29 if k else 1 for k in CLASSES], "row .*has more than 64 bits; give such labels as text"),
-        (np.array([1 if k else "a" for k in CLASSES], object), "labels are all text or all numbers"),
+        (
+            [10**29 if k else 1 for k in CLASSES],
+            "row .*has more than 64 bits; give such labels as text",
+        ),
+        (
+            np.array([1 if k else "a" for k in CLASSES], object),
+            "labels are all text or all numbers",
+        ),
         (np.array([{} for _ in CLASSES], object), "row 1: the label .* is of type dict"),
-        (np.array([bool(k) if k else "no" for k in CLASSES], object), "labels are all text or all numbers"),
+        (
+            np.array([bool(k) if k else "no" for k in CLASSES], object),
+            "labels are all text or all numbers",
+        ),
     ],
 )
-def test_labels_that_no_model_could_hold_are_refused(entrance: str, labels: Any, message: str) -> None:
+def test_labels_that_no_model_could_hold_are_refused(
+    entrance: str, labels: Any, message: str
+) -> None:
     with pytest.raises(ss.DataError, match=message):
         Y_ENTRANCES[entrance](labels)
 
@@ -205,10 +253,15 @@ def test_numbers_of_any_type_are_taken(kind: str, entrance: str) -> None:
 def test_decimals_and_fractions_are_numbers() -> None:
     exact = [[decimal.Decimal(f"{value:.3f}") for value in row] for row in NUMBERS]
     model = ss.SOFS(2).fit(np.array(exact, object), CLASSES)
-    assert model.get_support(indices=True).tolist() == FITTED["SOFS"].get_support(indices=True).tolist()
+    assert (
+        model.get_support(indices=True).tolist()
+        == FITTED["SOFS"].get_support(indices=True).tolist()
+    )
 
 
-@pytest.mark.parametrize("entrance", [name for name in X_ENTRANCES if name not in ("transform", "predict by columns")])
+@pytest.mark.parametrize(
+    "entrance", [name for name in X_ENTRANCES if name not in ("transform", "predict by columns")]
+)
 def test_integers_too_large_for_a_number_are_refused(entrance: str) -> None:
     with pytest.raises(ss.DataError, match=r"too large for a number|does not hold numbers"):
         X_ENTRANCES[entrance](numpy_objects(10**400))
@@ -218,7 +271,9 @@ def test_integers_too_large_for_a_number_are_refused(entrance: str) -> None:
 def test_value_beyond_float32_is_named_with_row_and_feature(entrance: str) -> None:
     X = NUMBERS.copy()
     X[7, 2] = 1e300
-    with pytest.raises(ss.DataError, match="row 8: the value of feature 2 is infinite, or too large for float32"):
+    with pytest.raises(
+        ss.DataError, match="row 8: the value of feature 2 is infinite, or too large for float32"
+    ):
         X_ENTRANCES[entrance](X)
 
 
@@ -231,8 +286,12 @@ def test_values_below_the_smallest_float32_are_zeros(make: Callable[[Any], Any])
 
 
 @pytest.mark.parametrize("entrance", [name for name in X_ENTRANCES if name != "more columns"])
-@pytest.mark.parametrize("X", [NUMBERS[:0], NUMBERS[:, :0], NUMBERS.reshape(ROWS, 2, 2), NUMBERS[:, 0]])
-def test_arrays_without_rows_or_columns_or_of_other_dimensions_are_refused(entrance: str, X: Any) -> None:
+@pytest.mark.parametrize(
+    "X", [NUMBERS[:0], NUMBERS[:, :0], NUMBERS.reshape(ROWS, 2, 2), NUMBERS[:, 0]]
+)
+def test_arrays_without_rows_or_columns_or_of_other_dimensions_are_refused(
+    entrance: str, X: Any
+) -> None:
     with pytest.raises(ValueError):  # scikit-learn's, or ours, which is one
         X_ENTRANCES[entrance](X)
 
@@ -258,14 +317,20 @@ def broken(form: str, what: str) -> Any:
 
 
 BROKEN = [
-    *((form, what) for form in ("csr", "csc", "bsr") for what in ("negative", "beyond", "falling", "long", "first")),
+    *(
+        (form, what)
+        for form in ("csr", "csc", "bsr")
+        for what in ("negative", "beyond", "falling", "long", "first")
+    ),
     *(("coo", what) for what in ("negative", "beyond")),
 ]
 
 
 @pytest.mark.parametrize("entrance", X_ENTRANCES)
 @pytest.mark.parametrize(("form", "what"), BROKEN)
-def test_sparse_matrix_that_points_out_of_itself_is_refused(entrance: str, form: str, what: str) -> None:
+def test_sparse_matrix_that_points_out_of_itself_is_refused(
+    entrance: str, form: str, what: str
+) -> None:
     with pytest.raises(ss.DataError, match=r"X is a damaged sparse matrix: .*; build it again"):
         X_ENTRANCES[entrance](broken(form, what))
 
@@ -279,7 +344,9 @@ def test_lil_matrix_with_wrong_indices_is_refused(entrance: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
-@pytest.mark.parametrize("entrance", ["rows", "more rows", "columns", "more columns", "select rows", "select columns"])
+@pytest.mark.parametrize(
+    "entrance", ["rows", "more rows", "columns", "more columns", "select rows", "select columns"]
+)
 def test_ids_are_put_in_order_whatever_the_matrix_says_of_itself(form: str, entrance: str) -> None:
     X = NUMBERS * (np.arange(4) < 3) + NUMBERS * (np.arange(4) == 3) * 2
     wrong = sparse.csr_array(X).asformat(form)
@@ -323,7 +390,9 @@ def test_indices_of_any_type_of_integer_are_taken(kind: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("by", ["rows", "columns"])
-def test_block_that_kernels_could_not_believe_is_refused(arrays: Any, message: str, by: str) -> None:
+def test_block_that_kernels_could_not_believe_is_refused(
+    arrays: Any, message: str, by: str
+) -> None:
     indptr, indices, values = (np.asanyarray(array) for array in arrays)
     ids = None if by == "rows" else np.arange(indptr.size - 1)
     with pytest.raises(ss.DataError, match=message):
@@ -331,8 +400,14 @@ def test_block_that_kernels_could_not_believe_is_refused(arrays: Any, message: s
 
 
 def test_block_of_other_types_is_converted() -> None:
-    block = ss.RowBlock(np.array([0, 2], np.uint8), np.array([0, 1], np.uint32), np.array([1, 2]), np.array([1]), 4)
-    assert (block.indptr.dtype, block.indices.dtype, block.values.dtype) == (np.int64, np.int64, np.float32)
+    block = ss.RowBlock(
+        np.array([0, 2], np.uint8), np.array([0, 1], np.uint32), np.array([1, 2]), np.array([1]), 4
+    )
+    assert (block.indptr.dtype, block.indices.dtype, block.values.dtype) == (
+        np.int64,
+        np.int64,
+        np.float32,
+    )
 
 
 def test_labels_of_blocks_are_looked_at() -> None:
@@ -343,7 +418,9 @@ def test_labels_of_blocks_are_looked_at() -> None:
     with pytest.raises(ss.DataError, match="y holds dates"):
         ss.SAOLA().fit_source(ColumnBlockSource([block], DAYS))
     with pytest.raises(ss.DataError, match="classes holds dates"):
-        ss.SOFS(2).fit_source(BlockSource([ss.RowBlock(*known, np.array([1]), 4)]), classes=DAYS[:2])
+        ss.SOFS(2).fit_source(
+            BlockSource([ss.RowBlock(*known, np.array([1]), 4)]), classes=DAYS[:2]
+        )
 
 
 # Files
@@ -365,7 +442,9 @@ def test_times_and_spans_in_files_are_refused_with_their_column(
     path = write(tmp_path / f"table{suffix}", {"a": NUMBERS[:, 0], "when": column, "y": CLASSES})
     with pytest.raises(ss.DataError, match=f"^{re.escape(str(path))}: {message}"):
         ss.select(path, method, target="y")
-    with pytest.raises(ss.DataError, match=f"^{re.escape(str(path))}: the target {message.removeprefix('column ')}"):
+    with pytest.raises(
+        ss.DataError, match=f"^{re.escape(str(path))}: the target {message.removeprefix('column ')}"
+    ):
         ss.select(path, method, target="when")
 
 
@@ -381,7 +460,9 @@ def test_labels_of_files_are_what_a_model_can_hold(tmp_path: Path, suffix: str) 
         found = record.selector
         assert found is not None
         assert found.classes_.tolist() == ([0.0, 1.0] if name == "decimals" else ["no", "yes"])
-        assert ss.load(tmp_path / f"run-{name}" / "model").classes_.tolist() == found.classes_.tolist()
+        assert (
+            ss.load(tmp_path / f"run-{name}" / "model").classes_.tolist() == found.classes_.tolist()
+        )
 
 
 def write(path: Path, columns: dict[str, Any]) -> Path:
@@ -394,7 +475,9 @@ def write(path: Path, columns: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("data", [NUMBERS + 1j, DAYS[:, None].repeat(4, 1).astype("i8").astype("m8[s]")])
+@pytest.mark.parametrize(
+    "data", [NUMBERS + 1j, DAYS[:, None].repeat(4, 1).astype("i8").astype("m8[s]")]
+)
 def test_npz_of_complex_values_or_spans_is_refused(tmp_path: Path, data: Any) -> None:
     matrix = sparse.csr_array(NUMBERS)
     parts = {"indptr": matrix.indptr, "indices": matrix.indices, "data": data.ravel()[: matrix.nnz]}

@@ -36,8 +36,12 @@ SHARED = {
 def cases() -> Iterator[ParameterSet]:
     for method in METHODS:
         for name, check in checks_for(method):
-            is_slow = name.partition("(")[0] in SHARED and (method not in REPRESENTATIVES or "()" not in name)
-            yield pytest.param(method, check, id=f"{method}-{name}", marks=pytest.mark.slow if is_slow else ())
+            is_slow = name.partition("(")[0] in SHARED and (
+                method not in REPRESENTATIVES or "()" not in name
+            )
+            yield pytest.param(
+                method, check, id=f"{method}-{name}", marks=pytest.mark.slow if is_slow else ()
+            )
 
 
 CASES = list(cases())

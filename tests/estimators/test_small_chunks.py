@@ -21,7 +21,9 @@ CLASSES = (NUMBERS > 0).astype(int)
 
 def learned(selector: Any, rows: Any, y: Any, n_rows: int) -> Any:
     for at in range(n_rows):
-        selector.partial_fit(rows[at : at + 1], y[at : at + 1], **({} if y is NUMBERS else {"classes": [0, 1]}))
+        selector.partial_fit(
+            rows[at : at + 1], y[at : at + 1], **({} if y is NUMBERS else {"classes": [0, 1]})
+        )
     return selector
 
 
@@ -84,8 +86,16 @@ def test_arrays_of_the_caller_stay_writeable() -> None:
 
 def test_other_forms_go_the_usual_way() -> None:
     selector = ss.SOFS(2).partial_fit(np.eye(2), np.array([0, 1]))
-    unsorted = csr_array((np.array([1.0, 2.0, 0.0]), np.array([1, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
-    for rows in (unsorted, csc_array(np.eye(2)), np.eye(2).tolist(), np.eye(2, dtype=int), np.eye(2)[:, ::-1]):
+    unsorted = csr_array(
+        (np.array([1.0, 2.0, 0.0]), np.array([1, 0, 1]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    for rows in (
+        unsorted,
+        csc_array(np.eye(2)),
+        np.eye(2).tolist(),
+        np.eye(2, dtype=int),
+        np.eye(2)[:, ::-1],
+    ):
         selector.partial_fit(rows, np.array([0, 1]))
     assert selector.n_rows_ == 12
     assert selector.n_nonzero_ == 12
@@ -95,7 +105,9 @@ def test_a_sparse_matrix_whose_entries_begin_later_is_refused() -> None:
     whole = csr_array(X[:6])
     part = csr_array((3, 5))
     part.indptr, part.indices, part.data = whole.indptr[3:], whole.indices, whole.data
-    selector = ss.FOFS(3, attributes="random", normalize=False, random_state=0).partial_fit(X[:9], CLASSES[:9])
+    selector = ss.FOFS(3, attributes="random", normalize=False, random_state=0).partial_fit(
+        X[:9], CLASSES[:9]
+    )
     before = selector.model().to_bytes()
     with pytest.raises(ValueError, match="index pointer should start with 0"):
         selector.partial_fit(part, CLASSES[3:6])

@@ -81,7 +81,9 @@ def test_what_is_wrong_with_a_table_names_its_column(model):
         ss.SOFS(4).fit(gaps, CHURN)
     with pytest.raises(ss.DataError, match="the column 'town' is not there"):
         model.predict(FRAME.drop(columns="town"))
-    with pytest.raises(ss.DataError, match=r"column 'age' holds .* values, not numbers; bring it into the form"):
+    with pytest.raises(
+        ss.DataError, match=r"column 'age' holds .* values, not numbers; bring it into the form"
+    ):
         model.predict(FRAME.assign(age="old"))
     with pytest.raises(ValueError, match="Input X contains NaN: column 'b', row 1"):
         ss.SOFS(4).fit(pd.DataFrame({"a": CHURN, "b": [np.nan, *[1.0] * (ROWS - 1)]}), CHURN)
@@ -97,7 +99,9 @@ def test_failed_chunk_leaves_the_model_as_it_was(model):
     assert np.array_equal(parts.predict(FRAME), before)
 
 
-@pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.GroupSAOLA(), ss.ReliefF(n_features_to_select=2)])
+@pytest.mark.parametrize(
+    "estimator", [ss.SAOLA(), ss.GroupSAOLA(), ss.ReliefF(n_features_to_select=2)]
+)
 def test_methods_of_columns_and_of_the_matrix_take_tables_and_are_saved(estimator, tmp_path):
     names = estimator.fit(FRAME, CHURN).get_feature_names_out().tolist()
     assert {"town=Ulm", "member"} <= set(names)
@@ -110,7 +114,8 @@ def test_methods_of_columns_and_of_the_matrix_take_tables_and_are_saved(estimato
 
 
 @pytest.mark.parametrize(
-    "estimator", [ss.SOFS(2), ss.SAOLA(), ss.OnlineSubstitution(2), ss.LocalLearning(n_features_to_select=2)]
+    "estimator",
+    [ss.SOFS(2), ss.SAOLA(), ss.OnlineSubstitution(2), ss.LocalLearning(n_features_to_select=2)],
 )
 def test_dates_and_truth_values_are_learned_without_text_beside_them(estimator, tmp_path):
     frame = FRAME[["age", "member", "since"]]
@@ -139,7 +144,9 @@ def test_missing_numbers_of_a_table_are_filled_in_as_in_the_training(estimator):
 
 
 def test_encoded_table_is_read_as_numbers(model):
-    encoded = pd.get_dummies(FRAME, columns=["town", "plan"], prefix_sep="=")[model.feature_names_in_]
+    encoded = pd.get_dummies(FRAME, columns=["town", "plan"], prefix_sep="=")[
+        model.feature_names_in_
+    ]
     encoded["since"] = encoded["since"].to_numpy().astype("datetime64[D]").astype(float)
     assert np.array_equal(model.decision_function(encoded), model.decision_function(FRAME))
     assert np.array_equal(model.transform(encoded), model.transform(FRAME))
@@ -162,12 +169,16 @@ def test_models_that_read_tables_in_other_ways_are_not_merged(model):
 def test_features_that_the_table_does_not_have_are_refused_before_they_are_learned():
     columns = ss.SAOLA().fit(FRAME, CHURN)
     more = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
-    with pytest.raises(ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"):
+    with pytest.raises(
+        ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"
+    ):
         columns.partial_fit_block(more)
     assert ss.SAOLA.method.load(columns.model()).results.n_features_in_ == columns.n_features_in_
 
 
-@pytest.mark.parametrize("estimator", [ss.SAOLA(), ss.MRMR(1), ss.OnlineSubstitution(1), ss.SOFS(1)])
+@pytest.mark.parametrize(
+    "estimator", [ss.SAOLA(), ss.MRMR(1), ss.OnlineSubstitution(1), ss.SOFS(1)]
+)
 def test_what_was_learned_from_named_numbers_is_saved(estimator, tmp_path):
     frame = pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)})
     estimator.fit(frame, CHURN).save(tmp_path / "model")
@@ -178,7 +189,9 @@ def test_what_was_learned_from_named_numbers_is_saved(estimator, tmp_path):
 
 def test_columns_may_come_after_those_of_a_frame(tmp_path):
     columns = ss.SAOLA().fit(pd.DataFrame({"a": CHURN * 1.0, "b": np.arange(ROWS)}), CHURN)
-    columns.partial_fit_block(columns_of(np.ones((ROWS, 1)), ids=np.array([2]), names=np.array(["c"], object)))
+    columns.partial_fit_block(
+        columns_of(np.ones((ROWS, 1)), ids=np.array([2]), names=np.array(["c"], object))
+    )
     columns.save(tmp_path / "model")
     loaded = ss.load(tmp_path / "model")
     assert (loaded.n_features_in_, loaded.selection().names.tolist()) == (3, ["a"])

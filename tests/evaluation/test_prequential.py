@@ -13,7 +13,9 @@ from streamsieve.evaluation import Prequential, prequential
 from streamsieve.sources.arrays import ArraySource
 
 RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(300, 8)).astype(np.float32) * np.exp(RANDOM.normal(size=(300, 1))).astype(np.float32)
+X = RANDOM.normal(size=(300, 8)).astype(np.float32) * np.exp(RANDOM.normal(size=(300, 1))).astype(
+    np.float32
+)
 NUMBERS = X[:, 2] - X[:, 5] + RANDOM.normal(size=300) + 50.0
 LABELS = (NUMBERS > 50.0).astype(int)
 
@@ -45,7 +47,9 @@ def errors_one_by_one(selector: Any, X: NDArray[Any], y: NDArray[Any]) -> NDArra
         {"n_features_to_select": "auto", "normalize": "l2"},  # likewise
     ],
 )
-def test_mistakes_are_those_of_predicting_each_row_before_it_is_learned(params: dict[str, Any]) -> None:
+def test_mistakes_are_those_of_predicting_each_row_before_it_is_learned(
+    params: dict[str, Any],
+) -> None:
     params = {"n_features_to_select": 3, **params}
     wrong = mistakes_one_by_one(ss.SOFS(**params), X[:160], LABELS[:160])
     found = prequential(ss.SOFS(**params), (X[:160], LABELS[:160]), window=40, every=20)
@@ -53,11 +57,17 @@ def test_mistakes_are_those_of_predicting_each_row_before_it_is_learned(params: 
     assert found.accuracy == pytest.approx(1.0 - wrong.mean())
     assert found.at.tolist() == list(range(20, 161, 20))
     assert found.running == pytest.approx([1.0 - wrong[:at].mean() for at in found.at])
-    assert found.windowed == pytest.approx([1.0 - wrong[max(0, at - 40) : at].mean() for at in found.at])
+    assert found.windowed == pytest.approx(
+        [1.0 - wrong[max(0, at - 40) : at].mean() for at in found.at]
+    )
 
 
-@pytest.mark.parametrize("params", [{"normalize": False}, {"normalize": "l2", "fit_intercept": False}])
-def test_errors_are_those_of_predicting_each_row_before_it_is_learned(params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "params", [{"normalize": False}, {"normalize": "l2", "fit_intercept": False}]
+)
+def test_errors_are_those_of_predicting_each_row_before_it_is_learned(
+    params: dict[str, Any],
+) -> None:
     off = errors_one_by_one(ss.SOFSRegressor(3, **params), X[:150], NUMBERS[:150])
     found = prequential(ss.SOFSRegressor(3, **params), (X[:150], NUMBERS[:150]), window=50)
     y = NUMBERS[1:150]  # there was nothing to predict the first row by
@@ -81,7 +91,8 @@ def test_running_scales_make_little_difference() -> None:
 def same(one: Prequential, other: Prequential) -> bool:
     fields = ("rows", "mistakes", "accuracy")
     return all(getattr(one, name) == getattr(other, name) for name in fields) and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("at", "running", "windowed")
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("at", "running", "windowed")
     )
 
 
@@ -110,7 +121,9 @@ def test_more_than_two_classes_are_found() -> None:
     found = prequential(selector, (X, classes), window=100)
     assert selector.classes_.tolist() == ["a", "b", "c"]
     assert found.rows == 300
-    assert found.mistakes == pytest.approx(selector.mistakes_, abs=4)  # which are of learning again with other scales
+    assert found.mistakes == pytest.approx(
+        selector.mistakes_, abs=4
+    )  # which are of learning again with other scales
     assert repr(found).startswith("<Prequential: accuracy 0.")
 
 

@@ -65,23 +65,32 @@ def test_numbers_have_a_fit_and_folds_are_those_of_scikit_learn() -> None:
     )
     folds = cross_validated(LinearSVC(dual=False), csr_array(X), LABELS, 3, seed=7)
     assert [fold.accuracy for fold in folds] == pytest.approx(
-        cross_val_score(LinearSVC(dual=False), X, LABELS, cv=StratifiedKFold(3, shuffle=True, random_state=7))
+        cross_val_score(
+            LinearSVC(dual=False), X, LABELS, cv=StratifiedKFold(3, shuffle=True, random_state=7)
+        )
     )
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_does_its_tasks_on_dense_and_sparse_columns(name: str) -> None:
     dense, sparse = (
-        hold_out(downstream(name), matrix[HALF[0]], LABELS[HALF[0]], matrix[HALF[1]], LABELS[HALF[1]])
+        hold_out(
+            downstream(name), matrix[HALF[0]], LABELS[HALF[0]], matrix[HALF[1]], LABELS[HALF[1]]
+        )
         for matrix in (X, csr_array(X))
     )
-    assert dense.accuracy > (0.5 if name == "knn" else 0.75)  # by the columns as they are, one of which is noise
+    assert dense.accuracy > (
+        0.5 if name == "knn" else 0.75
+    )  # by the columns as they are, one of which is noise
     assert sparse.accuracy == pytest.approx(dense.accuracy, abs=0.05)
     if name == "logistic":
         with pytest.raises(ss.UsageError, match="predicts classes; for numbers take 'linear'"):
             downstream(name, "regression")
     else:
-        assert hold_out(downstream(name, "regression"), X[:60], NUMBERS[:60], X[:60], NUMBERS[:60]).r2 > 0.8
+        assert (
+            hold_out(downstream(name, "regression"), X[:60], NUMBERS[:60], X[:60], NUMBERS[:60]).r2
+            > 0.8
+        )
 
 
 def test_accuracy_and_time_against_k() -> None:
@@ -101,13 +110,20 @@ def test_how_well_the_truth_is_found() -> None:
     assert support_recall([1, 2, 9], [1, 2, 3, 4]) == 0.5
     assert support_precision(np.array([1, 2, 9]), [1, 2, 3, 4]) == pytest.approx(2 / 3)
     assert false_discovery_rate([1, 2, 9], [1, 2, 3, 4]) == pytest.approx(1 / 3)
-    assert (support_precision([], [1]), false_discovery_rate([], [1]), support_recall([], [1])) == (1.0, 0.0, 0.0)
+    assert (support_precision([], [1]), false_discovery_rate([], [1]), support_recall([], [1])) == (
+        1.0,
+        0.0,
+        0.0,
+    )
     assert recovery_error([3.0, 0.0], [3.0, 4.0]) == pytest.approx(0.8)
     assert recovery_error(np.zeros((2, 1)), [3.0, 4.0]) == 1.0
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ss.UsageError, match=r"no model 'linar' \(did you mean linear\?\); the models are linear, knn"):
+    with pytest.raises(
+        ss.UsageError,
+        match=r"no model 'linar' \(did you mean linear\?\); the models are linear, knn",
+    ):
         downstream("linar")
     with pytest.raises(ss.UsageError, match=r"task: .* got 'ranking'"):
         downstream("tree", "ranking")

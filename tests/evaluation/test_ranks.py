@@ -28,7 +28,9 @@ def published(table: str, *methods: str) -> dict[str, list[float]]:
     """The scores of some methods in a table of SAOLA's paper (Yu, Wu, Ding, Pei 2016), where all have one."""
     with (DATA / "saola_tables.csv").open() as file:
         lines = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    known = [line for line in lines if line["table"] == table and all(line[method] for method in methods)]
+    known = [
+        line for line in lines if line["table"] == table and all(line[method] for method in methods)
+    ]
     return {method: [float(line[method]) for line in known] for method in methods}
 
 
@@ -43,9 +45,15 @@ def test_ranks_and_critical_difference_of_table_3_are_those_printed() -> None:
     assert as_printed(ranks) == pytest.approx([2.35, 2.40, 1.25])
     assert friedman(scores).p_value < 0.05  # "the null-hypothesis is rejected"
     critical = nemenyi_critical_difference(3, 10)
-    assert critical == pytest.approx(1.047, abs=0.0012)  # printed with the rounded quantile of Demšar's table, 2.343
-    assert cliques(ranks, critical) == [["Fast-OSFS", "SAOLA"]]  # "SAOLA is significantly better than Alpha-investing"
-    assert as_printed(average_ranks(published("III", "SAOLA", "OFS"))) == pytest.approx([1.64, 1.36], abs=0.005)
+    assert critical == pytest.approx(
+        1.047, abs=0.0012
+    )  # printed with the rounded quantile of Demšar's table, 2.343
+    assert cliques(ranks, critical) == [
+        ["Fast-OSFS", "SAOLA"]
+    ]  # "SAOLA is significantly better than Alpha-investing"
+    assert as_printed(average_ranks(published("III", "SAOLA", "OFS"))) == pytest.approx(
+        [1.64, 1.36], abs=0.005
+    )
 
 
 # Of these tables the paper prints other ranks than their figures have; what it concludes from them holds but for VIII.
@@ -64,12 +72,16 @@ def test_ranks_of_other_tables_are_those_of_their_figures(table: str) -> None:
     assert found == pytest.approx(computed)
     assert found != pytest.approx(printed, abs=0.01)
     assert sum(found) == pytest.approx(6.0)  # as three ranks must; those printed for IV have 6.005
-    assert friedman(scores).p_value > 0.05  # of IV and V the paper says so, too; of VIII it says "rejected"
+    assert (
+        friedman(scores).p_value > 0.05
+    )  # of IV and V the paper says so, too; of VIII it says "rejected"
 
 
 def test_critical_differences_printed_for_two_methods() -> None:
     assert nemenyi_critical_difference(2, 14) == pytest.approx(0.5238, abs=1e-4)
-    assert nemenyi_critical_difference(2, 14, alpha=0.01) == pytest.approx(0.6885, abs=1e-4)  # its group methods
+    assert nemenyi_critical_difference(2, 14, alpha=0.01) == pytest.approx(
+        0.6885, abs=1e-4
+    )  # its group methods
 
 
 @pytest.mark.parametrize(("methods", "quantile"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
@@ -86,7 +98,9 @@ def test_friedman_is_that_of_scipy(seed: int, n_sets: int, n_methods: int) -> No
         return
     expected = stats.friedmanchisquare(*table.T)
     found = friedman(table)
-    assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.pvalue), abs=1e-9)
+    assert (found.statistic, found.p_value) == pytest.approx(
+        (expected.statistic, expected.pvalue), abs=1e-9
+    )
 
 
 def test_two_methods_are_a_sign_test_without_continuity() -> None:
@@ -116,11 +130,27 @@ def test_cliques_are_the_largest_groups() -> None:
 
 def test_wins_ties_and_losses_are_those_of_paired_t_tests() -> None:
     random = np.random.default_rng(1)
-    a = [random.normal(0.8, 0.01, 10), random.normal(0.8, 0.1, 10), random.normal(0.7, 0.01, 8), [0.5, 0.6], [0.5, 0.6]]
-    b = [random.normal(0.7, 0.01, 10), random.normal(0.8, 0.1, 10), random.normal(0.8, 0.01, 8), [0.4, 0.5], [0.5, 0.6]]
+    a = [
+        random.normal(0.8, 0.01, 10),
+        random.normal(0.8, 0.1, 10),
+        random.normal(0.7, 0.01, 8),
+        [0.5, 0.6],
+        [0.5, 0.6],
+    ]
+    b = [
+        random.normal(0.7, 0.01, 10),
+        random.normal(0.8, 0.1, 10),
+        random.normal(0.8, 0.01, 8),
+        [0.4, 0.5],
+        [0.5, 0.6],
+    ]
     tests = [stats.ttest_rel(one, other) for one, other in zip(a[:3], b[:3], strict=True)]
     assert [np.sign(test.statistic) * (test.pvalue < 0.05) for test in tests] == [1, 0, -1]
-    assert win_tie_loss(a, b) == (2, 2, 1)  # the same difference in all repeats is a win, none at all a tie
+    assert win_tie_loss(a, b) == (
+        2,
+        2,
+        1,
+    )  # the same difference in all repeats is a win, none at all a tie
     assert win_tie_loss(b, a) == (1, 2, 2)
 
 

@@ -29,7 +29,9 @@ CASES = [(method, kind) for method in METHODS for kind in sorted(find_method(met
 
 
 def same(one: StabilitySelection, other: StabilitySelection) -> bool:
-    return all(map(np.array_equal, one.selections, other.selections)) and np.array_equal(one.frequency, other.frequency)
+    return all(map(np.array_equal, one.selections, other.selections)) and np.array_equal(
+        one.frequency, other.frequency
+    )
 
 
 @pytest.mark.parametrize(("method", "kind"), CASES)
@@ -41,14 +43,18 @@ def test_every_method_has_frequencies(method: str, kind: Any) -> None:
     found = stability_selection((X, TARGETS[kind]), method, n_resamples=2, seed=3, **params)
     together = np.concatenate(found.selections)
     assert found.indices.tolist() == sorted(set(together.tolist()))
-    assert found.frequency.tolist() == [np.count_nonzero(together == feature) / 2 for feature in found.indices]
+    assert found.frequency.tolist() == [
+        np.count_nonzero(together == feature) / 2 for feature in found.indices
+    ]
     assert found.stability == nogueira(found.selections, 8)
     assert method in ("random-selection", "ofs-partial") or 5 in found.indices or 1 in found.indices
 
 
 @pytest.mark.parametrize("method", ["sofs", "random-selection", "saola"])
 def test_the_number_of_jobs_does_not_matter_and_the_seed_does(method: str) -> None:
-    one, two = (stability_selection((X, LABELS), method, 3, 6, 0.3, seed=1, jobs=jobs) for jobs in (1, 3))
+    one, two = (
+        stability_selection((X, LABELS), method, 3, 6, 0.3, seed=1, jobs=jobs) for jobs in (1, 3)
+    )
     assert same(one, two)
     assert not same(one, stability_selection((X, LABELS), method, 3, 6, 0.3, seed=2))
 
@@ -97,15 +103,22 @@ def test_ids_out_of_proportion_need_no_memory() -> None:
     source = BlockSource(list(ss.open_source((wide, LABELS)).row_blocks()))
     for method in ("sofs", "saola"):
         expected = stability_selection((X[:, 4:].astype(np.float32), LABELS), method, 1, 3)
-        assert np.array_equal(stability_selection(source, method, 1, 3).indices, far[expected.indices])
+        assert np.array_equal(
+            stability_selection(source, method, 1, 3).indices, far[expected.indices]
+        )
 
 
 def test_columns_come_with_their_names_and_groups(tmp_path: Path) -> None:
     path = tmp_path / "columns.parquet"
     convert_to_columns((X, LABELS), path)
     table = parquet.read_table(path).take([0, 1, 3, 4, 5, 6, 7])  # there is no feature 2
-    names, groups = [f"n{feature}" for feature in table["feature"].to_pylist()], [0, 0, 0, 4, 4, 4, 4]
-    table = table.append_column("name", pyarrow.array(names)).append_column("group", pyarrow.array(groups))
+    names, groups = (
+        [f"n{feature}" for feature in table["feature"].to_pylist()],
+        [0, 0, 0, 4, 4, 4, 4],
+    )
+    table = table.append_column("name", pyarrow.array(names)).append_column(
+        "group", pyarrow.array(groups)
+    )
     parquet.write_table(table, path)
     for method in ("group-saola", "saola"):
         record = ss.select(path, method, 3)
@@ -117,8 +130,12 @@ def test_columns_come_with_their_names_and_groups(tmp_path: Path) -> None:
 def test_groups_are_given_or_those_of_a_table() -> None:
     groups = ["left"] * 4 + ["right"] * 4
     by_name = stability_selection((X, LABELS), "group-saola", 2, 3, groups=groups)
-    frame = pandas.DataFrame({"number": X[:, 0], "word": np.array(["u", "v", "w"])[np.arange(80) % 3], "key": X[:, 5]})
-    found = stability_selection((frame, LABELS), "group-saola", 2, 3)  # the levels of a word are a group
+    frame = pandas.DataFrame(
+        {"number": X[:, 0], "word": np.array(["u", "v", "w"])[np.arange(80) % 3], "key": X[:, 5]}
+    )
+    found = stability_selection(
+        (frame, LABELS), "group-saola", 2, 3
+    )  # the levels of a word are a group
     assert set(found.names) <= {"number", "word=u", "word=v", "word=w", "key"}
     assert 5 in by_name.indices
     with pytest.raises(ss.UsageError, match="saola knows no groups of features"):

@@ -24,7 +24,11 @@ def problem(n_classes: int = 2) -> tuple[Any, Any]:
     random = np.random.default_rng(3)
     y = np.arange(ROWS) % n_classes
     X = random.poisson(0.4, (ROWS, FEATURES)).astype(float)
-    X[:, :INFORMATIVE] += 2.0 * random.random((ROWS, INFORMATIVE)) * (y[:, None] == np.arange(INFORMATIVE) % n_classes)
+    X[:, :INFORMATIVE] += (
+        2.0
+        * random.random((ROWS, INFORMATIVE))
+        * (y[:, None] == np.arange(INFORMATIVE) % n_classes)
+    )
     return X, np.array(["no", "yes", "maybe"])[y]
 
 
@@ -52,7 +56,9 @@ def test_choices_are_those_of_scikit_learn() -> None:
         own = SelectKBest(measure, k=6).fit(sparse, y).get_support(indices=True)
         assert select_by(name, sparse, y, "classes", 6).tolist() == own.tolist()
     scores = mutual_info_classif(X, y, random_state=5)
-    assert select_by("mutual-information", X, y, "classes", 6, 5).tolist() == sorted(np.argsort(scores)[-6:].tolist())
+    assert select_by("mutual-information", X, y, "classes", 6, 5).tolist() == sorted(
+        np.argsort(scores)[-6:].tolist()
+    )
     forest = ExtraTreesClassifier(100, random_state=2).fit(X, y)
     best = np.argsort(-forest.feature_importances_)[:6]
     assert select_by("trees", X, y, "classes", 6, 2).tolist() == sorted(best.tolist())
@@ -67,19 +73,27 @@ def test_l1_svm_has_the_features_of_some_penalty() -> None:
     sparse = csr_array(X)
     supports = []
     for power in np.arange(-2.5, 0, 0.03):
-        model = LinearSVC(penalty="l1", dual=False, C=10**power, random_state=0, tol=1e-3).fit(sparse, y)
+        model = LinearSVC(penalty="l1", dual=False, C=10**power, random_state=0, tol=1e-3).fit(
+            sparse, y
+        )
         supports.append(np.flatnonzero(model.coef_[0]).tolist())
     for k in (1, 3, 6):
-        assert select_by("l1-svm", sparse, y, "classes", k).tolist() in [one for one in supports if len(one) == k]
+        assert select_by("l1-svm", sparse, y, "classes", k).tolist() in [
+            one for one in supports if len(one) == k
+        ]
 
 
 def test_lasso_has_the_first_features_of_its_path() -> None:
     X, y = problem()
     scaled, numbers = StandardScaler().fit_transform(X), (y == "yes").astype(float)
-    _, coefficients, _ = lasso_path(scaled, numbers - numbers.mean(), alphas=np.geomspace(0.4, 0.004, 300))
+    _, coefficients, _ = lasso_path(
+        scaled, numbers - numbers.mean(), alphas=np.geomspace(0.4, 0.004, 300)
+    )
     supports = [np.flatnonzero(column).tolist() for column in coefficients.T]
     for k in (1, 3, 6):
-        assert select_by("lasso", X, y, "classes", k).tolist() in [one for one in supports if len(one) == k]
+        assert select_by("lasso", X, y, "classes", k).tolist() in [
+            one for one in supports if len(one) == k
+        ]
 
 
 def test_what_a_rival_cannot_do_is_said() -> None:

@@ -48,14 +48,18 @@ def test_selections_without_features_have_no_stability() -> None:
 
 def test_selections_at_random_are_not_stable() -> None:
     random = np.random.default_rng(0)
-    found = nogueira([random.choice(1000, random.integers(20, 60), replace=False) for _ in range(200)], 1000)
+    found = nogueira(
+        [random.choice(1000, random.integers(20, 60), replace=False) for _ in range(200)], 1000
+    )
     assert found.low < found.value < found.high
     assert abs(found.value) < 0.01
 
 
 def test_a_hand_computed_case() -> None:
     """Two selections of two out of four features with one in common are as alike as chance has it: p = 1, 1/2, 1/2."""
-    assert nogueira([[0, 1], [0, 2]], 4).value == pytest.approx(1.0 - 2.0 * (0.25 + 0.25) / 4 / 0.25)
+    assert nogueira([[0, 1], [0, 2]], 4).value == pytest.approx(
+        1.0 - 2.0 * (0.25 + 0.25) / 4 / 0.25
+    )
     assert jaccard([[0, 1], [0, 2]]) == pytest.approx(1 / 3)
     assert jaccard([[], [0]]) == 0.0
     assert jaccard([[], []]) == 1.0
@@ -86,7 +90,9 @@ def test_matching_is_the_best_of_all_pairings(seed: int, n_first: int, n_second:
     random = np.random.default_rng(seed)
     X = random.integers(0, 3, (12, 6))
     a, b = (random.choice(6, size, replace=False) for size in (n_first, n_second))
-    weights = [[slow.symmetrical_uncertainty(X[:, i].tolist(), X[:, j].tolist()) for j in b] for i in a]
+    weights = [
+        [slow.symmetrical_uncertainty(X[:, i].tolist(), X[:, j].tolist()) for j in b] for i in a
+    ]
     expected = slow.best_pairing(weights) / max(n_first, n_second)
     assert yu_matching(a, b, X) == pytest.approx(expected, abs=1e-9)
     assert yu_matching(b, a, csr_array(X)) == pytest.approx(expected, abs=1e-9)

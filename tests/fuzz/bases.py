@@ -33,24 +33,37 @@ def rows_of(kind: str, n: int, n_classes: int = 2, seed: int = 0) -> tuple[Any, 
 
 
 def seeded(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {"random_state": 0, **params} if "random_state" in find_method(method).parameter_names else params
+    return (
+        {"random_state": 0, **params}
+        if "random_state" in find_method(method).parameter_names
+        else params
+    )
 
 
-def trained(method: str, params: dict[str, Any], n_rows: int, kind: str, n_classes: int = 2) -> Model:
+def trained(
+    method: str, params: dict[str, Any], n_rows: int, kind: str, n_classes: int = 2
+) -> Model:
     """A model in the middle of its work."""
     params = seeded(method, params)
-    if "n_features_to_select" in find_method(method).parameter_names and find_method(method).reads == "rows":
+    if (
+        "n_features_to_select" in find_method(method).parameter_names
+        and find_method(method).reads == "rows"
+    ):
         params = {"n_features_to_select": BUDGET, **params}
     learner: Any = find_method(method).make(**params)
     X, y = rows_of(kind, n_rows, n_classes)
     if learner.reads == "rows":
-        learner.start(FEATURES if learner.needs_width else None, None if kind == "numbers" else np.unique(y))
+        learner.start(
+            FEATURES if learner.needs_width else None, None if kind == "numbers" else np.unique(y)
+        )
         learner.partial_fit_block(dense_block(X.toarray(), y))
     elif learner.reads == "columns":
         groups = np.arange(FEATURES) // 3 if learner.method.knows_groups else None
         names = np.array([f"gene {k}" for k in range(FEATURES)], object)
         learner.start(y=y)
-        learner.partial_fit_block(columns_of(X.toarray(), ids=np.arange(FEATURES), names=names, groups=groups))
+        learner.partial_fit_block(
+            columns_of(X.toarray(), ids=np.arange(FEATURES), names=names, groups=groups)
+        )
     else:
         train(learner, ArraySource(X.toarray(), y))
     model: Model = learner.model()
@@ -60,10 +73,14 @@ def trained(method: str, params: dict[str, Any], n_rows: int, kind: str, n_class
 def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
     """A model of ids so large that they have positions in a table."""
     X, y = rows_of(kind, 40)
-    learner: Any = find_method(method).make(**{"n_features_to_select": BUDGET, **seeded(method, params)})
+    learner: Any = find_method(method).make(
+        **{"n_features_to_select": BUDGET, **seeded(method, params)}
+    )
     learner.start(None, None if kind == "numbers" else np.unique(y))
     ids = X.indices.astype(np.int64) * (WIDE // FEATURES)
-    learner.partial_fit_block(RowBlock(X.indptr.astype(np.int64), ids, X.data.astype(np.float32), y, WIDE))
+    learner.partial_fit_block(
+        RowBlock(X.indptr.astype(np.int64), ids, X.data.astype(np.float32), y, WIDE)
+    )
     model: Model = learner.model()
     return model.copy()
 
@@ -71,7 +88,9 @@ def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
 def named_rows(method: str, kind: str) -> Model:
     """A model of rows by name, in fixed memory."""
     X, y = rows_of(kind, 40)
-    block = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
+    block = named_block(
+        [{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()]
+    )
     learner: Any = find_method(method).make(BUDGET, max_cells=32)
     learner.start(None, None if kind == "numbers" else np.unique(y))
     model: Model = learner.partial_fit_block(block.derived(y=y)).model()
@@ -82,7 +101,9 @@ def table_of(X: Any) -> pa.Table:
     """Sparse rows as a table with columns of text, dates, truth values and numbers with missing ones."""
     dense = X.toarray()
     columns = {f"gene {j}": dense[:, j] for j in range(4)}
-    columns["colour"] = np.array(["red", "green", "blue", "\x1b[31m<b>"])[(dense[:, 4] * 7).astype(int) % 4]
+    columns["colour"] = np.array(["red", "green", "blue", "\x1b[31m<b>"])[
+        (dense[:, 4] * 7).astype(int) % 4
+    ]
     columns["day"] = (dense[:, 5] * 100).astype(int).astype("datetime64[D]")
     columns["known"] = dense[:, 6] > 0.0
     numbers = pa.array(dense[:, 7], mask=dense[:, 7] == 0.0)
@@ -93,7 +114,9 @@ def of_a_table(method: str, kind: str) -> Model:
     """A model that knows how the columns of a table become features; of a method that knows groups, named ones."""
     X, y = rows_of(kind, 40)
     by_rows = find_method(method).reads == "rows"
-    learner: Any = find_method(method).make(**seeded(method, {"n_features_to_select": BUDGET} if by_rows else {}))
+    learner: Any = find_method(method).make(
+        **seeded(method, {"n_features_to_select": BUDGET} if by_rows else {})
+    )
     source = open_source((table_of(X), y), missing="mean")
     groups = [("genes", "looks", "\x1b[31m<b>")[j % 3] for j in range(source.n_features or 0)]
     train(learner, source, groups=groups if learner.method.knows_groups else None)
@@ -111,12 +134,24 @@ def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
                 yield f"{method}/{kind}/{number}", partial(trained, method, params, 40, kind)
         yield f"{method}/{kind}/frame", partial(of_a_table, method, kind)
         if by_rows:
-            yield f"{method}/{kind}/long", partial(trained, method, {}, 1100, kind)  # the warm-up is over
-            yield f"{method}/{kind}/standard", partial(trained, method, {"normalize": "standard"}, 40, kind)
+            yield (
+                f"{method}/{kind}/long",
+                partial(trained, method, {}, 1100, kind),
+            )  # the warm-up is over
+            yield (
+                f"{method}/{kind}/standard",
+                partial(trained, method, {"normalize": "standard"}, 40, kind),
+            )
             if not find_method(method).make(BUDGET).needs_width:
-                yield f"{method}/{kind}/table", partial(by_table, method, {"normalize": False}, kind)
+                yield (
+                    f"{method}/{kind}/table",
+                    partial(by_table, method, {"normalize": False}, kind),
+                )
         if by_rows and "curve" in learner.parameter_names:
-            yield f"{method}/{kind}/auto", partial(trained, method, {"n_features_to_select": "auto"}, 600, kind)
+            yield (
+                f"{method}/{kind}/auto",
+                partial(trained, method, {"n_features_to_select": "auto"}, 600, kind),
+            )
         if "max_cells" in learner.parameter_names:
             yield f"{method}/{kind}/named", partial(named_rows, method, kind)
             yield f"{method}/{kind}/cells", partial(trained, method, {"max_cells": 16}, 40, kind)
@@ -126,20 +161,61 @@ def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
             yield f"{method}/three/long", partial(trained, method, {}, 1100, kind, 3)
 
 
-def all_bases(methods: Iterable[str] = tuple(METHODS), only: Iterable[str] | None = None) -> dict[str, Model]:
+def all_bases(
+    methods: Iterable[str] = tuple(METHODS), only: Iterable[str] | None = None
+) -> dict[str, Model]:
     """The models of some methods, or of these names only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {name: make() for method in methods for name, make in variants(method) if only is None or name in only}
+        return {
+            name: make()
+            for method in methods
+            for name, make in variants(method)
+            if only is None or name in only
+        }
 
 
 FEW = (  # one of every kind of state, for where time is short
-    *("sofs/classes/0", "sofs/classes/1", "sofs/three/0", "sofs/classes/named", "sofs/classes/table"),
+    *(
+        "sofs/classes/0",
+        "sofs/classes/1",
+        "sofs/three/0",
+        "sofs/classes/named",
+        "sofs/classes/table",
+    ),
     *("sofs/classes/frame", "group-saola/classes/frame"),
-    *("sofs-regressor/numbers/1", "pet/classes/1", "fofs/three/0", "ofs-partial/classes/0", "ogd/classes/0"),
-    *("fobos/classes/standard", "arow/classes/0", "arow-regressor/numbers/0", "random-selection/classes/0"),
-    *("saola/classes/0", "group-saola/classes/1", "ogfs/classes/0", "osfs/classes/0", "fast-osfs/numbers/0"),
-    *("fcbf/classes/0", "mrmr/classes/0", "iamb/classes/0", "mmmb/numbers/0", "alpha-investing/classes/0"),
-    *("online-substitution/classes/0", "asyos/classes/0", "grafting/numbers/0", "projected-gradient/classes/0"),
+    *(
+        "sofs-regressor/numbers/1",
+        "pet/classes/1",
+        "fofs/three/0",
+        "ofs-partial/classes/0",
+        "ogd/classes/0",
+    ),
+    *(
+        "fobos/classes/standard",
+        "arow/classes/0",
+        "arow-regressor/numbers/0",
+        "random-selection/classes/0",
+    ),
+    *(
+        "saola/classes/0",
+        "group-saola/classes/1",
+        "ogfs/classes/0",
+        "osfs/classes/0",
+        "fast-osfs/numbers/0",
+    ),
+    *(
+        "fcbf/classes/0",
+        "mrmr/classes/0",
+        "iamb/classes/0",
+        "mmmb/numbers/0",
+        "alpha-investing/classes/0",
+    ),
+    *(
+        "online-substitution/classes/0",
+        "asyos/classes/0",
+        "grafting/numbers/0",
+        "projected-gradient/classes/0",
+    ),
     *("local-learning/classes/0", "relieff/classes/0", "irelief/classes/0"),
 )

@@ -75,14 +75,17 @@ def dense(rows: Rows) -> NDArray[np.float32]:
     return rows.frame.to_numpy(np.float32)
 
 
-def write(path: Path, rows: Rows, c: Combination, as_table: bool, target_at: int | None = None) -> None:
+def write(
+    path: Path, rows: Rows, c: Combination, as_table: bool, target_at: int | None = None
+) -> None:
     """Write rows as a table or sparse, in the format of the suffix."""
     if as_table:
         write_table(path, table_of(rows, c, target_at))
     elif ".svm" in path.name:
         first = 0 if c.zero_based else 1
         lines = (
-            svmlight_line(values, label, first) for values, label in zip(dense(rows), rows.y.tolist(), strict=True)
+            svmlight_line(values, label, first)
+            for values, label in zip(dense(rows), rows.y.tolist(), strict=True)
         )
         with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w") as file:
             file.writelines(lines)
@@ -99,7 +102,9 @@ def table_of(rows: Rows, c: Combination, target_at: int | None) -> pd.DataFrame:
     """Return rows with their target as a column; what a sparse training has no name for is called by its id."""
     frame = rows.frame.copy()
     if c.layout in ("sparse", "columns"):
-        frame.columns = [f"word{column}" if c.names else f"x{column}" for column in range(c.n_columns)]
+        frame.columns = [
+            f"word{column}" if c.names else f"x{column}" for column in range(c.n_columns)
+        ]
     title = TARGET if c.is_table else "label"
     frame.insert(frame.shape[1] if target_at is None else target_at, title, rows.y)
     if rows.weights is not None:

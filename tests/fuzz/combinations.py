@@ -24,7 +24,13 @@ from streamsieve.registry import METHODS, find_method
 
 from .promises import PROMISES, try_promises
 
-COMMON = "sofs", "sofs-regressor", "saola", "online-substitution", "local-learning"  # few kernels to compile
+COMMON = (
+    "sofs",
+    "sofs-regressor",
+    "saola",
+    "online-substitution",
+    "local-learning",
+)  # few kernels to compile
 SPARSE, TABLES = ("svm", "svm.gz", "npz", "parquet", "arrow"), ("csv", "tsv", "parquet", "arrow")
 REDUCED = "svm", "svm.gz", "csv", "tsv.gz", "parquet", "arrow", "npz"
 PYTHON = "path", "sequences", "source", "open source", "memory", "fit_source", "fit"
@@ -43,7 +49,9 @@ class Combination:
     new_suffix: str = "svm"  # of the rows that apply and predict read
     reduced_suffix: str = "svm"
     renumber: bool = False
-    titles: str = "column"  # what a table calls its columns: this and a number; apply writes x and a number
+    titles: str = (
+        "column"  # what a table calls its columns: this and a number; apply writes x and a number
+    )
     texts: int = 0
     dates: int = 0
     truths: int = 0
@@ -69,7 +77,11 @@ class Combination:
     python: str = "path"  # one of PYTHON: what Python is given
 
     def __str__(self) -> str:
-        given = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)
+        given = (
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
+        )
         return f"Combination({', '.join(given)})"
 
     @property
@@ -86,22 +98,32 @@ class Combination:
 
     @property
     def reduced_is_table(self) -> bool:
-        return self.reduced_suffix[:3] in ("csv", "tsv") or (self.new_is_table and self.reduced_suffix in TABLES)
+        return self.reduced_suffix[:3] in ("csv", "tsv") or (
+            self.new_is_table and self.reduced_suffix in TABLES
+        )
 
     @property
     def first_id(self) -> int:
         """Return what the training file calls its first feature."""
-        return int(self.layout == "sparse" and self.suffix.startswith("svm") and not self.zero_based)
+        return int(
+            self.layout == "sparse" and self.suffix.startswith("svm") and not self.zero_based
+        )
 
     @property
     def kept(self) -> list[int]:
         """Return the columns that drop and only leave."""
-        return [i for i in range(self.n_columns) if (self.only is None or i in self.only) and i not in self.drop]
+        return [
+            i
+            for i in range(self.n_columns)
+            if (self.only is None or i in self.only) and i not in self.drop
+        ]
 
     @property
     def is_quick(self) -> bool:
         """Return whether few kernels are compiled and no processes are started."""
-        in_memory = self.suffix == "npz" or (find_method(self.method).reads != "rows" and "columns" not in self.layout)
+        in_memory = self.suffix == "npz" or (
+            find_method(self.method).reads != "rows" and "columns" not in self.layout
+        )
         return self.method in COMMON and (not self.workers or in_memory)
 
     def written(self, column: int) -> str:
@@ -130,7 +152,11 @@ def draw(number: random.Random) -> Combination:
         labels = "two"  # svmlight text has numbers as labels
     if labels == "three" and len(learner.targets) == 2 and predicts and happens(0.97):
         labels = "two"  # linear models tell two classes apart
-    if (labels == "numbers") != ("numbers" in learner.targets) and len(learner.targets) == 1 and happens(0.97):
+    if (
+        (labels == "numbers") != ("numbers" in learner.targets)
+        and len(learner.targets) == 1
+        and happens(0.97)
+    ):
         labels = "numbers" if "numbers" in learner.targets else "two"
     options = {
         "n_features_to_select": (0.9, (1, 2, 3, 4, 6, 0.5 if learner.reads == "rows" else 3)),
@@ -138,7 +164,9 @@ def draw(number: random.Random) -> Combination:
         "max_cells": (0.2, (8, 64)),
         "normalize": (0.3, (False, "l2", "standard")),
     }
-    drawn = {name: number.choice(values) for name, (share, values) in options.items() if happens(share)}
+    drawn = {
+        name: number.choice(values) for name, (share, values) in options.items() if happens(share)
+    }
     texts = number.choice((0, 0, 1, 2)) * is_table
     gaps = is_table and happens(0.3)
     fill = number.choice(("zero", "mean", "skip" if "missing" in known else "mean"))
@@ -160,9 +188,15 @@ def draw(number: random.Random) -> Combination:
         zero_based=happens(0.35 if layout == "sparse" else 0.05),
         says_base=happens(0.5),
         names=happens(0.3 if layout in ("sparse", "columns") else 0.02),
-        drop=tuple(sorted(number.sample(range(n_columns), number.randint(1, 2)))) if happens(0.3) else (),
-        only=tuple(sorted(number.sample(range(n_columns), number.randint(2, n_columns)))) if happens(0.2) else None,
-        strings=number.choice(("onehot", "hash", "drop", "error")) if texts and happens(0.4) else "onehot",
+        drop=tuple(sorted(number.sample(range(n_columns), number.randint(1, 2))))
+        if happens(0.3)
+        else (),
+        only=tuple(sorted(number.sample(range(n_columns), number.randint(2, n_columns))))
+        if happens(0.2)
+        else None,
+        strings=number.choice(("onehot", "hash", "drop", "error"))
+        if texts and happens(0.4)
+        else "onehot",
         missing=fill if (gaps and happens(0.95)) or happens(0.1) else "error",
         method=method,
         params=tuple((name, value) for name, value in drawn.items() if name in known),
@@ -208,7 +242,14 @@ def main() -> None:
             continue
         bad.append(seed)
         trial.out.mkdir()
-        print(f"seed {seed}: {combination}", *trial.violations, *trial.commands, sep="\n    ", end="\n\n", flush=True)
+        print(
+            f"seed {seed}: {combination}",
+            *trial.violations,
+            *trial.commands,
+            sep="\n    ",
+            end="\n\n",
+            flush=True,
+        )
     for name, count in sorted(counts.items()):
         print(f"{count:6d} {name}")
     print(f"{len(bad)} with violations in {time.monotonic() - began:.0f} s: {bad}")

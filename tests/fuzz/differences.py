@@ -44,7 +44,14 @@ def compare(first: Tried, second: Tried, difference: Callable[[Any, Any], str]) 
 
 
 def same_run(first: dict[str, Any], second: dict[str, Any], tolerance: float = 0.0) -> str:
-    names = ["selected", "scores", "names", "n_rows", "n_features", *(name for name in RUN_FACTS if name in second)]
+    names = [
+        "selected",
+        "scores",
+        "names",
+        "n_rows",
+        "n_features",
+        *(name for name in RUN_FACTS if name in second),
+    ]
     wrong = [name for name in names if not alike(first.get(name), second.get(name), tolerance)]
     return f"{wrong[0]} is {first.get(wrong[0])}, and then {second.get(wrong[0])}" if wrong else ""
 
@@ -55,9 +62,14 @@ def same_run_in_memory(first: dict[str, Any], second: dict[str, Any]) -> str:
 
 def same_names(first: dict[str, Any], second: dict[str, Any]) -> str:
     """Compare the names that were selected; of features that score alike, either may be."""
-    a, b = (dict(zip(result.get("names", ()), result["scores"], strict=True)) for result in (first, second))
+    a, b = (
+        dict(zip(result.get("names", ()), result["scores"], strict=True))
+        for result in (first, second)
+    )
     exchanged = [(a | b)[name] for name in a.keys() ^ b.keys()]
-    if len(a) == len(b) and (not exchanged or np.ptp(exchanged) <= TOLERANCE * max(map(abs, exchanged))):
+    if len(a) == len(b) and (
+        not exchanged or np.ptp(exchanged) <= TOLERANCE * max(map(abs, exchanged))
+    ):
         return ""
     return f"the names are {sorted(a)}, and then {sorted(b)}"
 
@@ -72,7 +84,11 @@ def same_predictions(first: Any, second: Any) -> str:
     ranked = np.sort(np.column_stack([scores, -scores]) if scores.shape[1] == 1 else scores)
     clear = ranked[:, -1] - ranked[:, -2] > TOLERANCE * abs(scores).max()
     wrong = np.flatnonzero(clear & (np.array(labels) != np.array(other_labels)))
-    return f"row {wrong[0] + 1} is {labels[wrong[0]]}, and then {other_labels[wrong[0]]}" if wrong.size else ""
+    return (
+        f"row {wrong[0] + 1} is {labels[wrong[0]]}, and then {other_labels[wrong[0]]}"
+        if wrong.size
+        else ""
+    )
 
 
 def same_values(first: NDArray[Any], second: NDArray[Any]) -> str:

@@ -24,17 +24,27 @@ def edited(data: bytes, edits: bytes) -> bytes:
     """A file after changes of single bytes, of words, of its length and of the order of its parts."""
     changed = bytearray(data)
     for start in range(0, len(edits) - EDIT + 1, EDIT):
-        where, way, value = int.from_bytes(edits[start : start + 2], "little"), edits[start + 2], edits[start + 3]
+        where, way, value = (
+            int.from_bytes(edits[start : start + 2], "little"),
+            edits[start + 2],
+            edits[start + 3],
+        )
         if not changed:
             break
-        at = where % len(changed) if where < 2**15 else len(changed) - 1 - (where - 2**15) % len(changed)
+        at = (
+            where % len(changed)
+            if where < 2**15
+            else len(changed) - 1 - (where - 2**15) % len(changed)
+        )
         match way % 8:
             case 0 | 1:
                 changed[at] = value
             case 2:
                 changed[at] ^= 1 << value % 8
             case 3:
-                changed[at : at + 4] = (WORDS[value % len(WORDS)] & 0xFFFFFFFF).to_bytes(4, "little")
+                changed[at : at + 4] = (WORDS[value % len(WORDS)] & 0xFFFFFFFF).to_bytes(
+                    4, "little"
+                )
             case 4:
                 changed[at : at + 8] = WORDS[value % len(WORDS)].to_bytes(8, "little")
             case 5:
@@ -69,9 +79,21 @@ def npz_files(folder: Path) -> tuple[bytes, ...]:
     convert(ArraySource(X, y), folder / "ours.npz")
     stored = io.BytesIO()
     matrix = csr_array(X)
-    np.savez(stored, format=b"csr", shape=X.shape, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data, y=y)
+    np.savez(
+        stored,
+        format=b"csr",
+        shape=X.shape,
+        indptr=matrix.indptr,
+        indices=matrix.indices,
+        data=matrix.data,
+        y=y,
+    )
     save_npz(folder / "theirs.npz", matrix)
-    return (folder / "ours.npz").read_bytes(), stored.getvalue(), (folder / "theirs.npz").read_bytes()
+    return (
+        (folder / "ours.npz").read_bytes(),
+        stored.getvalue(),
+        (folder / "theirs.npz").read_bytes(),
+    )
 
 
 def table_files(folder: Path, kind: str) -> tuple[bytes, ...]:
@@ -80,7 +102,13 @@ def table_files(folder: Path, kind: str) -> tuple[bytes, ...]:
     convert(ArraySource(X, y), folder / f"rows{suffix}")
     convert_to_columns(ArraySource(X, y), folder / f"columns{suffix}")
     table = pa.table({**{f"c{j}": X[:, j] for j in range(4)}, "y": y})
-    text = pa.table({"a": pa.array([1, None, 3]), "b": pa.array([0.5, 1.5, 2.5]), "y": pa.array(["p", "q", "p"])})
+    text = pa.table(
+        {
+            "a": pa.array([1, None, 3]),
+            "b": pa.array([0.5, 1.5, 2.5]),
+            "y": pa.array(["p", "q", "p"]),
+        }
+    )
     coded = text.set_column(2, "y", text.column("y").dictionary_encode())
     for number, made in enumerate((table, text, coded)):
         WRITERS[suffix](made, folder / f"table{number}{suffix}")
@@ -101,13 +129,50 @@ def write_parquet(table: pa.Table, path: Path) -> bool:
     return True
 
 
-WRITERS: dict[str, Callable[[pa.Table, Path], bool]] = {".arrow": write_arrow, ".parquet": write_parquet}
+WRITERS: dict[str, Callable[[pa.Table, Path], bool]] = {
+    ".arrow": write_arrow,
+    ".parquet": write_parquet,
+}
 
-NAMES = ("y", "label", "ids", "values", "indices", "feature", "rows", "c0", "a", "", "\x1b[2J", "a\nb")
+NAMES = (
+    "y",
+    "label",
+    "ids",
+    "values",
+    "indices",
+    "feature",
+    "rows",
+    "c0",
+    "a",
+    "",
+    "\x1b[2J",
+    "a\nb",
+)
 TYPES = (
-    *(pa.int8(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string()),
-    *(pa.large_string(), pa.binary(), pa.null(), pa.date32(), pa.timestamp("ns"), pa.decimal128(20, 3)),
-    *(pa.list_(pa.int64()), pa.list_(pa.float32()), pa.list_(pa.int32()), pa.large_list(pa.float64())),
+    *(
+        pa.int8(),
+        pa.int64(),
+        pa.uint64(),
+        pa.float16(),
+        pa.float32(),
+        pa.float64(),
+        pa.bool_(),
+        pa.string(),
+    ),
+    *(
+        pa.large_string(),
+        pa.binary(),
+        pa.null(),
+        pa.date32(),
+        pa.timestamp("ns"),
+        pa.decimal128(20, 3),
+    ),
+    *(
+        pa.list_(pa.int64()),
+        pa.list_(pa.float32()),
+        pa.list_(pa.int32()),
+        pa.large_list(pa.float64()),
+    ),
     *(pa.struct([("a", pa.int32())]), pa.dictionary(pa.int8(), pa.string()), pa.duration("s")),
 )
 
@@ -131,12 +196,17 @@ def random_table(random: np.random.Generator, letters: bytes) -> pa.Table:
         ]
     else:
         count = int(random.integers(1, 5))
-        fields = [(NAMES[random.integers(len(NAMES))], TYPES[random.integers(len(TYPES))]) for _ in range(count)]
+        fields = [
+            (NAMES[random.integers(len(NAMES))], TYPES[random.integers(len(TYPES))])
+            for _ in range(count)
+        ]
     columns = [random_column(random, kind, n, letters) for _, kind in fields]
     return pa.Table.from_arrays(columns, names=[name for name, _ in fields])
 
 
-def random_column(random: np.random.Generator, kind: pa.DataType, n: int, letters: bytes) -> pa.Array:
+def random_column(
+    random: np.random.Generator, kind: pa.DataType, n: int, letters: bytes
+) -> pa.Array:
     values = [random_value(random, kind, letters) for _ in range(n)]
     if random.integers(3):
         values = [value if value is not None else default_of(kind) for value in values]
@@ -154,12 +224,17 @@ def random_value(random: np.random.Generator, kind: pa.DataType, letters: bytes)
     if random.integers(12) == 0:
         return None
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        inner = [random_value(random, kind.value_type, letters) for _ in range(int(random.integers(0, 5)))]
+        inner = [
+            random_value(random, kind.value_type, letters)
+            for _ in range(int(random.integers(0, 5)))
+        ]
         return sorted(inner, key=repr) if random.integers(2) and None not in inner else inner
     if pa.types.is_struct(kind):
         return {"a": int(random.integers(9))}
     if pa.types.is_floating(kind):
-        value = (0.0, -0.0, 1.5, np.nan, np.inf, 1e30, 1e300, float(random.integers(-4, 5)))[random.integers(8)]
+        value = (0.0, -0.0, 1.5, np.nan, np.inf, 1e30, 1e300, float(random.integers(-4, 5)))[
+            random.integers(8)
+        ]
         return np.float16(np.clip(value, -6e4, 6e4)) if pa.types.is_float16(kind) else value
     if pa.types.is_boolean(kind):
         return bool(random.integers(2))

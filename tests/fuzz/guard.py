@@ -73,7 +73,9 @@ def parse_delimited(text: Bytes) -> object:
     columns[fields // 2] = OMITTED if fields > 2 else columns[fields // 2]
     lines = text.tobytes().count(b"\n") + text.tobytes().count(b"\r")
     out, copy = np.empty((lines, fields), np.float32), np.empty(text.size + 3 * lines, np.uint8)
-    return parse_table(text, ord(","), columns, MISSING_LETTERS, out, copy, np.empty((text.size, 4), np.int64))
+    return parse_table(
+        text, ord(","), columns, MISSING_LETTERS, out, copy, np.empty((text.size, 4), np.int64)
+    )
 
 
 def parse_decimal(text: Bytes) -> object:
@@ -114,7 +116,9 @@ def texts(seed: int, count: int) -> Iterator[bytes]:
 def main(seed: int, count: int) -> None:
     guarded = Guarded(64)
     for text in texts(seed, count):
-        line = (text[: guarded.size - 1] or b"1").removesuffix(b"\n") + b"\n"  # kernels are given complete lines
+        line = (text[: guarded.size - 1] or b"1").removesuffix(
+            b"\n"
+        ) + b"\n"  # kernels are given complete lines
         for name, parse in PARSERS.items():
             print(name, line.hex(), flush=True)
             for placed in (guarded.at_end, guarded.at_start):

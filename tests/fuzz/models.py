@@ -71,10 +71,23 @@ class Worker:
     """A process that tries mutations, with a deadline for each."""
 
     def __init__(self, seed: int, methods: Sequence[str], few: bool) -> None:
-        command = [sys.executable, "-m", "tests.fuzz.models", "--worker", str(seed), "--methods", ",".join(methods)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz.models",
+            "--worker",
+            str(seed),
+            "--methods",
+            ",".join(methods),
+        ]
         command += ["--few"] if few else []
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
         )
         self.pending = b""
         ready = self.line(START_SECONDS)
@@ -125,11 +138,18 @@ class Worker:
 
 def environment() -> dict[str, str]:
     """Ours, with the package where this process has it, and a report of crashes."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONFAULTHANDLER": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONFAULTHANDLER": "1",
+    }
 
 
 def campaign(
-    numbers: Sequence[int], seed: int = 0, methods: Sequence[str] = tuple(METHODS), few: bool = False
+    numbers: Sequence[int],
+    seed: int = 0,
+    methods: Sequence[str] = tuple(METHODS),
+    few: bool = False,
 ) -> Iterator[tuple[str, Finding | None]]:
     """Try some mutations; of each how it came out, and the finding if it is one."""
     process: Worker | None = None
@@ -161,15 +181,28 @@ def main() -> None:
     if options.worker is not None:
         worker(options.worker, methods, options.few)
         return
-    numbers = range(options.first, options.first + options.mutations) if options.only is None else [options.only]
+    numbers = (
+        range(options.first, options.first + options.mutations)
+        if options.only is None
+        else [options.only]
+    )
     outcomes: Counter[str] = Counter()
     began = time.monotonic()
     for outcome, finding in campaign(numbers, options.seed, methods, options.few):
         outcomes[outcome] += 1
         if finding:
-            print(f"{finding.number}: {finding.fault}: {finding.what}\n    {finding.detail}", flush=True)
-    print(f"{sum(outcomes.values())} mutations in {time.monotonic() - began:.0f} s: {dict(outcomes)}")
-    bad = sum(count for outcome, count in outcomes.items() if outcome != "refused" and not outcome.startswith("used"))
+            print(
+                f"{finding.number}: {finding.fault}: {finding.what}\n    {finding.detail}",
+                flush=True,
+            )
+    print(
+        f"{sum(outcomes.values())} mutations in {time.monotonic() - began:.0f} s: {dict(outcomes)}"
+    )
+    bad = sum(
+        count
+        for outcome, count in outcomes.items()
+        if outcome != "refused" and not outcome.startswith("used")
+    )
     sys.exit(bad > 0)
 
 

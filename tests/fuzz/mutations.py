@@ -17,10 +17,50 @@ Bases = Mapping[str, Model]
 
 TWICE = 0.25  # of the mutations are two in one
 VALUES: tuple[Any, ...] = (  # for JSON
-    *(None, True, False, -1, 0, 1, 2, 3, 7, 10**6, 2**31 - 1, 2**31, 2**62, 2**63, 10**29, -(2**63)),
+    *(
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        10**6,
+        2**31 - 1,
+        2**31,
+        2**62,
+        2**63,
+        10**29,
+        -(2**63),
+    ),
     *(0.0, 0.5, 1.5, -0.5, 1e-300, 5e-324, 1e30, 1e300, float("nan"), float("inf"), -float("inf")),
-    *("", "x", "auto", "snr", "confidence", "standard", "l2", "classes", "numbers", "\x1b[31m", "a" * 1000),
-    *([], [[]], {}, [1], [1, 2], [2**40], {"a": 1}, {"pairs": []}, {"pairs": [[1, 2.0]]}, {"pairs": [[1]]}),
+    *(
+        "",
+        "x",
+        "auto",
+        "snr",
+        "confidence",
+        "standard",
+        "l2",
+        "classes",
+        "numbers",
+        "\x1b[31m",
+        "a" * 1000,
+    ),
+    *(
+        [],
+        [[]],
+        {},
+        [1],
+        [1, 2],
+        [2**40],
+        {"a": 1},
+        {"pairs": []},
+        {"pairs": [[1, 2.0]]},
+        {"pairs": [[1]]},
+    ),
 )
 FLOATS = (
     *(np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 5e-324, 1e-310, 1e-30),
@@ -92,7 +132,10 @@ def payload(array: Array, random: Random) -> Array:
 def scaled(array: Array, random: Random) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         return (
-            array * array.dtype.type((0, 2, 3, 1e-30, 1e30)[random.integers(5 if array.dtype.kind == "f" else 3)])
+            array
+            * array.dtype.type(
+                (0, 2, 3, 1e-30, 1e30)[random.integers(5 if array.dtype.kind == "f" else 3)]
+            )
         ).astype(array.dtype)
 
 
@@ -123,7 +166,9 @@ def reshaped(array: Array, random: Random) -> Array:
         lambda: array[:0],
         lambda: np.concatenate([array, array[-1:]]),
         lambda: np.concatenate([array, array]),
-        lambda: np.concatenate([array, np.zeros((int(random.integers(1, 5000)), *array.shape[1:]), array.dtype)]),
+        lambda: np.concatenate(
+            [array, np.zeros((int(random.integers(1, 5000)), *array.shape[1:]), array.dtype)]
+        ),
         lambda: array[..., None],
         lambda: array.reshape(-1),
         lambda: array.T,
@@ -178,7 +223,11 @@ def take_array(model: Model, random: Random, bases: Bases) -> str:
     donor = one_of(bases, random, model.method if random.integers(3) else None)
     shared = sorted(set(donor.arrays) & set(model.arrays)) or sorted(donor.arrays)
     name = shared[random.integers(len(shared))]
-    taken = [name] if random.integers(2) else [one for one in shared if one.split(".")[0] == name.split(".")[0]]
+    taken = (
+        [name]
+        if random.integers(2)
+        else [one for one in shared if one.split(".")[0] == name.split(".")[0]]
+    )
     for one in taken:
         model.arrays[one] = donor.arrays[one].copy()
     return f"take {' '.join(taken)[:60]}"
@@ -208,7 +257,9 @@ def paths_in(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         items = list(value.items())
     elif isinstance(value, list):
         items = list(enumerate(value))
-    return [path for key, inner in items for path in ((*before, key), *paths_in(inner, (*before, key)))]
+    return [
+        path for key, inner in items for path in ((*before, key), *paths_in(inner, (*before, key)))
+    ]
 
 
 def change_header(model: Model, random: Random, bases: Bases) -> str:

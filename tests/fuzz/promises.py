@@ -27,7 +27,16 @@ from streamsieve.estimators import estimator_class
 from streamsieve.registry import find_method
 from streamsieve.sources.writers import label_text
 
-from .combination_data import TARGET, WEIGHT, Rows, make_rows, matrix_of, table_of, write, write_columns
+from .combination_data import (
+    TARGET,
+    WEIGHT,
+    Rows,
+    make_rows,
+    matrix_of,
+    table_of,
+    write,
+    write_columns,
+)
 from .differences import (
     TOLERANCE,
     TRACEBACK,
@@ -66,32 +75,79 @@ PROMISES = {
 def exemption(promise: str, c: Combination) -> str:
     """Return why a promise is not made of a combination, or nothing. Nothing else is left out."""
     learner = find_method(c.method).make()
-    reads_as_is = not (c.drop or c.only or c.names or c.classes) and (c.strings, c.missing) == ("onehot", "error")
-    no_argument = bool(c.groups and not learner.method.knows_groups) or (c.classes and learner.reads != "rows")
+    reads_as_is = not (c.drop or c.only or c.names or c.classes) and (c.strings, c.missing) == (
+        "onehot",
+        "error",
+    )
+    no_argument = bool(c.groups and not learner.method.knows_groups) or (
+        c.classes and learner.reads != "rows"
+    )
     useless_test = c.test and not learner.method.predicts
-    unknown_width = c.layout == "sparse" and c.suffix[:3] == "svm" and dict(c.params).get("n_features_to_select") == 0.5
-    no_prediction = (not learner.method.predicts, "the method selects features and predicts nothing")
-    renumbers_table = (c.renumber and c.reduced_is_table, "tables have columns by name: apply refuses to renumber them")
-    words_in_svmlight = (c.labels == "words" and c.reduced_suffix[:3] == "svm", "labels of svmlight text are numbers")
+    unknown_width = (
+        c.layout == "sparse"
+        and c.suffix[:3] == "svm"
+        and dict(c.params).get("n_features_to_select") == 0.5
+    )
+    no_prediction = (
+        not learner.method.predicts,
+        "the method selects features and predicts nothing",
+    )
+    renumbers_table = (
+        c.renumber and c.reduced_is_table,
+        "tables have columns by name: apply refuses to renumber them",
+    )
+    words_in_svmlight = (
+        c.labels == "words" and c.reduced_suffix[:3] == "svm",
+        "labels of svmlight text are numbers",
+    )
     has_rivals = learner.reads == "rows" and not learner.rule.keeps_all
-    has_rivals &= "n_features_to_select" in dict(c.params) or c.strings == "hash"  # or there is room for all
+    has_rivals &= (
+        "n_features_to_select" in dict(c.params) or c.strings == "hash"
+    )  # or there is room for all
     no_table = (not c.is_table, "the data is not a table")
     reasons = {
         "python": [
-            (c.python == "fit" and c.weighted and learner.reads != "rows", "the estimator has no such argument"),
+            (
+                c.python == "fit" and c.weighted and learner.reads != "rows",
+                "the estimator has no such argument",
+            ),
             (c.python in ("fit", "fit_source") and c.holds_out, "estimators learn all rows"),
-            (c.python == "fit" and not reads_as_is, "fit takes arrays as they are: it drops, fills and names nothing"),
-            (c.python in ("fit", "fit_source") and c.workers > 0, "estimators learn in their own process"),
-            (c.python in ("fit", "fit_source") and no_argument, "the estimator has no such argument"),
-            (c.python not in ("path", "sequences", "memory") and useless_test, "there are no rows to test on"),
-            (c.python in ("fit", "memory") and unknown_width, "svmlight text does not say its width, as a matrix does"),
-            (c.python in ("fit", "memory") and "columns" in c.layout, "in memory there are no files of columns"),
-            (c.python == "memory" and c.workers > 1, "how rows are divided among workers depends on the file"),
+            (
+                c.python == "fit" and not reads_as_is,
+                "fit takes arrays as they are: it drops, fills and names nothing",
+            ),
+            (
+                c.python in ("fit", "fit_source") and c.workers > 0,
+                "estimators learn in their own process",
+            ),
+            (
+                c.python in ("fit", "fit_source") and no_argument,
+                "the estimator has no such argument",
+            ),
+            (
+                c.python not in ("path", "sequences", "memory") and useless_test,
+                "there are no rows to test on",
+            ),
+            (
+                c.python in ("fit", "memory") and unknown_width,
+                "svmlight text does not say its width, as a matrix does",
+            ),
+            (
+                c.python in ("fit", "memory") and "columns" in c.layout,
+                "in memory there are no files of columns",
+            ),
+            (
+                c.python == "memory" and c.workers > 1,
+                "how rows are divided among workers depends on the file",
+            ),
         ],
         "resume": [
             (not c.checkpoint_every, "no checkpoints are asked for"),
             (learner.reads == "matrix", "methods on the whole matrix refuse checkpoints"),
-            (learner.reads == "columns" and c.workers > 0, "methods on columns refuse checkpoints on an engine"),
+            (
+                learner.reads == "columns" and c.workers > 0,
+                "methods on columns refuse checkpoints on an engine",
+            ),
         ],
         "worker": [
             (not c.workers, "no engine is asked for"),
@@ -102,7 +158,10 @@ def exemption(promise: str, c: Combination) -> str:
         "transform": [
             renumbers_table,
             words_in_svmlight,
-            (c.gaps and c.missing == "skip" and c.reduced_suffix[:3] == "svm", "svmlight text holds no missing values"),
+            (
+                c.gaps and c.missing == "skip" and c.reduced_suffix[:3] == "svm",
+                "svmlight text holds no missing values",
+            ),
         ],
         "reduced": [
             no_prediction,
@@ -116,8 +175,14 @@ def exemption(promise: str, c: Combination) -> str:
         "order": [no_table],
         "training order": [
             no_table,
-            (learner.reads == "columns", "the method takes columns as they come: their order is part of its input"),
-            (has_rivals, "the first rows fill the budget with features that are alike so far, in order of their ids"),
+            (
+                learner.reads == "columns",
+                "the method takes columns as they come: their order is part of its input",
+            ),
+            (
+                has_rivals,
+                "the first rows fill the budget with features that are alike so far, in order of their ids",
+            ),
             (c.random_state is not None, "the method draws features by their ids"),
             ("max_cells" in dict(c.params), "which features share a cell depends on their ids"),
         ],
@@ -130,9 +195,16 @@ class Trial:
 
     def __init__(self, combination: Combination, folder: Path, only: str | None = None) -> None:
         self.c, self.folder, self.only, self.out = combination, folder, only, folder / "out"
-        self.run_dir, self.options, self.score_option = self.out / "run", dict[str, Any](), list[str]()
+        self.run_dir, self.options, self.score_option = (
+            self.out / "run",
+            dict[str, Any](),
+            list[str](),
+        )
         self.rows, self.new_rows = make_rows(combination, 0), make_rows(combination, 1)
-        self.train, self.new = folder / f"train.{combination.suffix}", folder / f"new.{combination.new_suffix}"
+        self.train, self.new = (
+            folder / f"train.{combination.suffix}",
+            folder / f"new.{combination.new_suffix}",
+        )
         self.commands: list[str] = []
         self.violations: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -169,8 +241,12 @@ class Trial:
         if selected.code:
             return
         self.check("resume", lambda: compare(selected, self.resumed(), same_run))
-        others = {name: value for name, value in self.options.items() if name not in ("engine", "workers")}
-        self.check("worker", lambda: compare(selected, self.select(self.train, options=others), same_run))
+        others = {
+            name: value for name, value in self.options.items() if name not in ("engine", "workers")
+        }
+        self.check(
+            "worker", lambda: compare(selected, self.select(self.train, options=others), same_run)
+        )
         self.use(selected)
 
     def use(self, selected: Tried) -> None:
@@ -178,12 +254,18 @@ class Trial:
         c, model, memory = self.c, ss.load(self.run_dir), self.new_in_memory()
         self.score_option = ["--scores"] if hasattr(model, "classes_") else []
         expected, reduced = self.predict(self.new), self.out / f"reduced.{c.reduced_suffix}"
-        self.check("estimator", lambda: compare(expected, self.predict_with(model, memory), same_predictions))
+        self.check(
+            "estimator",
+            lambda: compare(expected, self.predict_with(model, memory), same_predictions),
+        )
         self.check("test", lambda: self.compare_test(selected.value, expected))
         applied = self.apply(self.new, reduced)
         again = applied if applied.code else self.predict(reduced)
         self.check(
-            "transform", lambda: compare(applied, attempt(lambda: to_array(model.transform(memory))), same_values)
+            "transform",
+            lambda: compare(
+                applied, attempt(lambda: to_array(model.transform(memory))), same_values
+            ),
         )
         self.check("reduced", lambda: compare(expected, again, same_predictions))
         train, new = (self.folder / f"shuffled-{path.name}" for path in (self.train, self.new))
@@ -255,10 +337,25 @@ class Trial:
                 shutil.copytree(folder, killed)
                 raise KeyboardInterrupt
 
-        words = ["streamsieve", "select", self.train, *typed(self.options), "--checkpoint-every", c.checkpoint_every]
-        self.commands.append(f"{shlex.join(map(str, words))} -o {folder}  # killed at report {c.stop}: {killed}")
+        words = [
+            "streamsieve",
+            "select",
+            self.train,
+            *typed(self.options),
+            "--checkpoint-every",
+            c.checkpoint_every,
+        ]
+        self.commands.append(
+            f"{shlex.join(map(str, words))} -o {folder}  # killed at report {c.stop}: {killed}"
+        )
         try:
-            ss.select(self.train, output=folder, checkpoint_every=c.checkpoint_every, watch=watch, **self.options)
+            ss.select(
+                self.train,
+                output=folder,
+                checkpoint_every=c.checkpoint_every,
+                watch=watch,
+                **self.options,
+            )
         except KeyboardInterrupt:
             pass
         done = self.command("select", "--resume", killed if killed.exists() else folder, "--json")
@@ -271,18 +368,27 @@ class Trial:
     def predict(self, data: Path, run_dir: Path | None = None) -> Tried:
         """Return the predicted labels, if there are such, and the scores or numbers."""
         output = self.out / "predicted.csv"
-        done = self.command("predict", run_dir or self.run_dir, data, *self.base, *self.score_option, "-o", output)
+        done = self.command(
+            "predict", run_dir or self.run_dir, data, *self.base, *self.score_option, "-o", output
+        )
         if done.code:
             return done
         lines = [line.split(",") for line in output.read_text().splitlines()]
         if not self.score_option:
             return done._replace(value=(None, np.array(lines, float)))
-        return done._replace(value=([line[0] for line in lines[1:]], np.array([line[1:] for line in lines[1:]], float)))
+        return done._replace(
+            value=(
+                [line[0] for line in lines[1:]],
+                np.array([line[1:] for line in lines[1:]], float),
+            )
+        )
 
     def apply(self, data: Path, output: Path) -> Tried:
         """Return the selected features of rows as they were written."""
         c = self.c
-        done = self.command("apply", self.run_dir, data, "-o", output, *self.base, *["--renumber"] * c.renumber)
+        done = self.command(
+            "apply", self.run_dir, data, "-o", output, *self.base, *["--renumber"] * c.renumber
+        )
         if done.code:
             return done
         target = (TARGET if c.is_table else "label") if c.reduced_is_table else None
@@ -293,7 +399,11 @@ class Trial:
         found = RowBlock.joined(list(source.row_blocks("keep"))).to_dense()
         wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, found.shape[1])))
         wide[:, : found.shape[1]] = found
-        return done._replace(value=wide[:, : selected.size] if c.renumber or c.reduced_is_table else wide[:, selected])
+        return done._replace(
+            value=wide[:, : selected.size]
+            if c.renumber or c.reduced_is_table
+            else wide[:, selected]
+        )
 
     # ---- their likes in Python
 
@@ -304,7 +414,9 @@ class Trial:
             return ""
         if c.python == "path" and TRACEBACK != selected.code != python.code:
             return f"the command line ends with {selected}, Python with {python}"
-        return compare(selected, python, same_run_in_memory if c.python in ("memory", "fit") else same_run)
+        return compare(
+            selected, python, same_run_in_memory if c.python in ("memory", "fit") else same_run
+        )
 
     def select_in_python(self) -> dict[str, Any]:
         """Return what Python selects from the same data, given in the way that was drawn."""
@@ -313,8 +425,13 @@ class Trial:
         if way == "path":
             return ss.select(self.train, method, **options).to_dict()
         if way in ("sequences", "memory", "fit"):
-            written = c if way == "sequences" else replace(c, zero_based=True)  # ids in memory count from 0
-            given = {name: [written.written(i) for i in getattr(c, name) or ()] for name in ("drop", "only")}
+            written = (
+                c if way == "sequences" else replace(c, zero_based=True)
+            )  # ids in memory count from 0
+            given = {
+                name: [written.written(i) for i in getattr(c, name) or ()]
+                for name in ("drop", "only")
+            }
             groups = groups_of(written)
             given["groups"] = groups if c.groups == "pairs" else list(groups.values())
             given |= {"names": self.words} if way == "sequences" else {}
@@ -327,12 +444,18 @@ class Trial:
         if c.test:
             options.pop("test")  # a source says nothing of how other rows are read
         reading = {name: options.pop(name) for name in READING if name in options}
-        options |= {"missing": "skip"} if c.missing == "skip" else {}  # a parameter of the method, too
+        options |= (
+            {"missing": "skip"} if c.missing == "skip" else {}
+        )  # a parameter of the method, too
         if way == "source":
             return ss.select(ss.open_source(self.train, **reading), method, **options).to_dict()
         if way == "open source":
-            plain = {name: reading.pop(name) for name in ("target", "zero_based") if name in reading}
-            return ss.select(ss.open_source(self.train, **plain), method, **(reading | options)).to_dict()
+            plain = {
+                name: reading.pop(name) for name in ("target", "zero_based") if name in reading
+            }
+            return ss.select(
+                ss.open_source(self.train, **plain), method, **(reading | options)
+            ).to_dict()
         known = {name: options.pop(name) for name in ("classes", "groups") if name in options}
         options |= {"random_state": options.pop("seed")} if "seed" in options else {}
         model = estimator_class(method)(**options)
@@ -358,7 +481,10 @@ class Trial:
         if not self.score_option:
             return attempt(lambda: (None, in_columns(model.predict(X))))
         return attempt(
-            lambda: (list(map(label_text, model.predict(X).tolist())), in_columns(model.decision_function(X)))
+            lambda: (
+                list(map(label_text, model.predict(X).tolist())),
+                in_columns(model.decision_function(X)),
+            )
         )
 
     def compare_test(self, result: dict[str, Any], expected: Tried) -> str:
@@ -369,7 +495,11 @@ class Trial:
             name, found = "test_r2", r2_score(y, scores[:, 0])
         else:
             name, found = "test_accuracy", accuracy_score(list(map(label_text, y.tolist())), labels)
-        return "" if alike(result[name], found, TOLERANCE) else f"{name} is {result[name]}, and {found} by predict"
+        return (
+            ""
+            if alike(result[name], found, TOLERANCE)
+            else f"{name} is {result[name]}, and {found} by predict"
+        )
 
 
 def groups_of(c: Combination) -> dict[str, str]:
@@ -382,17 +512,27 @@ def typed(options: dict[str, Any]) -> list[str]:
     """Return options as they are typed."""
     words = []
     for name, value in options.items():
-        words.append({"method": "-m", "n_features_to_select": "-k"}.get(name, f"--{name.replace('_', '-')}"))
+        words.append(
+            {"method": "-m", "n_features_to_select": "-k"}.get(name, f"--{name.replace('_', '-')}")
+        )
         if value is not True:
             words.append(
-                ",".join(value) if isinstance(value, list) else value if isinstance(value, str) else json.dumps(value)
+                ",".join(value)
+                if isinstance(value, list)
+                else value
+                if isinstance(value, str)
+                else json.dumps(value)
             )
     return words
 
 
 def facts_of(model: Any) -> dict[str, Any]:
     selection = model.selection()
-    facts = {"selected": selection.indices.tolist(), "scores": selection.scores.tolist(), "n_rows": model.n_rows_}
+    facts = {
+        "selected": selection.indices.tolist(),
+        "scores": selection.scores.tolist(),
+        "n_rows": model.n_rows_,
+    }
     names = None if selection.names is None else selection.names.tolist()
     return facts | {"n_features": model.n_features_in_, "names": names}
 

@@ -69,11 +69,18 @@ def entries_of(rest: bytes, first_index: int) -> tuple[dict[int, float], int]:
             raise BadTextError("entry")
         if entry:
             index = int(entry[1]) - first_index
-            if index < 0 or index > LARGEST_INDEX or len(entry[1]) > MOST_DIGITS or index in entries:
+            if (
+                index < 0
+                or index > LARGEST_INDEX
+                or len(entry[1]) > MOST_DIGITS
+                or index in entries
+            ):
                 raise BadTextError("index")
             entries[index] = as_float32(entry[2])
         rest = rest[found.end() :]
-    return {index: value for index, value in sorted(entries.items()) if value}, max(entries, default=-1) + 1
+    return {index: value for index, value in sorted(entries.items()) if value}, max(
+        entries, default=-1
+    ) + 1
 
 
 def table(text: bytes, delimiter: str) -> tuple[list[str], list[list[str]]]:

@@ -28,7 +28,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--runs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jit", action="store_true", help="compiled kernels: faster, and blind for their branches")
+    parser.add_argument(
+        "--jit", action="store_true", help="compiled kernels: faster, and blind for their branches"
+    )
     parser.add_argument("--corpus", help="where new inputs go (default: a folder that is removed)")
     parser.add_argument("--findings", default=".", help="where inputs go that find a fault")
     options = parser.parse_intermixed_args()
@@ -48,7 +50,9 @@ def fuzz(options: argparse.Namespace) -> None:
     import atheris
 
     compiled = kernel_modules() if options.jit else []  # Numba cannot compile what is instrumented
-    with atheris.instrument_imports(include=["streamsieve"], exclude=compiled, enable_loader_override=False):
+    with atheris.instrument_imports(
+        include=["streamsieve"], exclude=compiled, enable_loader_override=False
+    ):
         from .targets import MOST_BYTES, TARGETS
     seeds = CORPUS / options.target
     if options.jit:
@@ -78,8 +82,13 @@ def fuzz(options: argparse.Namespace) -> None:
 def kernel_modules() -> list[str]:
     """The names of all modules of kernels, of which none is imported for that."""
     found = importlib.util.find_spec("streamsieve")
-    root = Path(found.submodule_search_locations[0] if found and found.submodule_search_locations else ".")
-    parts = (path.relative_to(root.parent).with_suffix("").parts for path in (root / "kernels").rglob("*.py"))
+    root = Path(
+        found.submodule_search_locations[0] if found and found.submodule_search_locations else "."
+    )
+    parts = (
+        path.relative_to(root.parent).with_suffix("").parts
+        for path in (root / "kernels").rglob("*.py")
+    )
     return [".".join(part).removesuffix(".__init__") for part in parts]
 
 

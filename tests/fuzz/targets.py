@@ -51,7 +51,9 @@ def same(found: object, expected: object, what: str) -> None:
 @cache
 def folder() -> Path:
     """Where inputs are written for readers of files: in memory, if there is such a folder."""
-    made = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    made = Path(
+        tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    )
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
@@ -69,7 +71,11 @@ def rows_of(block: RowBlock) -> Rows:
     rows = [(ids[begin:end], values[begin:end]) for begin, end in pairwise(ends)]
     for row, (some, _) in enumerate(rows):
         same(some, sorted(set(some)), f"ids of row {row}")
-        same(bool(some) and (some[0] < 0 or some[-1] >= block.n_features), False, "ids beyond the width")
+        same(
+            bool(some) and (some[0] < 0 or some[-1] >= block.n_features),
+            False,
+            "ids beyond the width",
+        )
     return [
         readers.Row(label, dict(zip(*row, strict=True)), block.n_features)
         for label, row in zip(labels, rows, strict=True)
@@ -107,7 +113,11 @@ def svmlight_text(data: bytes) -> None:
         if isinstance(result, Fault):
             same(0 <= lines <= text.count(b"\n"), True, "the line of a fault")
             return
-        same(result.n_rows, 0 if str(error) == "no rows" else "a refusal", f"rows of bad text ({error})")
+        same(
+            result.n_rows,
+            0 if str(error) == "no rows" else "a refusal",
+            f"rows of bad text ({error})",
+        )
         return
     if isinstance(result, Fault):
         raise WrongAnswerError(f"refused: {result.message}")
@@ -128,7 +138,9 @@ def svmlight_file(data: bytes) -> None:
         expected = None
     same(whole if whole is None else contents(whole), expected, "rows")
     ways = {
-        "chunks": lambda: all_rows(SvmlightSource(path, zero_based, 1 + (flags >> 1) % TINY).row_blocks()),
+        "chunks": lambda: all_rows(
+            SvmlightSource(path, zero_based, 1 + (flags >> 1) % TINY).row_blocks()
+        ),
         "shards": lambda: [
             row
             for shard in SvmlightSource(path, zero_based).shards(1 + (flags >> 4))
@@ -159,12 +171,18 @@ def delimited_file(data: bytes) -> None:
     columns = ["a", "b"] if flags & 8 else None
 
     def rows(n_shards: int = 1) -> Any:
-        source: Any = open_like(path, ReadOptions(target=target), columns)  # all columns are numbers
+        source: Any = open_like(
+            path, ReadOptions(target=target), columns
+        )  # all columns are numbers
         parts = source.shards(n_shards) if n_shards > 1 else [source]
-        return [row for part in parts for block in part.dense_rows(missing) for row in as_lists(block)]
+        return [
+            row for part in parts for block in part.dense_rows(missing) for row in as_lists(block)
+        ]
 
     def features(n_shards: int = 1) -> Any:
-        source: Any = open_source(path, target, columns=columns, missing="zero" if flags & 16 else "error")
+        source: Any = open_source(
+            path, target, columns=columns, missing="zero" if flags & 16 else "error"
+        )
         parts = source.shards(n_shards) if n_shards > 1 else [source]
         return [row for part in parts for row in contents(all_rows(part.row_blocks(missing)))]
 
@@ -215,7 +233,11 @@ def same_as_python(
             if not np.isnan(value):
                 same(value, readers.as_float32(fields[name]), f"a value of {name}")
         if target in fields:
-            same(same_label(label, fields[str(target)]), True, f"the label {label!r} for {fields[str(target)]!r}")
+            same(
+                same_label(label, fields[str(target)]),
+                True,
+                f"the label {label!r} for {fields[str(target)]!r}",
+            )
 
 
 def same_label(label: object, field: str) -> bool:
@@ -234,18 +256,24 @@ def names(data: bytes) -> None:
     rows: list[dict[str, float]] = []
     for part in data.split(b"\n"):
         fields = [field.rpartition(b"=") for field in part.split(b";")]
-        rows.append({name.decode("utf-8", "replace"): float(len(value) - 2) for name, _, value in fields})
+        rows.append(
+            {name.decode("utf-8", "replace"): float(len(value) - 2) for name, _, value in fields}
+        )
     block = named_block(rows)
     expected = []
     for row in rows:
         entries: dict[int, float] = {}
         for name, value in row.items():
             entries[readers.name_hash(name)] = entries.get(readers.name_hash(name), 0.0) + value
-        expected.append((None, {feature: value for feature, value in sorted(entries.items()) if value}))
+        expected.append(
+            (None, {feature: value for feature, value in sorted(entries.items()) if value})
+        )
     same(contents(rows_of(block)), expected, "rows by name")
     known = {readers.name_hash(name) for row in rows for name in row}
     if block.names is not None:
-        wanted = np.array([feature for feature in block.indices.tolist() if feature in known], np.int64)
+        wanted = np.array(
+            [feature for feature in block.indices.tolist() if feature in known], np.int64
+        )
         same(sorted(block.names.of(wanted)), sorted(set(wanted.tolist())), "names")
 
 
@@ -257,7 +285,9 @@ def read_all(path: Path, flags: int) -> None:
     source: Any = open_source(path, "y" if flags & 1 else None)
     by_rows = outcome(lambda: all_rows(source.row_blocks("keep" if flags & 2 else "error")))
     if by_rows is not None and source.facts.splittable and not flags & 2:
-        shards = outcome(lambda: [row for shard in source.shards(3) for row in all_rows(shard.row_blocks())])
+        shards = outcome(
+            lambda: [row for shard in source.shards(3) for row in all_rows(shard.row_blocks())]
+        )
         same(repr(contents(shards or [])), repr(contents(by_rows)), "shards")
     if hasattr(source, "column_blocks"):
         outcome(lambda: [check_columns(block) for block in source.column_blocks()])
@@ -269,7 +299,11 @@ def check_columns(block: Any) -> None:
     for begin, end in pairwise(ends):
         some = block.indices[begin:end].tolist()
         same(some, sorted(set(some)), "rows of a column")
-        same(bool(some) and (some[0] < 0 or some[-1] >= block.n_rows), False, "rows beyond the number of rows")
+        same(
+            bool(some) and (some[0] < 0 or some[-1] >= block.n_rows),
+            False,
+            "rows beyond the number of rows",
+        )
 
 
 def changed_file(data: bytes, kind: str, suffix: str) -> None:
@@ -323,5 +357,15 @@ def model(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
-    for target in (svmlight_text, svmlight_file, delimited_file, names, arrow, parquet, npz, arrays, model)
+    for target in (
+        svmlight_text,
+        svmlight_file,
+        delimited_file,
+        names,
+        arrow,
+        parquet,
+        npz,
+        arrays,
+        model,
+    )
 }

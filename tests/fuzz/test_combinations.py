@@ -29,6 +29,7 @@ def test_combinations_of_options_keep_the_promises_made_of_each(first: int, tmp_
         folder = tmp_path / str(seed)
         folder.mkdir()
         violations += [
-            f"seed {seed}: {combination_of(seed)}\n    {found}" for found in run(combination_of(seed), folder)
+            f"seed {seed}: {combination_of(seed)}\n    {found}"
+            for found in run(combination_of(seed), folder)
         ]
     assert not violations, "\n".join(violations)

@@ -11,12 +11,16 @@ import pytest
 
 from .models import ROOT, environment
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by Linux's mprotect")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="pages are protected by Linux's mprotect"
+)
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
 
 
 def refuse_crash(count: int) -> None:
@@ -34,7 +38,9 @@ def test_no_read_beyond_many_texts() -> None:
     refuse_crash(200_000)
 
 
-@pytest.mark.skipif("NUMBA_BOUNDSCHECK" in os.environ, reason="an index is checked before the guard can bite")
+@pytest.mark.skipif(
+    "NUMBA_BOUNDSCHECK" in os.environ, reason="an index is checked before the guard can bite"
+)
 def test_the_guard_bites() -> None:
     """A number that nothing follows makes ``scan_decimal`` read on: what it must never be given."""
     done = run("-c", "from tests.fuzz.guard import *; parse_decimal(Guarded(1).at_end(b'123'))")

@@ -18,7 +18,9 @@ def refuse_findings(numbers: range, few: bool = False) -> Counter[str]:
     for outcome, finding in campaign(numbers, few=few):
         outcomes[outcome] += 1
         findings += [finding] if finding else []
-    assert not findings, "\n".join(f"{one.number}: {one.fault}: {one.what}\n{one.detail}" for one in findings)
+    assert not findings, "\n".join(
+        f"{one.number}: {one.fault}: {one.what}\n{one.detail}" for one in findings
+    )
     return outcomes
 
 

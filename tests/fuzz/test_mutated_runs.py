@@ -22,12 +22,33 @@ from streamsieve.training import Progress
 
 from .mutations import paths_in
 
-REFUSALS = (ss.DataError, ss.UsageError, RunError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+REFUSALS = (
+    ss.DataError,
+    ss.UsageError,
+    RunError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
 VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 3, 2**63, 10**29, 1.5, "", "x", "\x1b[2J", "no/such/file", "-", "."),
-    *([], [1], [None], ["x"], [["x"]], {}, {"x": 1}, {"path": 5}, {"files": 5}, {"files": [5]}, {"files": [{}]}),
+    *(
+        [],
+        [1],
+        [None],
+        ["x"],
+        [["x"]],
+        {},
+        {"x": 1},
+        {"path": 5},
+        {"files": 5},
+        {"files": [5]},
+        {"files": [{}]},
+    ),
 )
-ROWS = "".join(f"{1 if row % 3 else -1} {1 + row % 5}:{row % 7 + 1} {7 + row % 2}:2\n" for row in range(60))
+ROWS = "".join(
+    f"{1 if row % 3 else -1} {1 + row % 5}:{row % 7 + 1} {7 + row % 2}:2\n" for row in range(60)
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +56,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished run, and of its rows."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "rows.svm").write_text(ROWS)
-    workflow.select(folder / "rows.svm", n_features_to_select=3, output=folder / "run", test=folder / "rows.svm")
+    workflow.select(
+        folder / "rows.svm", n_features_to_select=3, output=folder / "run", test=folder / "rows.svm"
+    )
     return folder
 
 
@@ -150,7 +173,9 @@ def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @pytest.mark.usefixtures("closed_input")
 @pytest.mark.parametrize("note", [None, *NOTES])
-def test_a_changed_note_is_refused_or_harmless(interrupted: Path, tmp_path: Path, note: Any) -> None:
+def test_a_changed_note_is_refused_or_harmless(
+    interrupted: Path, tmp_path: Path, note: Any
+) -> None:
     """The note of a checkpoint: the trace so far and, of a run in parts, how far every worker was."""
     folder = tmp_path / "run"
     shutil.copytree(interrupted, folder)

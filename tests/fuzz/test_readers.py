@@ -45,9 +45,15 @@ def test_inputs_that_were_interesting_once(target: str) -> None:
 
 
 @pytest.mark.needs_jit
-@pytest.mark.parametrize("target", [target for target in TARGETS if target != "parquet"])  # which may abort
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS if target != "parquet"]
+)  # which may abort
 def test_inputs_by_a_grammar(target: str) -> None:
-    @settings(max_examples=EXAMPLES.get(target, 60), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES.get(target, 60),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(data=st.shared(strategies.BY_TARGET[target], key=target))
     def check(data: bytes) -> None:
         TARGETS[target](data)
@@ -61,17 +67,38 @@ def test_inputs_by_a_grammar(target: str) -> None:
 def test_a_short_run_guided_by_coverage(target: str, tmp_path: Path) -> None:
     if importlib.util.find_spec("atheris") is None:
         pytest.skip(NO_ATHERIS)
-    command = [*FROM_SMALL, sys.executable, "-m", "tests.fuzz.run", target, "--seconds", str(SECONDS)]
+    command = [
+        *FROM_SMALL,
+        sys.executable,
+        "-m",
+        "tests.fuzz.run",
+        target,
+        "--seconds",
+        str(SECONDS),
+    ]
     command += ["--findings", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
     found = [path.read_bytes() for path in tmp_path.iterdir()]
     assert not done.returncode, f"{target} {found}:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
     assert "Done" in done.stderr
 
 
 @pytest.mark.needs_jit
-@pytest.mark.xfail(strict=True, reason="Arrow ends the process where it finds size statistics that are damaged")
+@pytest.mark.xfail(
+    strict=True, reason="Arrow ends the process where it finds size statistics that are damaged"
+)
 def test_a_damaged_parquet_file_does_not_end_the_process() -> None:
-    command = [sys.executable, "-m", "tests.fuzz.run", "parquet", "--jit", str(KNOWN / "parquet-abort")]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.run",
+        "parquet",
+        "--jit",
+        str(KNOWN / "parquet-abort"),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
     assert not done.returncode, done.stderr[-1000:]

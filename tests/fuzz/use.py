@@ -37,7 +37,10 @@ def check_selection(learner: Any) -> Selection:
     ids, width = selection.indices, learner.results.n_features_in_
     check(ids.ndim == 1 and selection.scores.shape == ids.shape, "ids and scores differ in number")
     check(bool((np.diff(ids) > 0).all()), "ids are not sorted, or not unique")
-    check(not ids.size or 0 <= ids[0] <= ids[-1] < width, f"ids {ids[:1]} to {ids[-1:]} of {width} features")
+    check(
+        not ids.size or 0 <= ids[0] <= ids[-1] < width,
+        f"ids {ids[:1]} to {ids[-1:]} of {width} features",
+    )
     wanted = getattr(learner.params, "n_features_to_select", None)
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         check(ids.size <= wanted, f"{ids.size} of {wanted} features")
@@ -54,7 +57,9 @@ def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
         classes = learner.memory.target.labels.classes
         y = classes[np.arange(n) % len(classes)] if len(classes) else y
     if learner.reads == "rows" and learner.memory.names is not None:
-        named = named_block([{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()])
+        named = named_block(
+            [{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()]
+        )
         return named.derived(y=y)
     if learner.features.encoding is not None:
         source = open_like((table_of(X), y), ReadOptions(), None, learner.features.encoding)
@@ -71,7 +76,10 @@ def predict(learner: Any) -> None:
     check(len(labels) == block.n_rows, "not one prediction per row")
     check(bool(np.isfinite(scores).all()), "a score of a row is not finite")
     check(labels.dtype.kind != "f" or bool(np.isfinite(labels).all()), "a prediction is not finite")
-    check(predictor.classes is None or set(labels.tolist()) <= set(predictor.classes.tolist()), "a class of its own")
+    check(
+        predictor.classes is None or set(labels.tolist()) <= set(predictor.classes.tolist()),
+        "a class of its own",
+    )
     if chances is not None:
         check(bool((chances >= 0).all() and (chances <= 1).all()), "a probability is none")
 
@@ -125,6 +133,9 @@ def use_learner(learner: Any) -> str:
         before, after = check_selection(learner), check_selection(again)
     except REFUSALS:
         return said
-    check(before.indices.tolist() == after.indices.tolist(), "it selects something else once it is saved")
+    check(
+        before.indices.tolist() == after.indices.tolist(),
+        "it selects something else once it is saved",
+    )
     check(before.scores.tolist() == after.scores.tolist(), "its scores differ once it is saved")
     return said

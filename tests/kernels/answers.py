@@ -29,7 +29,9 @@ MORE: dict[str, tuple[dict[str, Any], ...]] = {  # parameters that the shared ch
     "pet": ({"curve": [6], "forget": 1.0},),
     "fofs": ({"curve": [6], "forget": 1.0},),
 }
-LIGHT = {("grafting", "classes"): {"penalty": 0.1}}  # with none, classes that can be told apart take many steps
+LIGHT = {
+    ("grafting", "classes"): {"penalty": 0.1}
+}  # with none, classes that can be told apart take many steps
 Problem = tuple[str, Any, NDArray[Any]]
 
 
@@ -67,7 +69,9 @@ def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Probl
         yield "all matter", full, full @ np.arange(1.0, FEATURES + 1)
 
 
-def problems(learner: Any, kind: Kind, params: dict[str, Any], many_classes: bool) -> Iterator[Problem]:
+def problems(
+    learner: Any, kind: Kind, params: dict[str, Any], many_classes: bool
+) -> Iterator[Problem]:
     if learner.reads != "rows":
         yield from column_problems(kind, many_classes, 24 if learner.reads == "matrix" else 50)
         return

@@ -34,7 +34,9 @@ TEXTS = {  # numbers in all spellings, quotes, empty fields and lines, returns, 
     "rows.svm": f"1 3:1 17:2.5\n-1 qid:3 2:0.1 1:4 # a query\n\n# nothing\n1.0e0\t{ENTRIES}\r\n-1 12345678:1",
     "rows.csv": f'{HEADER}\n1,{NUMBERS}\n\n"0",{NUMBERS}\r\n1{"," * NUMBERS.count(",")},"5"\n0,{NUMBERS}\n',
     "wide.csv": f"{WIDE_HEADER}\n\n\r\n1,{WIDE_NUMBERS}\n0,{WIDE_NUMBERS}\r\n1{',' * WIDE_HEADER.count(',')}\n",
-    "rows.tsv": f"{HEADER}\n1,{NUMBERS}\r\n\r\n0{',' * NUMBERS.count(',')},\r\n0,{NUMBERS}".replace(",", "\t"),
+    "rows.tsv": f"{HEADER}\n1,{NUMBERS}\r\n\r\n0{',' * NUMBERS.count(',')},\r\n0,{NUMBERS}".replace(
+        ",", "\t"
+    ),
 }
 
 
@@ -49,14 +51,20 @@ def readings() -> dict[str, Any]:
     found = {name: rows_of(open_source(f"synthetic:{name}")) for name in GENERATED}
     for name in GENERATED[-2:]:
         blocks = open_source(f"synthetic:{name}").column_blocks()
-        found[f"{name} by columns"] = [array.tolist() for block in blocks for array in (block.ids, block.values)]
-    named = named_block([{"a": 1.0, "b": 2.0}, (["c", "a", "c", "a"], [1.0, 0.5, -1.0, 2.0]), {"b": 0.0}])
+        found[f"{name} by columns"] = [
+            array.tolist() for block in blocks for array in (block.ids, block.values)
+        ]
+    named = named_block(
+        [{"a": 1.0, "b": 2.0}, (["c", "a", "c", "a"], [1.0, 0.5, -1.0, 2.0]), {"b": 0.0}]
+    )
     found["by name"] = [named.indptr.tolist(), named.indices.tolist(), named.values.tolist()]
     with tempfile.TemporaryDirectory() as folder:
         for name, text in TEXTS.items():
             path = Path(folder, name)
             path.write_bytes(text.encode())
-            found[name] = rows_of(open_source(path, None if name.endswith("svm") else "y"), missing="keep")
+            found[name] = rows_of(
+                open_source(path, None if name.endswith("svm") else "y"), missing="keep"
+            )
         odd = ArraySource(np.array([ODD, ODD[::-1]]), np.array([0.5, -1.0]))
         write_rows(Path(folder, "written.svm"), odd.row_blocks(), n_features=len(ODD))
         found["written.svm"] = rows_of(open_source(Path(folder, "written.svm")))
@@ -67,5 +75,7 @@ def readings() -> dict[str, Any]:
             found[name] = rows_of(open_source(path))
             workflow.convert_to_columns(path, columns)
             blocks = open_source(columns).column_blocks()
-            found[columns.name] = [array.tolist() for block in blocks for array in (block.ids, block.values)]
+            found[columns.name] = [
+                array.tolist() for block in blocks for array in (block.ids, block.values)
+            ]
     return found

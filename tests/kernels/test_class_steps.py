@@ -45,13 +45,19 @@ def test_cells_are_copied_to_slots_and_back(n_classes: int, shadows: bool) -> No
 @pytest.mark.parametrize("shadows", [True, False])
 def test_keys_and_their_bounds(n_classes: int, shadows: bool) -> None:
     random = np.random.default_rng(0)
-    weight, excess = random.standard_normal((2, n_classes)), random.random((2, n_classes)).astype(np.float32)
+    weight, excess = (
+        random.standard_normal((2, n_classes)),
+        random.random((2, n_classes)).astype(np.float32),
+    )
     for row in range(2):
         key = steps.key_of(weight, excess, row, SCALE, shadows)
         total = parts(weight[row], excess[row], shadows).sum()
         assert key == pytest.approx(np.sqrt(total / SCALE) if shadows else total - n_classes)
         assert steps.sum_of_key(key, n_classes, SCALE, shadows) == pytest.approx(total)
-    heap, key = np.array([1, 0], np.int32), np.array([3.0, 2.0]) if shadows else np.array([-1.0, -2.0])
+    heap, key = (
+        np.array([1, 0], np.int32),
+        np.array([3.0, 2.0]) if shadows else np.array([-1.0, -2.0]),
+    )
     assert steps.limit_of(heap, key, 1, n_classes, SCALE, shadows) == -1.0
     limit = steps.limit_of(heap, key, 2, n_classes, SCALE, shadows)
     assert limit == pytest.approx(4.0 * SCALE if shadows else n_classes - 2.0)
@@ -59,7 +65,15 @@ def test_keys_and_their_bounds(n_classes: int, shadows: bool) -> None:
 
 
 def test_a_bound_is_never_too_small() -> None:
-    for total, less in ((3.0, 1.0), (1e-3, 0.0), (1e20, 1e19), (1.0, 1.0), (0.0, 0.0), (1.0, 2.0), (1e-38, 0.0)):
+    for total, less in (
+        (3.0, 1.0),
+        (1e-3, 0.0),
+        (1e20, 1e19),
+        (1.0, 1.0),
+        (0.0, 0.0),
+        (1.0, 2.0),
+        (1e-38, 0.0),
+    ):
         bound = steps.rounded_up(total, less)
         assert np.float32(bound) >= total - less
         assert bound >= steps.SMALLEST
@@ -101,7 +115,11 @@ def test_outsiders_learn_as_if_each_were_the_only_one_more(shadows: bool) -> Non
     np.testing.assert_array_equal(excess, cells[at][:, 1 + of * stride].T)
     losses = np.full(4, 9.0)
     steps.find_losses(x, weight, direction, 2, 4, loss, shadows, losses)
-    own = np.maximum(0.0, loss - (direction[:, None] * weight).sum(axis=0) * x) if shadows else np.full(4, loss)
+    own = (
+        np.maximum(0.0, loss - (direction[:, None] * weight).sum(axis=0) * x)
+        if shadows
+        else np.full(4, loss)
+    )
     np.testing.assert_allclose(losses, own)
     assert not shadows or losses.min() == 0.0 < losses.max()
     bound, pull = cells[at, steps.BOUND].astype(float), np.zeros((2, 4))
@@ -109,12 +127,29 @@ def test_outsiders_learn_as_if_each_were_the_only_one_more(shadows: bool) -> Non
     for s in range(2):
         growth, step = direction[s] ** 2 / (gamma * SCALE), direction[s] / spread
         steps.find_pulls(x, excess, 4, SCALE, pull, s)
-        given = new_excess, new_weight, pull, losses, bound, 4, SCALE, growth, NEAREST, step, shadows, s
+        given = (
+            new_excess,
+            new_weight,
+            pull,
+            losses,
+            bound,
+            4,
+            SCALE,
+            growth,
+            NEAREST,
+            step,
+            shadows,
+            s,
+        )
         steps.learn_outsiders(x, *given)
         np.testing.assert_allclose(new_excess[s], excess[s] + x**2 * growth, rtol=1e-6)
         moved = weight[s] + own * step * x / (1.0 + excess[s] * SCALE)
-        np.testing.assert_allclose(new_weight[s], moved if shadows else weight[s], rtol=1e-5, atol=1e-7)
-    grown = parts(new_weight, new_excess, shadows).sum(axis=0) - parts(weight, excess, shadows).sum(axis=0)
+        np.testing.assert_allclose(
+            new_weight[s], moved if shadows else weight[s], rtol=1e-5, atol=1e-7
+        )
+    grown = parts(new_weight, new_excess, shadows).sum(axis=0) - parts(weight, excess, shadows).sum(
+        axis=0
+    )
     np.testing.assert_allclose(bound, cells[at, steps.BOUND] + grown, rtol=1e-5)
     scattered = cells.copy()
     for s, c in enumerate(of):
@@ -124,7 +159,9 @@ def test_outsiders_learn_as_if_each_were_the_only_one_more(shadows: bool) -> Non
     if shadows:
         expected[at[:, None], 2 + of * stride] = new_weight.T
         in_cells, bounds = cells.copy(), np.zeros(4)
-        steps.learn_cells(in_cells, at, x, 4, of, direction, 2, loss, SCALE, gamma, NEAREST, spread, bounds)
+        steps.learn_cells(
+            in_cells, at, x, 4, of, direction, 2, loss, SCALE, gamma, NEAREST, spread, bounds
+        )
         np.testing.assert_allclose(in_cells[:, 1:], expected[:, 1:], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(in_cells[at, steps.BOUND], bound, rtol=1e-5)
         np.testing.assert_allclose(bounds, bound, rtol=1e-5)
@@ -145,8 +182,14 @@ def test_a_chance_of_0_is_a_chance() -> None:
     """What is learned late in fixed memory is cut by it, not rounded to the nearest."""
     cells, key = np.array([[0.1, 0.2]], np.float32), np.zeros(1)
     start = float(cells[0, 0])
-    x = next(x for x in (0.3, 0.5, 0.7, 0.9) if rounded(start + x * x, 0) != rounded(start + x * x, NEAREST))
+    x = next(
+        x
+        for x in (0.3, 0.5, 0.7, 0.9)
+        if rounded(start + x * x, 0) != rounded(start + x * x, NEAREST)
+    )
     for noise in (0, NEAREST):
         new = cells.copy()
-        signal_steps.learn_cells(np.array([3]), np.array([x]), new, 1, 1.0, 1.0, noise, 1.0, 1.0, -9.0, 9.0, key)
+        signal_steps.learn_cells(
+            np.array([3]), np.array([x]), new, 1, 1.0, 1.0, noise, 1.0, 1.0, -9.0, 9.0, key
+        )
         assert new[0, 0] == rounded(storable(start + x * x), noise)

@@ -22,7 +22,9 @@ def sparse(X: Any) -> tuple[Any, Any, Any]:
 
 def correlation(a: Any, b: Any, weights: Any) -> float:
     a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
-    return float((weights * a * b).sum() / np.sqrt((weights * a * a).sum() * (weights * b * b).sum()))
+    return float(
+        (weights * a * b).sum() / np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
+    )
 
 
 def numbers(seed: int, n_columns: int) -> Any:
@@ -59,10 +61,17 @@ def test_correlations_with_the_target_and_with_kept_columns(weights: Any) -> Non
 
 
 def test_what_varies_by_no_more_than_rounding_is_constant() -> None:
-    for off, varies in ((1e-6, False), (1e-5, True)):  # sums of squares of 24 rows, of which one is off
+    for off, varies in (
+        (1e-6, False),
+        (1e-5, True),
+    ):  # sums of squares of 24 rows, of which one is off
         X = np.ones((N_ROWS, 1))
         X[3] += off
-        relevance, norms, target = np.ones(1), np.ones(1), standardized(X[:, 0] - 1.0, np.ones(N_ROWS))
+        relevance, norms, target = (
+            np.ones(1),
+            np.ones(1),
+            standardized(X[:, 0] - 1.0, np.ones(N_ROWS)),
+        )
         kernels.correlate_with_target(*sparse(X), np.ones(N_ROWS), target, 0, 1, relevance, norms)
         assert (relevance[0] > 0.5, norms[0] > 0.0) == (varies, varies)
 
@@ -96,7 +105,9 @@ def test_entropies_of_pairs(weights: Any, room: int, n_one: int, n_other: int) -
         bits_of(one, other, weights=weights),
     )
     joint, margin = np.full(room, 7.0), np.full(12, 7.0)
-    assert kernels.entropies_present(one, n_one, other, n_other, weights, joint, margin) == pytest.approx(expected)
+    assert kernels.entropies_present(
+        one, n_one, other, n_other, weights, joint, margin
+    ) == pytest.approx(expected)
     indptr, indices, _ = sparse(np.column_stack([np.ones(N_ROWS), one]))
     values = np.append(np.ones(N_ROWS, np.int32), one[one != 0])
     counts = weights_by_code(other, n_other, weights)
@@ -113,8 +124,14 @@ def test_entropies_of_pairs_omit_rows_without_a_value(room: int) -> None:
     other[[5, 11]] = MISSING
     both = (one != MISSING) & (other != MISSING)
     shown = {"weights": weights[both]}
-    expected = bits_of(one[both], **shown), bits_of(other[both], **shown), bits_of(one[both], other[both], **shown)
-    found = kernels.entropies_present(one, 3, other, 4, weights, np.full(room, 7.0), np.full(4, 7.0))
+    expected = (
+        bits_of(one[both], **shown),
+        bits_of(other[both], **shown),
+        bits_of(one[both], other[both], **shown),
+    )
+    found = kernels.entropies_present(
+        one, 3, other, 4, weights, np.full(room, 7.0), np.full(4, 7.0)
+    )
     assert found == pytest.approx(expected)
 
 
@@ -127,7 +144,15 @@ def test_counts_that_rounding_leaves_are_0() -> None:
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     other = np.zeros(4, np.int32)
     joint, margin = np.full(4, 7.0), np.empty(2)
-    given = np.array([0, 4]), np.arange(4, dtype=np.int32), np.ones(4, np.int32), 0, 2, weights, other
+    given = (
+        np.array([0, 4]),
+        np.arange(4, dtype=np.int32),
+        np.ones(4, np.int32),
+        0,
+        2,
+        weights,
+        other,
+    )
     kernels.pair_entropies(*given, np.array([weights.sum() + 1e-16]), 1, joint, margin)
     assert joint[:2].tolist() == [0.0, pytest.approx(1.0)]
     kernels.pair_entropies(*given, np.array([weights.sum() + 1e-9]), 1, joint, margin)

@@ -43,11 +43,16 @@ def test_of_equal_keys_the_highest_id_leaves_first() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_bounds_are_brought_up_to_date_until_the_root_is_the_member_to_leave_next(size: int, kind: Any) -> None:
+def test_bounds_are_brought_up_to_date_until_the_root_is_the_member_to_leave_next(
+    size: int, kind: Any
+) -> None:
     for seed in range(10):
         random = np.random.default_rng(seed)
         heap, heap_position = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
-        key, member_id = random.integers(0, 5, size).astype(float), random.permutation(10 * size)[:size]
+        key, member_id = (
+            random.integers(0, 5, size).astype(float),
+            random.permutation(10 * size)[:size],
+        )
         rebuild_heap(heap, heap_position, key, member_id, size)
         current = (key + random.integers(0, 4, size)).astype(kind)
         leaves = first_to_leave(current, member_id, size)
@@ -88,7 +93,9 @@ def test_members_come_change_and_go_in_order(size: int, known: bool) -> None:
         assert_members_in_order(heap, heap_position, key, member_id, kept)
 
 
-def assert_members_in_order(heap: Any, heap_position: Any, key: Any, member_id: Any, kept: int) -> None:
+def assert_members_in_order(
+    heap: Any, heap_position: Any, key: Any, member_id: Any, kept: int
+) -> None:
     assert sorted(heap[:kept].tolist()) == list(range(kept))
     assert heap_position[heap[:kept]].tolist() == list(range(kept))
     assert_in_order(key[heap[:kept]], member_id[heap[:kept]])
@@ -108,11 +115,21 @@ def test_a_heap_is_rebuilt_from_any_keys(size: int) -> None:
 def test_forgetting_leaves_members_in_order_when_their_keys_become_equal(size: int) -> None:
     """What is too small for a float32 is 0: of keys that differed the highest id leaves first now."""
     random = np.random.default_rng(size)
-    excess, member_id = (random.integers(0, 5, size) * 1e-40).astype(np.float32), random.permutation(10 * size)[:size]
-    heap, heap_position, key = np.arange(size, dtype=np.int32), np.zeros(size, np.int32), excess.astype(float)
+    excess, member_id = (
+        (random.integers(0, 5, size) * 1e-40).astype(np.float32),
+        random.permutation(10 * size)[:size],
+    )
+    heap, heap_position, key = (
+        np.arange(size, dtype=np.int32),
+        np.zeros(size, np.int32),
+        excess.astype(float),
+    )
     rebuild_heap(heap, heap_position, key, member_id, size)
     cells = np.array([0, -1, *np.array([3.0, 1e-44], np.float32).view(np.int32)], np.int32)
-    heaps, others = (key, heap, heap_position), (np.zeros((1, 2)), np.ones(1), np.array([size, 0, 0]))
+    heaps, others = (
+        (key, heap, heap_position),
+        (np.zeros((1, 2)), np.ones(1), np.array([size, 0, 0])),
+    )
     members = np.zeros(size, np.int64), member_id
     state = confidence.ConfidenceState(cells, *members, *heaps, np.zeros(size), excess, *others)
     confidence.rescale(state, 2.0**-40)
@@ -131,8 +148,18 @@ def test_forgetting_leaves_members_of_keys_that_rise_and_fall_in_order(size: int
     cells = np.array([[0.0, 5.0], [2.0, 5.0], [0.0, 5.0]], np.float32)
     cells.view(np.int32)[2, 0] = -1
     excess, fresh = np.full(size, 4.0, np.float32), np.full(size, 8.0)
-    others = np.zeros(size), excess, np.zeros((1, 2)), np.ones(1), np.zeros(1), np.zeros(2), np.array([size, 0, 0])
-    state = signal.SignalState(cells, np.zeros(size, np.int64), member_id, key, heap, heap_position, fresh, *others)
+    others = (
+        np.zeros(size),
+        excess,
+        np.zeros((1, 2)),
+        np.ones(1),
+        np.zeros(1),
+        np.zeros(2),
+        np.array([size, 0, 0]),
+    )
+    state = signal.SignalState(
+        cells, np.zeros(size, np.int64), member_id, key, heap, heap_position, fresh, *others
+    )
     signal.rescale(state, 2.0**-40)
     assert_members_in_order(heap, heap_position, key, member_id, size)
     assert not key.any()

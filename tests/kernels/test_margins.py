@@ -23,7 +23,12 @@ from streamsieve.kernels.matrix.pairs import (
     scale_block,
     spread_of,
 )
-from streamsieve.kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
+from streamsieve.kernels.matrix.relief import (
+    fold_pairs,
+    mark_nearest,
+    sum_over_pairs,
+    weigh_inliers,
+)
 
 N_ROWS = 2 * LANE + 6
 WIDTH = 3 * LANE
@@ -73,7 +78,9 @@ def test_margins_are_expected_over_all_pairs(n_features: int) -> None:
     np.fill_diagonal(A, 0.0)
     n_lines = -(-N_ROWS // kernels.STEP) * kernels.STEP
     margins = np.full((n_features, WIDTH), 9.0, np.float32)
-    kernels.expect_margins(padded(lines), above_diagonal(A, n_lines), above_diagonal(A.T, n_lines), margins)
+    kernels.expect_margins(
+        padded(lines), above_diagonal(A, n_lines), above_diagonal(A.T, n_lines), margins
+    )
     differences = np.abs(lines[:, :, None] - lines[:, None, :])
     expected = np.einsum("ni,jni->jn", A.astype(float), differences.astype(float))
     np.testing.assert_allclose(margins[:, :N_ROWS], expected, rtol=1e-4, atol=1e-4)
@@ -113,7 +120,9 @@ def test_the_descent_goes_along_the_gradient() -> None:
     small = 1e-6
     for j in moved:
         step = small * np.eye(6)[j]
-        slope = (loss(v + step, z, regularization) - loss(v - step, z, regularization)) / (2 * small)
+        slope = (loss(v + step, z, regularization) - loss(v - step, z, regularization)) / (
+            2 * small
+        )
         assert d[j] == pytest.approx(-slope / 2, rel=1e-5)
     assert d[[1, 4, 5]].tolist() == [9.0] * 3
     np.testing.assert_allclose(b, 2.0 + (v[moved] * d[moved]) @ z[moved], rtol=1e-9, atol=1e-9)
@@ -142,7 +151,9 @@ def test_value_and_slope_are_those_of_the_loss(t: float) -> None:
 
 @pytest.mark.parametrize("guess", [1e-9, 1e-3, 0.05, 30.0])
 @pytest.mark.parametrize("regularization", [0.7, 5.0])
-def test_the_minimum_along_a_line_is_found_from_any_guess(guess: float, regularization: float) -> None:
+def test_the_minimum_along_a_line_is_found_from_any_guess(
+    guess: float, regularization: float
+) -> None:
     along, given = line(regularization)
     step, value = kernels.search_line(guess, *given)
     assert value == pytest.approx(along(step), rel=1e-12)
@@ -196,7 +207,8 @@ def test_lines_are_brought_to_their_scale(kind: int) -> None:
     span[3] = 1.0  # a constant line is 0 throughout
     expected = {
         MIN_MAX: (lines - low) / span,
-        STANDARD: (lines - lines.mean(axis=1, keepdims=True)) / np.where(span == 1.0, 1.0, lines.std(1, keepdims=True)),
+        STANDARD: (lines - lines.mean(axis=1, keepdims=True))
+        / np.where(span == 1.0, 1.0, lines.std(1, keepdims=True)),
         NONE: lines - low,
     }[kind]
     shift, factor = np.full(4, 9.0), np.full(4, 9.0)
@@ -263,7 +275,9 @@ def test_nearest_hits_and_misses_are_marked(wanted: int) -> None:
     expected = np.zeros((20, 20))
     for n in range(20):
         for code in range(4) if n != 7 else ():
-            near = sorted((i for i in range(20) if i != n and codes[i] == code), key=lambda i: (both[n, i], i))[:wanted]
+            near = sorted(
+                (i for i in range(20) if i != n and codes[i] == code), key=lambda i: (both[n, i], i)
+            )[:wanted]
             each = -1.0 if code == codes[n] else fractions[code] / (1.0 - fractions[codes[n]])
             expected[n, near] = each / max(1, len(near))
     np.testing.assert_allclose(forth, np.triu(expected), rtol=1e-6)

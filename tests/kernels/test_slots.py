@@ -9,7 +9,9 @@ from streamsieve.kernels.columns.blankets import Variables, with_more_rows, with
 
 def test_twice_the_slots_hold_what_the_first_held() -> None:
     random = np.random.default_rng(0)
-    few = Variables(random.random((3, 3)), random.integers(1, 5, (3, 7)).astype(np.int32), np.array([4, 4, 2]))
+    few = Variables(
+        random.random((3, 3)), random.integers(1, 5, (3, 7)).astype(np.int32), np.array([4, 4, 2])
+    )
     more = with_more_variables(few)
     for small, large in zip(few, more, strict=True):
         assert large.dtype == small.dtype

@@ -30,7 +30,9 @@ from .changes import Mutant, mutants_of
 from .modules import MODULES
 
 ROOT = Path(__file__).parents[2]
-EQUIVALENT = Path(__file__).with_name("equivalent.txt")  # a line per mutant, and indented ones that say why
+EQUIVALENT = Path(__file__).with_name(
+    "equivalent.txt"
+)  # a line per mutant, and indented ones that say why
 LONGEST = 60  # seconds of work for the tests of a module as it is
 MORE, TIMES = 2, 2  # what takes so many seconds more than so many times as much work never ends
 STUCK = 600  # seconds in which such tests have ended on any machine
@@ -42,8 +44,22 @@ SETTINGS = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 THIRD_PARTIES = (  # imported once, not by every mutant
-    *("numba", "pandas", "polars", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "scipy.stats", "scipy.special"),
-    *("sklearn.base", "sklearn.feature_selection", "sklearn.utils.validation", "sklearn.utils.multiclass"),
+    *(
+        "numba",
+        "pandas",
+        "polars",
+        "pyarrow.csv",
+        "pyarrow.parquet",
+        "scipy.sparse",
+        "scipy.stats",
+        "scipy.special",
+    ),
+    *(
+        "sklearn.base",
+        "sklearn.feature_selection",
+        "sklearn.utils.validation",
+        "sklearn.utils.multiclass",
+    ),
     *("hypothesis.strategies", "hypothesis.extra.numpy", "pytest"),
 )
 MISUSED, EMPTY = 4, 5  # what pytest exits with if it was called wrongly, or finds no test
@@ -56,8 +72,14 @@ class MutantImporter(importlib.machinery.SourceFileLoader, importlib.abc.MetaPat
         super().__init__(name, str(path))
         self.code = code
 
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        return importlib.machinery.ModuleSpec(fullname, self, origin=self.path) if fullname == self.name else None
+    def find_spec(
+        self, fullname: str, path: Any, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        return (
+            importlib.machinery.ModuleSpec(fullname, self, origin=self.path)
+            if fullname == self.name
+            else None
+        )
 
     def get_code(self, fullname: str) -> CodeType:
         return self.code
@@ -73,18 +95,34 @@ def start(module: str, mutant: Mutant | None, tests: list[str], longest: int) ->
     process = os.fork()
     if process:
         return process
-    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))  # ends the process, whatever it does
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (longest, longest)
+    )  # ends the process, whatever it does
     signal.alarm(STUCK)  # and so does this
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "streamsieve")]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in ("tests", "streamsieve")
+    ]:
         del sys.modules[name]
     sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     if mutant is not None:
         name = module.removeprefix("src/").removesuffix(".py").replace("/", ".")
-        sys.meta_path.insert(0, MutantImporter(name, ROOT / module, compile(mutant.tree, module, "exec")))
-    command = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::RuntimeWarning"]
+        sys.meta_path.insert(
+            0, MutantImporter(name, ROOT / module, compile(mutant.tree, module, "exec"))
+        )
+    command = [
+        "-x",
+        "-q",
+        "--assert=plain",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-W",
+        "ignore::RuntimeWarning",
+    ]
     os._exit(import_module("pytest").main([*command, "--hypothesis-profile=mutants", *tests]))
 
 
@@ -150,11 +188,17 @@ def try_module(name: str, arguments: argparse.Namespace) -> Count:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help=f"of {', '.join(MODULES)}")
-    parser.add_argument("--sample", type=int, help="try so many mutants of each module, drawn at random")
+    parser.add_argument(
+        "--sample", type=int, help="try so many mutants of each module, drawn at random"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--survivors", help="try those alone that are in this file, what an earlier run has printed")
+    parser.add_argument(
+        "--survivors", help="try those alone that are in this file, what an earlier run has printed"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     arguments = parser.parse_args()
     os.environ.update(SETTINGS)
@@ -163,7 +207,9 @@ def main() -> None:
         import_module(name)
     counts = [try_module(name, arguments) for name in arguments.names or MODULES]
     tried, equivalent, alive = (sum(column) for column in zip(*counts, strict=True))
-    print(f"{tried} mutants, {tried - equivalent - alive} noticed, {equivalent} equivalent, {alive} survive")
+    print(
+        f"{tried} mutants, {tried - equivalent - alive} noticed, {equivalent} equivalent, {alive} survive"
+    )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,9 @@ def changes_of(node: ast.AST) -> Iterator[tuple[str, Any]]:
         yield "value", not node.value
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "operand", ast.UnaryOp(ast.Not(), node.operand)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EXTREMES:
+    elif (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EXTREMES
+    ):
         yield "func", ast.Name(EXTREMES[node.func.id], ast.Load())
 
 

@@ -9,9 +9,7 @@ READING, ROWS = "src/streamsieve/kernels/reading", "src/streamsieve/kernels/rows
 def sofs(streams: str) -> list[str]:
     """SOFS against its oracles: longer streams of these names, shorter ones, those in fixed memory, candidates."""
     named = f"({streams}) and (longer or candidates_agree and not 300)"
-    names = (
-        f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or intercept_of_their_row"
-    )
+    names = f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or intercept_of_their_row"
     rows = ("oracles", "max_cells", "curve")
     kernels = ["tests/kernels/test_class_steps.py", "tests/kernels/test_heap.py"]
     return [*kernels, *(f"tests/selectors/rows/test_{name}.py" for name in rows), "-k", names]
@@ -38,7 +36,11 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     "members": (f"{ROWS}/members.py", ["tests/kernels/test_heap.py"]),
     "storing": (
         f"{ROWS}/storing.py",
-        ["tests/selectors/rows/test_saturation.py", "-k", "nearest or stored or late_numbers or versions"],
+        [
+            "tests/selectors/rows/test_saturation.py",
+            "-k",
+            "nearest or stored or late_numbers or versions",
+        ],
     ),
     "confidence": (f"{ROWS}/confidence.py", sofs("confidence-2")),
     "signal": (f"{ROWS}/signal.py", sofs("snr-2")),
@@ -47,7 +49,10 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     "class_steps": (f"{ROWS}/class_steps.py", sofs("not 2-max_score")),
     # columns
     "saola": (f"{COLUMNS}/saola.py", PAIRS_OF_COLUMNS),
-    "dependence": (f"{COLUMNS}/dependence.py", ["tests/kernels/test_dependence.py", *PAIRS_OF_COLUMNS]),
+    "dependence": (
+        f"{COLUMNS}/dependence.py",
+        ["tests/kernels/test_dependence.py", *PAIRS_OF_COLUMNS],
+    ),
     "centring": (f"{COLUMNS}/centring.py", CENTRING),
     "copies": (
         f"{COLUMNS}/contents.py",

@@ -40,7 +40,11 @@ class Judge:
             return None, 0, 0.0
         lists = [self.columns[v].tolist() for v in (one, other, *given)]
         value, freedom = from_counts(lists[0], lists[1], lists[2:], self.counts)
-        return (value, freedom, chi2.isf(self.alpha, freedom)) if freedom else (0.0, 1, chi2.isf(self.alpha, 1))
+        return (
+            (value, freedom, chi2.isf(self.alpha, freedom))
+            if freedom
+            else (0.0, 1, chi2.isf(self.alpha, 1))
+        )
 
     def _by_correlation(self, one, other, given):
         n = len(self.columns[one])
@@ -87,7 +91,9 @@ def iamb(judge):
 
 def parents_and_children(judge, centre, most):
     """Those found with their least associations, and the set that separates each other column from the centre."""
-    least = {c: judge.association(c, centre, []) or 0.0 for c in range(len(judge.columns)) if c != centre}
+    least = {
+        c: judge.association(c, centre, []) or 0.0 for c in range(len(judge.columns)) if c != centre
+    }
     separators = {c: [] for c in least}
     joined = []
 
@@ -108,7 +114,10 @@ def parents_and_children(judge, centre, most):
                 ask(column, sets)
     for column in list(joined):
         others = [c for c in joined if c != column]
-        ask(column, [list(some) for size in range(1, most + 1) for some in combinations(others, size)])
+        ask(
+            column,
+            [list(some) for size in range(1, most + 1) for some in combinations(others, size)],
+        )
         if not least[column]:
             joined = others
     return {column: least[column] for column in joined}, separators

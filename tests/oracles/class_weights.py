@@ -11,7 +11,10 @@ from math import sqrt
 
 
 def row_weights(
-    codes: list[int], n_classes: int, given: list[float] | None = None, class_weight: str | None = None
+    codes: list[int],
+    n_classes: int,
+    given: list[float] | None = None,
+    class_weight: str | None = None,
 ) -> list[float]:
     """``class_weight`` is None, "balanced" (n / (C n_c)) or "auto" (half of that, rooted, and at least 1)."""
     counts = [1 for _ in range(n_classes)]
@@ -23,6 +26,8 @@ def row_weights(
             continue
         counts[code] += 1
         balanced = sum(counts) / (n_classes * counts[code])
-        by_class = {None: 1.0, "balanced": balanced, "auto": max(1.0, sqrt(balanced / 2))}[class_weight]
+        by_class = {None: 1.0, "balanced": balanced, "auto": max(1.0, sqrt(balanced / 2))}[
+            class_weight
+        ]
         weights.append(own * by_class)
     return weights

@@ -62,7 +62,9 @@ def learn(
             for c in classes:
                 weight = w[j][c]
                 if weight != 0:
-                    closest_call = nearer(closest_call, abs(weight), toll, tie_is_real=on_grid(weight, toll))
+                    closest_call = nearer(
+                        closest_call, abs(weight), toll, tie_is_real=on_grid(weight, toll)
+                    )
                 if weight > 0:
                     w[j][c] = max(0.0, weight - toll)
                 else:

@@ -39,7 +39,9 @@ def learn(
     threshold = 1.0 if trigger == "margin" else 0.0
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0 for _ in classes]
-    past: dict[int, list[Any]] = {}  # of a kept feature: the steps it made, as (row, absolute value)
+    past: dict[
+        int, list[Any]
+    ] = {}  # of a kept feature: the steps it made, as (row, absolute value)
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -58,7 +60,9 @@ def learn(
         sign = signs(code, n_classes)
         stepping = []
         for c in classes:
-            closest_call = nearer(closest_call, sign[c] * score[c], threshold, tie_is_real=threshold == 0)
+            closest_call = nearer(
+                closest_call, sign[c] * score[c], threshold, tie_is_real=threshold == 0
+            )
             if sign[c] * score[c] <= threshold:
                 stepping.append(c)
 

@@ -61,14 +61,20 @@ def graft(X, y, s, given, loss, scans):
     least = START * g.std()
     penalty, fraction = (least if given is None else given), START
     held, weights, closest = [], {}, np.inf
-    Z = {j: (X[:, j] - X[:, j].mean()) / X[:, j].std() for j in range(X.shape[1]) if len(set(X[:, j])) > 1}
+    Z = {
+        j: (X[:, j] - X[:, j].mean()) / X[:, j].std()
+        for j in range(X.shape[1])
+        if len(set(X[:, j])) > 1
+    }
 
     def settle(penalty, most=None):
         """Solve, and drop the columns whose weight is 0; with a limit, that of the smallest beyond it."""
         nonlocal held, weights, level, g, closest
         lines = np.array([Z[k] for k in held]).T.reshape(n, -1)
         w, level, g = solve(lines, y, penalty, loss)
-        if most is not None and np.count_nonzero(w) > most:  # at the penalty that was found one is as good as 0
+        if (
+            most is not None and np.count_nonzero(w) > most
+        ):  # at the penalty that was found one is as good as 0
             w[np.argmin(np.abs(w))] = 0.0
         for k, weight in zip(held, w, strict=True):
             if most is None:

@@ -35,7 +35,9 @@ def best_weights(margins, start, regularization):
     def objective(w):
         at = margins @ w
         pull = 1.0 / (1.0 + np.exp(np.clip(at, -700, 700)))
-        return np.logaddexp(0.0, -at).sum() + regularization * w.sum(), regularization - pull @ margins
+        return np.logaddexp(
+            0.0, -at
+        ).sum() + regularization * w.sum(), regularization - pull @ margins
 
     options = {"maxiter": 100_000, "maxfun": 1_000_000, "ftol": 1e-15, "gtol": 1e-10}
     bounds = [(0.0, None)] * margins.shape[1]
@@ -49,7 +51,10 @@ def weigh(X, y, sigma=2.0, regularization=1.0, tol=0.01, max_iter=50, scale="min
     apart = np.abs(X[:, None] - X[None])  # rows, rows, features
     weights = np.full(X.shape[1], start / np.sqrt(X.shape[1]))
     widths = (2, 0.5, 0.03) if sigma == "auto" else (sigma,)
-    tries = [settle(apart, y, weights, width, sigma == "auto", regularization, tol, max_iter) for width in widths]
+    tries = [
+        settle(apart, y, weights, width, sigma == "auto", regularization, tol, max_iter)
+        for width in widths
+    ]
     return min(tries, key=lambda found: found[:2])[2]
 
 
@@ -63,7 +68,9 @@ def settle(apart, y, weights, width, in_spreads, regularization, tol, max_iter):
         sigma = width * distances[np.triu_indices(len(y), 1)].std() if in_spreads else width
         margins = np.einsum("ni,nij->nj", probabilities(distances, y, sigma), apart)
         weights = np.zeros(n_features)
-        weights[alive], objective = best_weights(margins[:, alive], np.full(alive.sum(), 0.1), regularization)
+        weights[alive], objective = best_weights(
+            margins[:, alive], np.full(alive.sum(), 0.1), regularization
+        )
         alive &= np.sqrt(weights) > LEAVES
         weights[~alive] = 0.0
         if not alive.any():

@@ -46,7 +46,12 @@ class Vectors:
     evidence: list[float]  # precision - 1
 
     def key(self, s: float) -> float:
-        return sqrt(sum(mu**2 * (1 + evidence) / s for mu, evidence in zip(self.mu, self.evidence, strict=True)))
+        return sqrt(
+            sum(
+                mu**2 * (1 + evidence) / s
+                for mu, evidence in zip(self.mu, self.evidence, strict=True)
+            )
+        )
 
 
 class Memory:
@@ -85,11 +90,15 @@ class Memory:
             leaving = None
             if len(self.kept) == self.budget:
                 order = sorted(self.kept, key=lambda k: (self.keys[k], -k))
-                self.closest_call = nearer(self.closest_call, own, self.keys[order[0]], tie_is_real=True)
+                self.closest_call = nearer(
+                    self.closest_call, own, self.keys[order[0]], tie_is_real=True
+                )
                 if not own > self.keys[order[0]]:
                     continue
                 for other in order[1:2]:
-                    call = nearer(self.closest_call, self.keys[other], self.keys[order[0]], tie_is_real=True)
+                    call = nearer(
+                        self.closest_call, self.keys[other], self.keys[order[0]], tie_is_real=True
+                    )
                     self.closest_call = call
                 leaving = order[0]
             self.kept[j] = Vectors([sign * mu for mu in cell.mu], list(cell.evidence))
@@ -174,7 +183,9 @@ def learn(
         for j in x:
             if j in kept:
                 for c in classes:
-                    kept[j].mu[c] += loss * a[c] * variance(kept[j].evidence[c]) * x[j] / denominator
+                    kept[j].mu[c] += (
+                        loss * a[c] * variance(kept[j].evidence[c]) * x[j] / denominator
+                    )
                     kept[j].evidence[c] += a[c] ** 2 * x[j] ** 2 / gamma_t
                 memory.keys[j] = kept[j].key(memory.s)
         for j in memory.outsiders(x):
@@ -185,7 +196,9 @@ def learn(
             if n_classes == 2:
                 own_denominator += variance(cell.evidence[0]) * x[j] ** 2
             for c in classes:
-                cell.mu[c] += sign * own * a[c] * variance(cell.evidence[c]) * x[j] / own_denominator
+                cell.mu[c] += (
+                    sign * own * a[c] * variance(cell.evidence[c]) * x[j] / own_denominator
+                )
                 cell.evidence[c] += a[c] ** 2 * x[j] ** 2 / gamma_t
         memory.compare(memory.outsiders(x))
 
@@ -232,7 +245,9 @@ def learn_numbers(
         bias.evidence[0] += believed * z**2 / gamma_t
         for j in x:
             if j in kept:
-                kept[j].mu[0] += quantile.clipped(e) * variance(kept[j].evidence[0]) * x[j] / denominator
+                kept[j].mu[0] += (
+                    quantile.clipped(e) * variance(kept[j].evidence[0]) * x[j] / denominator
+                )
                 kept[j].evidence[0] += believed * x[j] ** 2 / gamma_t
                 memory.keys[j] = kept[j].key(memory.s)
         for j in memory.outsiders(x):
@@ -244,7 +259,9 @@ def learn_numbers(
         if quantile.huber:
             if quantile.value > 0:
                 size = abs(e) / quantile.value
-                memory.closest_call = nearer(memory.closest_call, size, 1.0, tie_is_real=updates == 1)
+                memory.closest_call = nearer(
+                    memory.closest_call, size, 1.0, tie_is_real=updates == 1
+                )
             quantile.move(e)
         memory.compare(memory.outsiders(x))
 

@@ -100,7 +100,9 @@ def n_chosen_from(rows: list[Values], most_values: int = 2**22) -> int:
     return chosen_from
 
 
-def scaled(x: Values, choice: Choice, moments: Moments, tables_keep_lengths: bool) -> tuple[Values, float]:
+def scaled(
+    x: Values, choice: Choice, moments: Moments, tables_keep_lengths: bool
+) -> tuple[Values, float]:
     """The row as it is learned when these are the moments, and how close a value came to its mean.
 
     The means are exact here. In other arithmetic a value that is equal to one may be off by a rounding and count.
@@ -134,7 +136,10 @@ def prepared(
 
 
 def prepared_to_predict(
-    learned: list[Values], rows: list[Values], most_values: int = 2**22, tables_keep_lengths: bool = False
+    learned: list[Values],
+    rows: list[Values],
+    most_values: int = 2**22,
+    tables_keep_lengths: bool = False,
 ) -> tuple[list[Values], float]:
     """Rows as they are scored after ``learned`` were learned: nothing is added to the moments; and the closest call."""
     choice = choose(learned[: n_chosen_from(learned, most_values)])

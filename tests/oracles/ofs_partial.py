@@ -29,7 +29,9 @@ def learn(
 ) -> dict[str, Any]:
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0]
-    past: dict[int, list[Any]] = {}  # of a kept feature: the steps it made, as (row, absolute value, divided by what)
+    past: dict[
+        int, list[Any]
+    ] = {}  # of a kept feature: the steps it made, as (row, absolute value, divided by what)
     mistakes = updates = 0
     closest_call = float("inf")
 

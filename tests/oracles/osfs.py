@@ -13,7 +13,10 @@ def statistic(x, target, given):
     """|W| of Fisher's Z test of the correlation of x and the target given other columns; infinite where it has none."""
     n = len(target)
     design = np.column_stack([np.ones(n), *given])
-    left = [v - design @ np.linalg.lstsq(design, v, rcond=1e-10)[0] for v in (np.asarray(x), np.asarray(target))]
+    left = [
+        v - design @ np.linalg.lstsq(design, v, rcond=1e-10)[0]
+        for v in (np.asarray(x), np.asarray(target))
+    ]
     lengths = [float(np.sqrt(v @ v)) for v in left]
     freedom = n - len(given) - 3
     if freedom <= 0 or min(lengths) < 1e-6 * max(1.0, float(np.abs(x).max())):
@@ -57,7 +60,10 @@ def select(columns, target, alpha, most, fast, measure="fisher_z", duplicates="d
                 return True
             limit = chi2.isf(alpha, freedom)
         else:
-            value, limit = statistic(columns[number], target, others), NormalDist().inv_cdf(1 - alpha / 2)
+            value, limit = (
+                statistic(columns[number], target, others),
+                NormalDist().inv_cdf(1 - alpha / 2),
+            )
         closest = min(closest, abs(value - limit))
         return value < limit
 
@@ -71,7 +77,9 @@ def select(columns, target, alpha, most, fast, measure="fisher_z", duplicates="d
     for number in range(len(columns)):
         if np.ptp(columns[number]) == 0 or independent(number, []):
             continue
-        if duplicates == "drop" and any(np.array_equal(columns[number], columns[other]) for other in kept):
+        if duplicates == "drop" and any(
+            np.array_equal(columns[number], columns[other]) for other in kept
+        ):
             continue
         if fast:
             if separated(number, kept):

@@ -32,7 +32,9 @@ def learn(
     classes = range(1 if n_classes == 2 else n_classes)
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0 for _ in classes]
-    past: dict[int, list[Any]] = {}  # of a kept feature: the steps it made, as (row, absolute value)
+    past: dict[
+        int, list[Any]
+    ] = {}  # of a kept feature: the steps it made, as (row, absolute value)
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -100,7 +102,9 @@ def signs(code: int, n_classes: int) -> list[int]:
     return [1 if c == code else -1 for c in range(n_classes)]
 
 
-def scores(w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float) -> list[float]:
+def scores(
+    w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float
+) -> list[float]:
     """One score per weight vector, summed in ascending id, the intercept last."""
     result = []
     for c in range(len(bias)):
@@ -124,7 +128,10 @@ def size(vector: list[float]) -> float:
 
 
 def truncate(
-    kept: dict[int, list[float]], outsiders: dict[int, list[float]], budget: int, past: dict[int, list[Any]] | None
+    kept: dict[int, list[float]],
+    outsiders: dict[int, list[float]],
+    budget: int,
+    past: dict[int, list[Any]] | None,
 ) -> float:
     """Let the outsiders into ``kept``, as far as the budget and their size allow; returns the closest call.
 
@@ -142,7 +149,9 @@ def truncate(
         if size(outsiders[j]) > size(kept[least]):
             for other in order[1:2]:
                 real = past is None or past[other] == past[least]
-                closest_call = nearer(closest_call, size(kept[other]), size(kept[least]), tie_is_real=real)
+                closest_call = nearer(
+                    closest_call, size(kept[other]), size(kept[least]), tie_is_real=real
+                )
             del kept[least]
             kept[j] = outsiders[j]
     return closest_call
@@ -164,4 +173,6 @@ def on_grid(*numbers: float) -> bool:
 
 def adds_up(w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float) -> bool:
     """Whether the scores of a row are sums without rounding, so that equal ones are equal in any order of adding."""
-    return on_grid(*(weight * z for weight in bias), *(weight * x[j] for j in x if j in w for weight in w[j]))
+    return on_grid(
+        *(weight * z for weight in bias), *(weight * x[j] for j in x if j in w for weight in w[j])
+    )

@@ -21,12 +21,19 @@ def learn(
     seen: dict[int, list[set[int] | None]] = {r: [None for _ in rows] for r in budgets}
     choices = [256, 512, *range(1024, len(rows), 1024)]
     for n in [n for n in choices if n < len(rows)]:
-        main = sofs.learn(rows[:n], n_classes, n_features_to_select=main_budget, **options)["scores"]
+        main = sofs.learn(rows[:n], n_classes, n_features_to_select=main_budget, **options)[
+            "scores"
+        ]
         best = sorted(main, key=lambda j: (-main[j], j))
         members: set[int] = set()
         for r in sorted(budgets):
-            rung = sofs.learn(rows[:n], n_classes, n_features_to_select=r, seen=seen[r][:n], **options)
+            rung = sofs.learn(
+                rows[:n], n_classes, n_features_to_select=r, seen=seen[r][:n], **options
+            )
             members = members | set(rung["scores"])
             for t in range(n, len(rows)):
                 seen[r][t] = members | set(best[: 5 * r + 20])
-    return {r: sofs.learn(rows, n_classes, n_features_to_select=r, seen=seen[r], **options) for r in budgets}
+    return {
+        r: sofs.learn(rows, n_classes, n_features_to_select=r, seen=seen[r], **options)
+        for r in budgets
+    }

@@ -51,7 +51,9 @@ def significant(r, n, alpha):
         return False
     if r >= 1:
         return True
-    return math.sqrt(n - 3) * 0.5 * math.log((1 + r) / (1 - r)) >= NormalDist().inv_cdf(1 - alpha / 2)
+    return math.sqrt(n - 3) * 0.5 * math.log((1 + r) / (1 - r)) >= NormalDist().inv_cdf(
+        1 - alpha / 2
+    )
 
 
 def is_discrete(column):
@@ -81,7 +83,9 @@ class Judge:
         rows = [(x, y, w) for x, y, w in zip(a, b, self.weights, strict=True) if x == x and y == y]
         if not rows:
             return 0.0
-        return (uncertainty if measure == "su" else correlation)(*map(list, zip(*rows, strict=True)))
+        return (uncertainty if measure == "su" else correlation)(
+            *map(list, zip(*rows, strict=True))
+        )
 
     def relevance(self, number, measure=None):
         return self.depends(self.columns[number], self.target, measure or self.measure_of(number))
@@ -118,7 +122,11 @@ class Judge:
         """Whether a column is equal to a kept one in every row."""
         mine = self.columns[number]
         return any(
-            all(x == y or (x != x and y != y) for x, y in zip(mine, self.columns[other], strict=True)) for other in kept
+            all(
+                x == y or (x != x and y != y)
+                for x, y in zip(mine, self.columns[other], strict=True)
+            )
+            for other in kept
         )
 
     def least(self, kept):
@@ -215,6 +223,9 @@ def select_groups(
         kept = [number for members in selected.values() for number in members]
         while budget is not None and len(kept) > budget:
             kept.remove(judge.least(kept))
-        selected = {name: [number for number in members if number in kept] for name, members in selected.items()}
+        selected = {
+            name: [number for number in members if number in kept]
+            for name, members in selected.items()
+        }
         selected = {name: members for name, members in selected.items() if members}
     return selected

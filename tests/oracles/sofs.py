@@ -47,7 +47,9 @@ class Sizes:
     def __init__(self, criterion: str, forget: float | None) -> None:
         self.criterion = criterion
         self.decay = 2 ** (-1 / forget) if forget is not None and criterion == "snr" else 1.0
-        self.squares = self.squares_kept = self.filled = 0.0  # A, A_K and N: over the rows that are not empty
+        self.squares = self.squares_kept = self.filled = (
+            0.0  # A, A_K and N: over the rows that are not empty
+        )
         self.lengths = self.rows = 0.0  # over all rows
 
     def added(self, x: Values, kept: set[int]) -> Values:
@@ -102,15 +104,23 @@ def learn(
     """``seen``, for every row: the features that are learned from, without what was known of others; None is all."""
     classes = range(1 if n_classes == 2 else n_classes)
     kept: set[int] = set()
-    mu: dict[int, list[float]] = {}  # the weights of kept features and, for snr, the shadow weights of all others seen
+    mu: dict[
+        int, list[float]
+    ] = {}  # the weights of kept features and, for snr, the shadow weights of all others seen
     evidence: dict[int, list[float]] = {}  # precision - 1, of all features seen
     bias = [0.0 for _ in classes]
     bias_evidence = [0.0 for _ in classes]
     keys: dict[int, float] = {}
-    past: dict[int, list[Any]] = {}  # the updates a feature took part in, as (row, absolute value, snr: was it kept)
-    class_past: list[list[Any]] = [[] for _ in classes]  # the updates of a weight vector, as (row, direction)
+    past: dict[
+        int, list[Any]
+    ] = {}  # the updates a feature took part in, as (row, absolute value, snr: was it kept)
+    class_past: list[list[Any]] = [
+        [] for _ in classes
+    ]  # the updates of a weight vector, as (row, direction)
     sizes = Sizes(criterion, forget)
-    exact = gamma != "auto" and forget is None and criterion == "confidence"  # whether no key was ever rounded
+    exact = (
+        gamma != "auto" and forget is None and criterion == "confidence"
+    )  # whether no key was ever rounded
     s = 1.0  # what forgetting has made of 1
     z = 0.0  # the intercept's value
     mistakes = updates = 0
@@ -168,7 +178,9 @@ def learn(
             closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=alike[0][0])
         else:
             level = [c for c in classes if c != code and score[c] == score[code]]
-            closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=all(alike[code][c] for c in level))
+            closest_call = nearer(
+                closest_call, ahead, 0.0, tie_is_real=all(alike[code][c] for c in level)
+            )
 
         a, call = directions(score, code, n_classes, update, alike)
         closest_call = min(closest_call, call)
@@ -227,13 +239,19 @@ def learn(
                         closest_call = nearer(closest_call, keys[other], keys[order[0]], real)
                     keys[order[0]] = key_of(order[0])
                     order = sorted(kept, key=lambda k: (keys[k], -k))
-                for other in order[1:2]:  # which of the two smallest is brought up to date decides, even if none leaves
-                    closest_call = nearer(closest_call, keys[other], keys[order[0]], tie_is_real(other, order[0]))
+                for other in order[
+                    1:2
+                ]:  # which of the two smallest is brought up to date decides, even if none leaves
+                    closest_call = nearer(
+                        closest_call, keys[other], keys[order[0]], tie_is_real(other, order[0])
+                    )
             least = order[0]
             closest_call = nearer(closest_call, keys[j], keys[least], tie_is_real(j, least))
             if keys[j] > keys[least]:
                 for other in order[1:2]:
-                    closest_call = nearer(closest_call, keys[other], keys[least], tie_is_real(other, least))
+                    closest_call = nearer(
+                        closest_call, keys[other], keys[least], tie_is_real(other, least)
+                    )
                 kept.remove(least)
                 kept.add(j)
         if criterion == "confidence":
@@ -270,7 +288,11 @@ def variance(evidence: float) -> float:
 
 
 def directions(
-    score: list[float], code: int, n_classes: int, update: str, alike: list[list[bool]] | None = None
+    score: list[float],
+    code: int,
+    n_classes: int,
+    update: str,
+    alike: list[list[bool]] | None = None,
 ) -> tuple[list[float], float]:
     """By how much each class steps (the alphas of equations 10 and 11), and the closest call among the scores.
 

@@ -80,7 +80,9 @@ def learn(
     evidence: Values = {}  # precision - 1
     keys: Values = {}
     bias = bias_evidence = 0.0
-    past: dict[int, list[Any]] = {}  # the rows a feature took part in, as (row, absolute value, was it kept)
+    past: dict[
+        int, list[Any]
+    ] = {}  # the rows a feature took part in, as (row, absolute value, was it kept)
     sizes = Sizes("snr", forget)
     s = 1.0  # what forgetting has made of 1
     z = 0.0  # the intercept's value
@@ -133,7 +135,9 @@ def learn(
         if quantile.huber:
             if quantile.value > 0:
                 nothing_learned = updates == 1
-                closest_call = nearer(closest_call, abs(e) / quantile.value, 1.0, tie_is_real=nothing_learned)
+                closest_call = nearer(
+                    closest_call, abs(e) / quantile.value, 1.0, tie_is_real=nothing_learned
+                )
             quantile.move(e)
 
         for j in [j for j in sorted(x) if j not in kept]:
@@ -142,7 +146,9 @@ def learn(
                 continue
             order = sorted(kept, key=lambda k: (keys[k], -k))
             least = order[0]
-            closest_call = nearer(closest_call, keys[j], keys[least], tie_is_real=past[j] == past[least])
+            closest_call = nearer(
+                closest_call, keys[j], keys[least], tie_is_real=past[j] == past[least]
+            )
             if keys[j] > keys[least]:
                 for other in order[1:]:
                     real = past[other] == past[least]

@@ -47,4 +47,6 @@ def best_pairing(weights: Sequence[Sequence[float]]) -> float:
     if len(weights) > len(weights[0]):
         weights = list(zip(*weights, strict=True))
     n, m = len(weights), len(weights[0])
-    return max(sum(weights[i][j] for i, j in enumerate(order)) for order in permutations(range(m), n))
+    return max(
+        sum(weights[i][j] for i, j in enumerate(order)) for order in permutations(range(m), n)
+    )

@@ -63,12 +63,20 @@ def pool(X, y, s, loss, scans):
             if (now <= bars[0] and alone <= bars[1]) or j in held:
                 continue
             if len(held) == capacity:
-                held = [k for k in held if not any(twin(Z, k, other) for other in held if other < k)]
+                held = [
+                    k for k in held if not any(twin(Z, k, other) for other in held if other < k)
+                ]
                 weights, gains, level, prior = fit(Z, y, s, loss, held, weights, level, prior)
                 alone_of = {k: abs(Z[:, k] @ target) / n for k in held}
                 first = sorted(held, key=lambda k: -alone_of[k])
-                rest = sorted(first[int(BY_TARGET * size) :], key=lambda k: (-abs(gains[k]), held.index(k)))
-                first, rest, out = first[: int(BY_TARGET * size)], rest[: size - int(BY_TARGET * size)], rest
+                rest = sorted(
+                    first[int(BY_TARGET * size) :], key=lambda k: (-abs(gains[k]), held.index(k))
+                )
+                first, rest, out = (
+                    first[: int(BY_TARGET * size)],
+                    rest[: size - int(BY_TARGET * size)],
+                    rest,
+                )
                 if len(out) > len(rest):
                     bars = NEAR * abs(gains[rest[-1]]), NEAR * alone_of[first[-1]]
                     closest = min(closest, gap(gains[rest[-1]], gains[out[len(rest)]]))
@@ -114,11 +122,19 @@ def fit(Z, y, s, loss, held, weights, level, prior):
             for j in range(k):
                 gains[j] = Z[:, held[j]] @ z / n - G[j] @ w + w[j]
                 mean = gains[j] / (1 + ridge)
-                odds = np.log(chance / (1 - chance)) + np.log(variance / spread) / 2 + mean**2 / (2 * variance)
+                odds = (
+                    np.log(chance / (1 - chance))
+                    + np.log(variance / spread) / 2
+                    + mean**2 / (2 * variance)
+                )
                 likely[j] = 1.0 / (1.0 + np.exp(-odds))
                 second[j] = likely[j] * (mean**2 + variance)
                 w[j] = likely[j] * mean
             error = ((z - Z[:, held] @ w) ** 2).mean()
             noise = error + (second - w**2).sum() + floor
-            prior = noise, second.sum() / likely.sum() + floor, min(0.9, max(1.0, min(s, likely.sum())) / k)
+            prior = (
+                noise,
+                second.sum() / likely.sum() + floor,
+                min(0.9, max(1.0, min(s, likely.sum())) / k),
+            )
     return dict(zip(held, w, strict=True)), dict(zip(held, gains, strict=True)), level, prior

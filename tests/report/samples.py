@@ -36,7 +36,14 @@ def make_record(names: list[str] | None = None, n: int = 60, **more: Any) -> Run
         "weights": weights.tolist(),
         "speaks_for": ["hockey" if weight > 0 else "baseball" for weight in weights],
         "majority": {"class": "hockey", "rate": 0.52},
-        "diagnosis": [{"kind": "no limit", "level": "note", "message": "n is large", "advice": "take a smaller one"}],
+        "diagnosis": [
+            {
+                "kind": "no limit",
+                "level": "note",
+                "message": "n is large",
+                "advice": "take a smaller one",
+            }
+        ],
         "history": {
             "unit": "rows",
             "at": [100, 200, 400],
@@ -56,7 +63,9 @@ def make_record(names: list[str] | None = None, n: int = 60, **more: Any) -> Run
         "n_features": 10 * n,
         "n_nonzero": 100 * n,
         "selection": Selection(
-            np.arange(n), np.abs(weights) + 1.0, None if names is None else np.array(names, dtype=object)
+            np.arange(n),
+            np.abs(weights) + 1.0,
+            None if names is None else np.array(names, dtype=object),
         ),
         "mistakes": 130,
         "updates": 500,
@@ -108,7 +117,10 @@ def make_comparison(
                         }
                     )
     request = {
-        "data": [{"name": name, "features": 1000, "fingerprint": "12" * 20, "kind": "classes"} for name in sets],
+        "data": [
+            {"name": name, "features": 1000, "fingerprint": "12" * 20, "kind": "classes"}
+            for name in sets
+        ],
         "methods": list(methods),
         "ks": ks,
         "seeds": list(range(n_seeds)),

@@ -15,15 +15,20 @@ from streamsieve.report import write_report
 
 from .samples import HOSTILE, make_comparison, make_record
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 MANY = 100_000
 LARGEST_USUAL, LARGEST = 2_000_000, 6_000_000  # bytes of a page
 REASON = "NO BROWSER TESTS of the report: {}; `make browser` installs Debian's chromium, as root"
 
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason=REASON.format("playwright is not installed (pip install 'streamsieve[dev]')")
+    "playwright.sync_api",
+    reason=REASON.format("playwright is not installed (pip install 'streamsieve[dev]')"),
 )
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=REASON.format("there is no chromium on this machine"))
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason=REASON.format("there is no chromium on this machine")
+)
 
 
 class Visit:
@@ -78,7 +83,9 @@ def visit(browser: Any, pages: dict[str, Path]) -> Iterator[Any]:
     contexts = []
 
     def opened(name: str, **options: Any) -> Visit:
-        contexts.append(browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options)))
+        contexts.append(
+            browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        )
         visits.append(Visit(contexts[-1], pages[name]))
         return visits[-1]
 
@@ -96,7 +103,10 @@ def test_every_picture_of_a_run_has_marks(visit: Any) -> None:
         marks = page.locator(f"#picture-run-1-{name} svg.chart .mark")
         assert marks.count() > 1, name
         assert marks.first.get_attribute("data-tip")
-    assert page.locator("h1").inner_text() == "With 60 of 600 features, 91.0% of the test rows are predicted correctly."
+    assert (
+        page.locator("h1").inner_text()
+        == "With 60 of 600 features, 91.0% of the test rows are predicted correctly."
+    )
     assert "chosen: 60" in page.locator("#picture-run-1-curve").inner_text()
 
 
@@ -115,13 +125,19 @@ def test_a_table_sorts_by_any_column_and_says_so(visit: Any) -> None:
     assert score.get_attribute("aria-sort") == "none"
     best = seen.names("table-run-1-features")[0]
     page.locator("#table-run-1-features th", has_text="Feature").get_by_role("button").click()
-    assert seen.names("table-run-1-features")[:3] == ["word 0", "word 1", "word 2"]  # numbers by their size
+    assert seen.names("table-run-1-features")[:3] == [
+        "word 0",
+        "word 1",
+        "word 2",
+    ]  # numbers by their size
     score.get_by_role("button").click()
     assert score.get_attribute("aria-sort") == "descending"
     assert seen.names("table-run-1-features")[0] == best
     score.get_by_role("button").click()
     assert score.get_attribute("aria-sort") == "ascending"
-    page.locator("#table-run-1-features .scroller").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    page.locator("#table-run-1-features .scroller").evaluate(
+        "box => { box.scrollTop = box.scrollHeight; }"
+    )
     playwright.expect(page.locator("#table-run-1-features")).to_contain_text(best)
     assert seen.names("table-run-1-features")[-1] == best
 
@@ -145,7 +161,9 @@ def test_a_long_table_has_few_rows_in_the_page(visit: Any, pages: dict[str, Path
     assert pages["run"].stat().st_size < LARGEST_USUAL
     assert page.locator("tr.line").count() < 60
     page.locator("#table-run-1-features th", has_text="Feature").get_by_role("button").click()
-    page.locator("#table-run-1-features .scroller").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    page.locator("#table-run-1-features .scroller").evaluate(
+        "box => { box.scrollTop = box.scrollHeight; }"
+    )
     playwright.expect(page.locator("#table-run-1-features")).to_contain_text("word 099999")
     assert page.locator("tr.line").count() < 60
     page.locator("#table-run-1-features input").fill("word 04321")
@@ -157,10 +175,18 @@ def test_hostile_names_are_text_and_nothing_else(visit: Any) -> None:
     page = seen.page
     assert page.evaluate("window.harmed === undefined")
     shown = " ".join(seen.names("table-run-1-features"))
-    for text in ("<script>window.harmed = 1</script>", '"><img src=x onerror=', r"\x1b[31mred\x1b[0m\x07", "שלום עולם"):
+    for text in (
+        "<script>window.harmed = 1</script>",
+        '"><img src=x onerror=',
+        r"\x1b[31mred\x1b[0m\x07",
+        "שלום עולם",
+    ):
         assert text in shown
     assert "{{script}}" in shown
-    assert page.locator("main img, main iframe, main script:not([type='application/json'])").count() == 0
+    assert (
+        page.locator("main img, main iframe, main script:not([type='application/json'])").count()
+        == 0
+    )
     page.get_by_role("cell", name=HOSTILE[0], exact=True).hover()
     assert page.locator("#tip").inner_text() == HOSTILE[0]
     assert page.locator("#table-run-1-features td bdi").count() > 0
@@ -221,11 +247,17 @@ def test_on_paper_tables_are_complete_and_buttons_are_gone(visit: Any) -> None:
     seen.page.emulate_media(media="print", color_scheme="dark")
     playwright.expect(seen.page.locator("#table-run-1-features tr.line")).to_have_count(60)
     assert seen.page.locator("button[data-save]:visible").count() == 0
-    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
     seen = visit("many")
     seen.page.emulate_media(media="print")
     playwright.expect(seen.page.locator("#table-run-1-features tr.line")).to_have_count(1000)
-    assert seen.page.locator("#table-run-1-features .count").inner_text() == "the first 1,000 of 100,000 features"
+    assert (
+        seen.page.locator("#table-run-1-features .count").inner_text()
+        == "the first 1,000 of 100,000 features"
+    )
 
 
 def test_several_results_have_a_table_of_contents(visit: Any) -> None:

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamsieve.report import charts
-from streamsieve.report.charts.axes import Scale, drawable, extent, linear_ticks, number_text, tick_texts, widened
+from streamsieve.report.charts.axes import (
+    Scale,
+    drawable,
+    extent,
+    linear_ticks,
+    number_text,
+    tick_texts,
+    widened,
+)
 from streamsieve.report.charts.plots import spread
 
 
@@ -21,12 +29,19 @@ from streamsieve.report.charts.plots import spread
         (0.83, 0.97, [0.85, 0.9, 0.95], ["0.85", "0.90", "0.95"]),
         (-3, 12, [0, 5, 10], ["0", "5", "10"]),
         (-40, 40, [-40, -20, 0, 20, 40], ["-40", "-20", "0", "20", "40"]),
-        (0, 24_000, [0, 5000, 10_000, 15_000, 20_000], ["0", "5,000", "10,000", "15,000", "20,000"]),
+        (
+            0,
+            24_000,
+            [0, 5000, 10_000, 15_000, 20_000],
+            ["0", "5,000", "10,000", "15,000", "20,000"],
+        ),
         (0, 1.5e6, [0, 500_000, 1e6, 1.5e6], ["0", "0.5M", "1.0M", "1.5M"]),
         (0, 4e-6, [0, 1e-6, 2e-6, 3e-6, 4e-6], ["0", "1e-6", "2e-6", "3e-6", "4e-6"]),
     ],
 )
-def test_ticks_are_round_numbers(low: float, high: float, ticks: list[float], texts: list[str]) -> None:
+def test_ticks_are_round_numbers(
+    low: float, high: float, ticks: list[float], texts: list[str]
+) -> None:
     assert linear_ticks(low, high) == ticks
     assert [text.replace("\N{MINUS SIGN}", "-") for text in tick_texts(ticks)] == texts
 

@@ -50,7 +50,8 @@ def parsed(svg: str) -> ElementTree.Element:
             assert title is not None
             assert title.text == element.get("data-tip")
         assert not re.search(
-            "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", (element.text or "") + element.get("data-tip", "")
+            "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]",
+            (element.text or "") + element.get("data-tip", ""),
         )
     return root
 
@@ -63,7 +64,9 @@ def parsed_file(text: str) -> ElementTree.Element:
 
 
 def marks(svg: str) -> list[ElementTree.Element]:
-    return [element for element in parsed(svg).iter() if "mark" in (element.get("class") or "").split()]
+    return [
+        element for element in parsed(svg).iter() if "mark" in (element.get("class") or "").split()
+    ]
 
 
 def at(element: ElementTree.Element, *keys: str) -> tuple[float, ...]:
@@ -102,13 +105,26 @@ def curve(name: str, x: Sequence[Any], y: Sequence[Any], **more: Any) -> dict[st
 
 def every_chart(name: str, number: Any, other: Any) -> list[str]:
     """Each chart of two things with a name and these numbers."""
-    items = [{"name": name, "value": number, "group": name, "tip": name}, {"name": "b", "value": other, "group": "b"}]
-    points = [{"name": name, "x": number, "y": other, "group": name, "tip": name}, {"name": "b", "x": 1, "y": number}]
-    series = curve(name, [number, 2, 3], [other, number, 1], low=[0, other, None], high=[1, number, None])
+    items = [
+        {"name": name, "value": number, "group": name, "tip": name},
+        {"name": "b", "value": other, "group": "b"},
+    ]
+    points = [
+        {"name": name, "x": number, "y": other, "group": name, "tip": name},
+        {"name": "b", "x": 1, "y": number},
+    ]
+    series = curve(
+        name, [number, 2, 3], [other, number, 1], low=[0, other, None], high=[1, number, None]
+    )
     return [
         charts.line_chart([series, curve("b", [1], [other])], x_title=name, y_title=name),
         charts.line_chart(
-            [series], x_title="", y_title="", log_x=True, percent=True, marked={"x": other, "label": name}
+            [series],
+            x_title="",
+            y_title="",
+            log_x=True,
+            percent=True,
+            marked={"x": other, "label": name},
         ),
         charts.scatter(points, x_title=name, y_title="y"),
         charts.scatter(points, x_title=name, y_title="y", log_x=True, percent=True),
@@ -116,7 +132,9 @@ def every_chart(name: str, number: Any, other: Any) -> list[str]:
         charts.bar_chart([{"name": name, "value": number}]),
         charts.heat_map([name, "b", "c"], [[1, number, other]] * 3, title=name),
         charts.heat_map([name, "b"], [[1, number], [other, 1]]),
-        charts.timeline([{"name": name, "spans": [[number, other], [0, 5]]}], x_title=name, end=other),
+        charts.timeline(
+            [{"name": name, "spans": [[number, other], [0, 5]]}], x_title=name, end=other
+        ),
         charts.critical_difference(
             {name: number, "b": 1.5, "c": 2, "d": other}, other, [[name, "b"], ["c", "d", "no"]]
         ),
@@ -133,7 +151,9 @@ odd_numbers = st.one_of(
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(st.characters(), max_size=20), odd_numbers, odd_numbers)
-def test_any_names_and_numbers_give_a_well_formed_picture(name: str, number: Any, other: Any) -> None:
+def test_any_names_and_numbers_give_a_well_formed_picture(
+    name: str, number: Any, other: Any
+) -> None:
     for svg in every_chart(name, number, other):
         parsed(svg)
 
@@ -168,18 +188,27 @@ def test_without_values_a_chart_says_so() -> None:
 
 
 def test_points_of_a_curve_are_where_their_values_are() -> None:
-    svg = charts.line_chart([curve("a", [0, 5, 10], [0, 0.5, 1])], x_title="k", y_title="accuracy", percent=True)
+    svg = charts.line_chart(
+        [curve("a", [0, 5, 10], [0, 0.5, 1])], x_title="k", y_title="accuracy", percent=True
+    )
     # left: "100%" of 12 * (3 * 0.59 + 0.95) = 32.64, 8 before the plot, 6 within it; right: 480 - 14 - 6; 24 above 220
     assert [at(mark, "cx", "cy") for mark in marks(svg)] == [(46.6, 244), (253.3, 134), (460, 24)]
     assert marks(svg)[1].get("data-tip") == "a\nk: 5\naccuracy: 50.00%"
     assert 'd="M46.6 244L253.3 134L460 24"' in svg
-    stepped = charts.line_chart([curve("a", [0, 10], [0, 1])], x_title="k", y_title="y", percent=True, step=True)
+    stepped = charts.line_chart(
+        [curve("a", [0, 10], [0, 1])], x_title="k", y_title="y", percent=True, step=True
+    )
     assert 'd="M46.6 244H460V24"' in stepped
 
 
 def test_missing_values_are_skipped_and_order_does_not_matter() -> None:
-    svg = charts.line_chart([curve("a", [3, None, 1, 2], [4, 1, math.nan, 8])], x_title="x", y_title="y")
-    assert [mark.get("data-tip", "").split("\n")[1:] for mark in marks(svg)] == [["x: 2", "y: 8"], ["x: 3", "y: 4"]]
+    svg = charts.line_chart(
+        [curve("a", [3, None, 1, 2], [4, 1, math.nan, 8])], x_title="x", y_title="y"
+    )
+    assert [mark.get("data-tip", "").split("\n")[1:] for mark in marks(svg)] == [
+        ["x: 2", "y: 8"],
+        ["x: 3", "y: 4"],
+    ]
 
 
 def test_few_points_have_whiskers_and_many_a_band() -> None:
@@ -209,10 +238,17 @@ def test_the_automatic_choice_is_marked() -> None:
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    svg = charts.bar_chart([{"name": "a", "value": 10}, {"name": "b", "value": 5}, {"name": "c", "value": math.nan}])
+    svg = charts.bar_chart(
+        [{"name": "a", "value": 10}, {"name": "b", "value": 5}, {"name": "c", "value": math.nan}]
+    )
     # names take 13 * 0.59 = 7.67 and 10 more; the rest up to 480 - 14 is of 0 to 10
-    assert [at(mark, "x", "y", "width") for mark in marks(svg)] == [(17.7, 4.5, 448.3), (17.7, 24.5, 224.2)]
-    below, above = marks(charts.bar_chart([{"name": "a", "value": -1}, {"name": "b", "value": 1}], signed=True))
+    assert [at(mark, "x", "y", "width") for mark in marks(svg)] == [
+        (17.7, 4.5, 448.3),
+        (17.7, 24.5, 224.2),
+    ]
+    below, above = marks(
+        charts.bar_chart([{"name": "a", "value": -1}, {"name": "b", "value": 1}], signed=True)
+    )
     assert at(below, "x")[0] + at(below, "width")[0] == pytest.approx(at(above, "x")[0], abs=0.2)
     assert (below.get("class"), above.get("class")) == ("mark f2", "mark f1")
 
@@ -226,15 +262,23 @@ def test_groups_have_colours_and_a_legend() -> None:
 
 def test_a_long_curve_has_few_marks() -> None:
     n = 400
-    line = charts.line_chart([curve("a", range(n), [math.sin(i) * i for i in range(n)])], x_title="x", y_title="y")
+    line = charts.line_chart(
+        [curve("a", range(n), [math.sin(i) * i for i in range(n)])], x_title="x", y_title="y"
+    )
     assert len(marks(line)) == 80
     assert len(line) < 40_000
 
 
 def test_a_heat_map_has_a_cell_per_pair_and_its_colour() -> None:
-    svg = charts.heat_map(["a", "b", "c"], [[1, 9, 9], [-0.5, 1, 9], [None, 0.25, 1]], title="correlation")
+    svg = charts.heat_map(
+        ["a", "b", "c"], [[1, 9, 9], [-0.5, 1, 9], [None, 0.25, 1]], title="correlation"
+    )
     cells = marks(svg)
-    assert [cell.get("data-tip") for cell in cells] == ["b\na\n-0.5", "c\na\nno value", "c\nb\n0.25"]
+    assert [cell.get("data-tip") for cell in cells] == [
+        "b\na\n-0.5",
+        "c\na\nno value",
+        "c\nb\n0.25",
+    ]
     assert [cell.get("class") for cell in cells] == ["mark below", "mark empty", "mark above"]
     assert [cell.get("fill-opacity") for cell in cells] == ["0.50", None, "0.25"]
     a, b = at(cells[0], "x", "y"), at(cells[2], "x", "y")
@@ -247,19 +291,33 @@ def test_spans_of_features_that_stayed_and_that_left() -> None:
     first, second, third = marks(svg)
     # names take 12 * (0.59 * 3 + 2 * 0.34) rounded, 10 more, up to 466: 0 to 100
     start, stop = at(first, "x")[0], 466.0
-    assert at(second, "x", "width") == pytest.approx(((start + stop) / 2, (stop - start) / 2), abs=0.1)
-    assert at(third, "x", "width") == pytest.approx((start + (stop - start) / 4, (stop - start) / 2), abs=0.1)
-    assert [one.get("class") for one in (first, second, third)] == ["mark f1", "mark f1", "mark gone"]
+    assert at(second, "x", "width") == pytest.approx(
+        ((start + stop) / 2, (stop - start) / 2), abs=0.1
+    )
+    assert at(third, "x", "width") == pytest.approx(
+        (start + (stop - start) / 4, (stop - start) / 2), abs=0.1
+    )
+    assert [one.get("class") for one in (first, second, third)] == [
+        "mark f1",
+        "mark f1",
+        "mark gone",
+    ]
     assert second.get("data-tip") == "stays\nrows: 50 to 100"
 
 
 def test_a_critical_difference_is_drawn_to_scale() -> None:
-    svg = charts.critical_difference({"a": 1.0, "b": 2.0, "c": 3.0}, 1.0, [["a", "b"], ["c"], ["b", "c"]])
+    svg = charts.critical_difference(
+        {"a": 1.0, "b": 2.0, "c": 3.0}, 1.0, [["a", "b"], ["c"], ["b", "c"]]
+    )
     root = parsed(svg)
     ticks = {text: (box[0] + box[2]) / 2 for text, box in text_boxes(svg) if text in "123"}
     assert ticks["2"] == pytest.approx((ticks["1"] + ticks["3"]) / 2, abs=0.1)
     assert ticks["1"] > ticks["2"] > ticks["3"]  # the best at the right
-    rules = [at(one, "x1", "y1", "x2", "y2") for one in root.iter(f"{SVG}line") if one.get("class") == "rule"]
+    rules = [
+        at(one, "x1", "y1", "x2", "y2")
+        for one in root.iter(f"{SVG}line")
+        if one.get("class") == "rule"
+    ]
     bracket = rules[0]
     assert bracket[2] - bracket[0] == pytest.approx(ticks["1"] - ticks["2"], abs=0.2)
     bars = [at(mark, "x1", "x2", "y1") for mark in marks(svg) if mark.get("class") == "mark clique"]
@@ -279,23 +337,36 @@ def test_a_critical_difference_is_drawn_to_scale() -> None:
 def test_labels_of_methods_do_not_touch(n: int, ranks: Callable[[int], float]) -> None:
     names = [f"a method of a long name {i}" if i % 2 else f"m{i}" for i in range(n)]
     assert_apart(
-        charts.critical_difference({name: ranks(i) for i, name in enumerate(names)}, 2.5, [names[:3], names[2:]])
+        charts.critical_difference(
+            {name: ranks(i) for i, name in enumerate(names)}, 2.5, [names[:3], names[2:]]
+        )
     )
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(1, 12), st.floats(0.01, 1e6), st.booleans(), st.booleans(), st.integers(0, 2**32))
-def test_texts_of_plots_do_not_touch(n: int, scale: float, log_x: bool, percent: bool, seed: int) -> None:
-    values = [[((seed * 31 + 7 * i + 13 * j) % 101) / 101 * scale for j in range(5)] for i in range(n)]
+@given(
+    st.integers(1, 12), st.floats(0.01, 1e6), st.booleans(), st.booleans(), st.integers(0, 2**32)
+)
+def test_texts_of_plots_do_not_touch(
+    n: int, scale: float, log_x: bool, percent: bool, seed: int
+) -> None:
+    values = [
+        [((seed * 31 + 7 * i + 13 * j) % 101) / 101 * scale for j in range(5)] for i in range(n)
+    ]
     ks = [1 + ((seed + j) % 7) * 10**j for j in range(5)]
     series = [curve(f"method {i}", ks, values[i]) for i in range(n)]
     marked = {"x": ks[-1], "label": "chosen: many features"}
     titles = {"x_title": "selected features", "y_title": "accuracy"}
     assert_apart(charts.line_chart(series, **titles, log_x=log_x, percent=percent, marked=marked))
-    points = [{"name": f"method {i}", "x": values[i][0], "y": values[i][1], "group": i} for i in range(n)]
+    points = [
+        {"name": f"method {i}", "x": values[i][0], "y": values[i][1], "group": i} for i in range(n)
+    ]
     assert_apart(charts.scatter(points, **titles, log_x=log_x, percent=percent))
     assert_apart(charts.scatter([point | {"group": None} for point in points], **titles))
-    bars = [{"name": point["name"], "value": point["x"] - scale / 2, "group": i % 3} for i, point in enumerate(points)]
+    bars = [
+        {"name": point["name"], "value": point["x"] - scale / 2, "group": i % 3}
+        for i, point in enumerate(points)
+    ]
     assert_apart(charts.bar_chart(bars, signed=True, x_title="weight"))
 
 
@@ -316,7 +387,9 @@ def test_charts_in_a_file_are_below_their_titles() -> None:
     first, second = root.findall(f"{SVG}svg")
     assert at(first, "x", "y", "width") == (12, 34, 480)
     assert at(second, "y") == (at(first, "y")[0] + at(first, "height")[0] + 34,)
-    assert float(root.get("height", "")) == pytest.approx(at(second, "y")[0] + at(second, "height")[0] + 12)
+    assert float(root.get("height", "")) == pytest.approx(
+        at(second, "y")[0] + at(second, "height")[0] + 12
+    )
     texts = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "strong"]
     assert texts == ["first & <best>", "second"]
     assert LIGHT["c1"] in (root.findtext(f"{SVG}style") or "")
@@ -324,13 +397,21 @@ def test_charts_in_a_file_are_below_their_titles() -> None:
 
 def test_logarithmic_axes_have_ticks_at_decades() -> None:
     def labels(svg: str) -> list[str]:
-        return [text.text or "" for text in parsed(svg).iter(f"{SVG}text") if text.get("class") == "tick middle"]
+        return [
+            text.text or ""
+            for text in parsed(svg).iter(f"{SVG}text")
+            if text.get("class") == "tick middle"
+        ]
 
     wide = charts.line_chart([curve("a", [1, 10**7], [0, 1])], x_title="k", y_title="", log_x=True)
     assert labels(wide) == ["1", "10", "100", "1,000", "10,000", "100k", "1M", "10M"]
-    narrow = charts.line_chart([curve("a", [10, 200], [0, 1])], x_title="k", y_title="y", log_x=True)
+    narrow = charts.line_chart(
+        [curve("a", [10, 200], [0, 1])], x_title="k", y_title="y", log_x=True
+    )
     assert labels(narrow) == ["10", "20", "50", "100", "200"]
-    within = charts.line_chart([curve("a", [110, 170], [0, 1])], x_title="k", y_title="y", log_x=True)
+    within = charts.line_chart(
+        [curve("a", [110, 170], [0, 1])], x_title="k", y_title="y", log_x=True
+    )
     assert labels(within) == ["110", "120", "130", "140", "150", "160", "170"]
 
 

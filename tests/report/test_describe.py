@@ -13,7 +13,14 @@ from scipy.stats import binomtest
 
 import streamsieve as ss
 from streamsieve.report import describe_comparison, describe_run, render, summarize, write_report
-from streamsieve.report.markup import MAX_TEXT_BYTES, data_block, decimals_of, number_column, tag, text_column
+from streamsieve.report.markup import (
+    MAX_TEXT_BYTES,
+    data_block,
+    decimals_of,
+    number_column,
+    tag,
+    text_column,
+)
 from streamsieve.report.redundancy import correlations
 from streamsieve.report.run import mistakes_of, stays_of, wilson
 from streamsieve.report.wording import seconds, size
@@ -65,7 +72,9 @@ def test_redundancy_is_that_of_the_data_of_the_run(run: Path) -> None:
     assert found["n_rows"] == 200
 
 
-def test_columns_and_rows_of_the_same_data_have_the_same_redundancy(run: Path, tmp_path: Path) -> None:
+def test_columns_and_rows_of_the_same_data_have_the_same_redundancy(
+    run: Path, tmp_path: Path
+) -> None:
     from streamsieve.workflow import convert_to_columns
 
     columns = tmp_path / "columns.parquet"
@@ -97,16 +106,25 @@ def test_intervals_are_those_of_scipy() -> None:
 
 
 def test_mistakes_are_counted_in_windows() -> None:
-    trace = [{"rows": 100, "mistakes": 40}, {"rows": 105, "mistakes": 44}, {"rows": 200, "mistakes": 60}]
+    trace = [
+        {"rows": 100, "mistakes": 40},
+        {"rows": 105, "mistakes": 44},
+        {"rows": 200, "mistakes": 60},
+    ]
     found = mistakes_of([*trace, {"rows": 600, "mistakes": 60}])
     assert found is not None
     assert found["so_far"] == [0.4, 44 / 105, 0.3, 0.1]
     assert found["windows"]["rows"] == [100, 200, 600]  # five rows are too few
     assert found["windows"]["rate"] == [0.4, 0.2, 0.0]
-    fewer = mistakes_of([{"rows": 100, "mistakes": 40}, {"rows": 200, "mistakes": 30}])  # of another number of features
+    fewer = mistakes_of(
+        [{"rows": 100, "mistakes": 40}, {"rows": 200, "mistakes": 30}]
+    )  # of another number of features
     assert fewer is not None
     assert fewer["windows"]["rows"] == [100]
-    assert mistakes_of([{"rows": 10, "r2": 0.5}, {"rows": 20, "r2": None}]) == {"rows": [10], "r2": [0.5]}
+    assert mistakes_of([{"rows": 10, "r2": 0.5}, {"rows": 20, "r2": None}]) == {
+        "rows": [10],
+        "r2": [0.5],
+    }
     assert mistakes_of([]) is None
 
 
@@ -118,7 +136,14 @@ def test_stays_begin_and_end_where_features_enter_and_leave() -> None:
 def test_features_that_left_are_in_the_picture_under_their_ids() -> None:
     found = describe_run(make_record())["changes"]
     names = {one["name"]: one["selected"] for one in found["features"]}
-    assert names == {"1": True, "2": True, "3": True, "4": True, "5": True, "66": False}  # 1-based, as in the file
+    assert names == {
+        "1": True,
+        "2": True,
+        "3": True,
+        "4": True,
+        "5": True,
+        "66": False,
+    }  # 1-based, as in the file
     assert found["n_gone"] == 1
 
 
@@ -142,11 +167,19 @@ def test_a_description_is_what_json_holds_and_says_the_same_as_the_record() -> N
             {"test_accuracy": None},
             "With 60 of 600 features, 87.0% of the rows were predicted correctly before they were learned.",
         ),
-        ({"test_accuracy": None, "test_r2": 0.5}, "With 60 of 600 features, R² on the test rows is 0.500."),
-        ({"test_accuracy": None, "mistakes": None}, "60 of 600 features were selected from 1,000 rows."),
+        (
+            {"test_accuracy": None, "test_r2": 0.5},
+            "With 60 of 600 features, R² on the test rows is 0.500.",
+        ),
+        (
+            {"test_accuracy": None, "mistakes": None},
+            "60 of 600 features were selected from 1,000 rows.",
+        ),
     ],
 )
-def test_the_headline_says_how_good_the_selection_is(changes: dict[str, Any], expected: str) -> None:
+def test_the_headline_says_how_good_the_selection_is(
+    changes: dict[str, Any], expected: str
+) -> None:
     assert describe_run(make_record(**changes))["headline"] == expected
 
 
@@ -156,7 +189,9 @@ def test_a_comparison_is_described_by_its_own_figures() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["ranks"]["average"]["sofs"] == 1.0
     assert found["n_failed"] == 1
-    assert found["headline"].startswith("sofs ranks first on average over 3 data sets (mean rank 1.0)")
+    assert found["headline"].startswith(
+        "sofs ranks first on average over 3 data sets (mean rank 1.0)"
+    )
     alone = describe_comparison(make_comparison(("news",)))
     assert "two data sets" in alone["ranks"]["missing"]
     assert alone["headline"].startswith("sofs is best on news: ")
@@ -183,10 +218,17 @@ def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> 
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for folder, what in ((result, "run"), (tmp_path / "comparison", "comparison")):
         for name in ("result.html", "run.html", "request.html", "report.html"):
-            with pytest.raises(ss.UsageError, match=f"is the folder of a {what}; write the report to another folder"):
+            with pytest.raises(
+                ss.UsageError,
+                match=f"is the folder of a {what}; write the report to another folder",
+            ):
                 write_report(folder, folder / name)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    for name in ("run.html", "request.html", "run.html"):  # one report does not make a folder that of a run
+    for name in (
+        "run.html",
+        "request.html",
+        "run.html",
+    ):  # one report does not make a folder that of a run
         write_report(result, tmp_path / name)
 
 
@@ -209,7 +251,10 @@ def test_no_text_ends_the_data_of_a_page() -> None:
     inside = block.partition(">")[2].removesuffix("</script>")
     assert not set(inside) & set("<>&\u2028")
     assert json.loads(inside) == HOSTILE
-    assert tag("p", "<b>", tag("i", '"'), title='">') == '<p title="&quot;&gt;">&lt;b&gt;<i>&quot;</i></p>'
+    assert (
+        tag("p", "<b>", tag("i", '"'), title='">')
+        == '<p title="&quot;&gt;">&lt;b&gt;<i>&quot;</i></p>'
+    )
 
 
 def test_hostile_names_leave_no_markup_in_the_page() -> None:
@@ -221,14 +266,26 @@ def test_hostile_names_leave_no_markup_in_the_page() -> None:
 
 def test_columns_are_rounded_to_what_is_shown() -> None:
     assert number_column("x", [1.23456, -20.0, None])["values"] == [1.23, -20, None]
-    assert number_column("x", [1e-30, 1.23456])["values"] == [1e-30, 1.235]  # too different for decimals
+    assert number_column("x", [1e-30, 1.23456])["values"] == [
+        1e-30,
+        1.235,
+    ]  # too different for decimals
     assert decimals_of([0.5, 0.25]) == 4
     column = text_column("x", ["10", "9", "auto", None] * 2)
-    assert [column["levels"][code] for code in sorted(set(column["values"]) - {-1})] == ["9", "10", "auto"]
+    assert [column["levels"][code] for code in sorted(set(column["values"]) - {-1})] == [
+        "9",
+        "10",
+        "auto",
+    ]
     long = text_column("x", [f"{number} {'long ' * 40}" for number in range(20_000)])
     assert sum(len(text) for text in long["values"]) <= MAX_TEXT_BYTES
 
 
 def test_times_and_sizes_have_units() -> None:
-    assert [seconds(time) for time in (0.0123, 0.5, 12.34, 600.0)] == ["12 ms", "0.50 s", "12.3 s", "10.0 min"]
+    assert [seconds(time) for time in (0.0123, 0.5, 12.34, 600.0)] == [
+        "12 ms",
+        "0.50 s",
+        "12.3 s",
+        "10.0 min",
+    ]
     assert [size(n) for n in (12, 1500, 123_456_789)] == ["12 B", "1.5 kB", "123 MB"]

@@ -68,7 +68,9 @@ def test_shipped_sets_give_the_figures_of_the_paper(name: str) -> None:
 def test_a_method_is_tested_on_rows_of_the_scale_it_learned(method: str) -> None:
     """On the same generated rows, with as many features, a figure has the accuracy of the table."""
     table, figure = quick("P1.table2")[0], quick("P1.fig1")[0]
-    expected = next(row[table.columns.index("accuracy, %")] for row in table.rows if row[0] == f"x1, {method}")
+    expected = next(
+        row[table.columns.index("accuracy, %")] for row in table.rows if row[0] == f"x1, {method}"
+    )
     found = next(row[figure.columns.index(method)] for row in figure.rows if row[0] == "x1, 100")
     assert found == expected
 
@@ -105,7 +107,9 @@ def test_rows_are_standardised_as_dense_ones_would_be() -> None:
     np.testing.assert_allclose(standardized(X), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_folders_are_looked_through_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_looked_through_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert find_folders().paths == (str(tmp_path), *SHIPPED.paths)
     assert find_folders(ROOT / "docs").paths == (str(ROOT / "docs"), *SHIPPED.paths)
@@ -132,7 +136,12 @@ def test_figures_stand_beside_the_papers() -> None:
 
 
 def test_cells_are_text_for_people() -> None:
-    assert [cell_text(cell) for cell in (None, 12345, 0.123456, "a")] == ["-", "12,345", "0.1235", "a"]
+    assert [cell_text(cell) for cell in (None, 12345, 0.123456, "a")] == [
+        "-",
+        "12,345",
+        "0.1235",
+        "a",
+    ]
     assert aligned(["", "seconds"], [["one", "1.5"], ["twelve", "12.25"]]) == (
         "|        | seconds |\n| ------ | ------: |\n| one    |     1.5 |\n| twelve |   12.25 |"
     )
@@ -140,7 +149,9 @@ def test_cells_are_text_for_people() -> None:
 
 
 def experiment(name: str) -> Experiment:
-    return Experiment(name, "a title", "Somebody (2001)", (), 1.0, lambda setting: [], ("a deviation",))
+    return Experiment(
+        name, "a title", "Somebody (2001)", (), 1.0, lambda setting: [], ("a deviation",)
+    )
 
 
 KNOWN = {name: experiment(name) for name in ("P1.a", "P1.b", "P2.a")}
@@ -152,17 +163,28 @@ def test_a_section_is_replaced_and_the_others_stay_in_order(tmp_path: Path) -> N
         write_section(page, name, text, KNOWN, {"P1.c": "more data"})
     text = page.read_text()
     assert text.startswith(INTRODUCTION)
-    assert [(found["name"], found["text"]) for found in SECTION.finditer(text)] == [("P1.a", "new"), ("P2.a", "last")]
+    assert [(found["name"], found["text"]) for found in SECTION.finditer(text)] == [
+        ("P1.a", "new"),
+        ("P2.a", "last"),
+    ]
     assert "Not run in full yet: P1.b." in text
     assert "| P1.c " in text
     write_section(page, "P1.b", "middle", KNOWN, {})
-    assert [found["text"] for found in SECTION.finditer(page.read_text())] == ["new", "middle", "last"]
+    assert [found["text"] for found in SECTION.finditer(page.read_text())] == [
+        "new",
+        "middle",
+        "last",
+    ]
     assert "Not run" not in page.read_text()
 
 
 def test_a_section_has_its_command_its_time_and_every_deviation() -> None:
-    text = section_text(KNOWN["P1.a"], [Table("figures", ["x", "paper"], [[1, 2.5]], ["a remark"])], False, 61.0)
-    assert text.startswith("## P1.a: a title\n\nSomebody (2001). `python -m reproduction P1.a`: 61 s, on ")
+    text = section_text(
+        KNOWN["P1.a"], [Table("figures", ["x", "paper"], [[1, 2.5]], ["a remark"])], False, 61.0
+    )
+    assert text.startswith(
+        "## P1.a: a title\n\nSomebody (2001). `python -m reproduction P1.a`: 61 s, on "
+    )
     assert "| 1   |   2.5 |" in text
     assert "\na remark\n" in text
     assert text.endswith("- a deviation")

@@ -17,10 +17,19 @@ QUICK = Setting(SHIPPED, quick=True)
 
 
 def test_tables_that_repeat_a_method_agree() -> None:
-    for one, other in (("III", "X"), ("IV", "XI"), ("V", "XII"), ("VIII", "XIII"), ("IV", "XVIII KNN")):
+    for one, other in (
+        ("III", "X"),
+        ("IV", "XI"),
+        ("V", "XII"),
+        ("VIII", "XIII"),
+        ("IV", "XVIII KNN"),
+    ):
         common = printed.PRINTED[one].keys() & printed.PRINTED[other].keys()
         assert len(common) >= 10
-        assert all(printed.PRINTED[one][name]["SAOLA"] == printed.PRINTED[other][name]["SAOLA"] for name in common)
+        assert all(
+            printed.PRINTED[one][name]["SAOLA"] == printed.PRINTED[other][name]["SAOLA"]
+            for name in common
+        )
 
 
 def test_what_failed_in_the_paper_is_left_out() -> None:
@@ -32,7 +41,11 @@ def test_ranks_and_critical_difference_of_table_3_are_the_printed_ones() -> None
     scores = np.array([*friedman.scores_of(test).values()])
     assert scores.shape == (3, 10)
     assert np.allclose(rankdata(scores, axis=0).mean(axis=1), [*test.ranks.values()])
-    assert [row[1:] for row in friedman.ranks(test)] == [["2.35", "2.35"], ["2.4", "2.4"], ["1.25", "1.25"]]
+    assert [row[1:] for row in friedman.ranks(test)] == [
+        ["2.35", "2.35"],
+        ["2.4", "2.4"],
+        ["1.25", "1.25"],
+    ]
     p_value = friedmanchisquare(*scores).pvalue
     assert friedman.verdict(test)[1:5] == [10, "yes", "yes", f"{p_value:.3f}"]
     assert friedman.verdict(test)[6:] == ["1.047", "1.0481"]
@@ -55,7 +68,10 @@ def test_columns_of_groups_are_named_by_their_own_ids() -> None:
     choice = next(protocol.METHODS["group-SAOLA"](split, 0))
     assert choice.n_groups is not None
     assert 0 < choice.n_groups <= choice.features.size
-    means = [abs(np.corrcoef(split.X[:, [id]].toarray().ravel(), split.y)[0, 1]) for id in choice.features]
+    means = [
+        abs(np.corrcoef(split.X[:, [id]].toarray().ravel(), split.y)[0, 1])
+        for id in choice.features
+    ]
     assert min(means) > 0.3  # Fisher's Z at 0.01 with 48 rows needs 0.37 or so
 
 
@@ -78,7 +94,9 @@ def test_tables_share_the_runs_of_a_command(monkeypatch: pytest.MonkeyPatch) -> 
         ("features", [56.0], 4, False),
     ],
 )
-def test_stars_are_for_what_is_far_from_the_paper(measure: str, values: list[float], paper: float, near: bool) -> None:
+def test_stars_are_for_what_is_far_from_the_paper(
+    measure: str, values: list[float], paper: float, near: bool
+) -> None:
     assert tables.near(measure, np.array(values), paper) == near
 
 

@@ -42,7 +42,9 @@ def begun(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        workflow.select(rows, output=folder, n_features_to_select=1, checkpoint_every=500, watch=watch)
+        workflow.select(
+            rows, output=folder, n_features_to_select=1, checkpoint_every=500, watch=watch
+        )
     return folder
 
 
@@ -78,7 +80,10 @@ def test_a_run_of_a_stranger_reaches_no_file_outside(
     else:
         target = {"link": key, "dangling link": tmp_path / "new key", "zeros": "/dev/zero"}[way]
         (folder / name).symlink_to(target)
-    with pytest.raises(ss.DataError, match=rf"{name}: is a (link|device or a pipe|folder), where only a regular file"):
+    with pytest.raises(
+        ss.DataError,
+        match=rf"{name}: is a (link|device or a pipe|folder), where only a regular file",
+    ):
         workflow.resume(folder)
     assert key.read_text() == "secret"
     assert not (tmp_path / "new key").exists()
@@ -93,7 +98,10 @@ def test_a_finished_run_of_a_stranger_reads_no_file_outside(
     shutil.copytree(finished, folder)
     (folder / name).rename(elsewhere)
     (folder / name).symlink_to(elsewhere)
-    calls: list[Any] = [lambda: workflow.apply(folder, rows, tmp_path / "out.svm"), lambda: workflow.resume(folder)]
+    calls: list[Any] = [
+        lambda: workflow.apply(folder, rows, tmp_path / "out.svm"),
+        lambda: workflow.resume(folder),
+    ]
     for call in calls:
         with pytest.raises(ss.DataError, match=f"{name}: is a link"):
             call()
@@ -115,7 +123,9 @@ def test_json_that_is_nested_without_end_is_damaged(begun: Path, tmp_path: Path,
         workflow.resume(folder)
 
 
-def test_the_command_line_says_it_without_a_traceback(begun: Path, tmp_path: Path, key: Path) -> None:
+def test_the_command_line_says_it_without_a_traceback(
+    begun: Path, tmp_path: Path, key: Path
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(begun, folder)
     (folder / "selection.csv").symlink_to(key)
@@ -143,7 +153,9 @@ def sparse_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = []
     for row in range(40):
         ids = np.sort(random.choice(60, 15, replace=False)) + 1
-        lines.append(f"{row % 3} " + " ".join(f"{feature}:{random.integers(1, 9)}" for feature in ids))
+        lines.append(
+            f"{row % 3} " + " ".join(f"{feature}:{random.integers(1, 9)}" for feature in ids)
+        )
     path.write_text("\n".join([*lines, "1 60:1\n"]))
     return path
 
@@ -152,8 +164,14 @@ def columns_in(path: Path) -> bytes:
     """All that a file of columns holds."""
     source = ss.open_source(path)
     blocks = list(source.column_blocks())
-    parts = [part for block in blocks for part in (block.ids, np.diff(block.indptr), block.indices, block.values)]
-    return pickle.dumps([source.n_features, source.targets().tolist(), [part.tolist() for part in parts]])
+    parts = [
+        part
+        for block in blocks
+        for part in (block.ids, np.diff(block.indptr), block.indices, block.values)
+    ]
+    return pickle.dumps(
+        [source.n_features, source.targets().tolist(), [part.tolist() for part in parts]]
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -233,7 +251,13 @@ def test_only_known_files_are_removed_from_remains(
 @pytest.mark.parametrize("name", ["survey", "note", "buckets"])
 @pytest.mark.parametrize("way", ["link", "hard link", "pipe", "folder", "zeros", "sparse terabyte"])
 def test_notes_that_lead_elsewhere_are_not_followed(
-    sparse_rows: Path, expected: bytes, interrupted: dict[str, Path], tmp_path: Path, key: Path, name: str, way: str
+    sparse_rows: Path,
+    expected: bytes,
+    interrupted: dict[str, Path],
+    tmp_path: Path,
+    key: Path,
+    name: str,
+    way: str,
 ) -> None:
     folder = tmp_path / "folder"
     shutil.copytree(interrupted["rows sorted"], folder)
@@ -266,7 +290,9 @@ def test_two_conversions_to_one_file_do_not_meet(
     refused = []
 
     def second(now: Progress) -> None:
-        with pytest.raises(ss.UsageError, match="another process is writing this file; wait") as error:
+        with pytest.raises(
+            ss.UsageError, match="another process is writing this file; wait"
+        ) as error:
             workflow.convert_to_columns(sparse_rows, tmp_path / OUTPUT)
         refused.append(error)
 
@@ -323,7 +349,10 @@ def mutations(random: np.random.Generator) -> Iterator[tuple[str, Callable[[Path
         *(("note", field) for field in ("rows", "survey")),
     ):
         for value in numbers:
-            yield f"{name}.{field} = {value!r}", partial(change_header, name=name, field=field, value=value)
+            yield (
+                f"{name}.{field} = {value!r}",
+                partial(change_header, name=name, field=field, value=value),
+            )
         yield f"no {name}.{field}", partial(change_header, name=name, field=field, value=...)
     for name, field in (
         ("survey", "y"),
@@ -333,7 +362,10 @@ def mutations(random: np.random.Generator) -> Iterator[tuple[str, Callable[[Path
         ("note", "sums"),
     ):
         for what, change in ARRAY_CHANGES.items():
-            yield f"{name}.{field}: {what}", partial(change_array, name=name, field=field, change=change)
+            yield (
+                f"{name}.{field}: {what}",
+                partial(change_array, name=name, field=field, change=change),
+            )
     for name in ("survey", "note"):
         yield (
             f"{name} of another kind",
@@ -341,19 +373,29 @@ def mutations(random: np.random.Generator) -> Iterator[tuple[str, Callable[[Path
         )
         yield (
             f"more in {name}",
-            partial(change_model, name=name, change=lambda model: model.arrays.update(x=np.ones(3))),
+            partial(
+                change_model, name=name, change=lambda model: model.arrays.update(x=np.ones(3))
+            ),
         )
         yield f"{name} compressed", partial(compress, name=name)
 
 
 ARRAY_CHANGES: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
     "one more": lambda array: array + np.array(1, array.dtype),
-    "first one more": lambda array: np.concatenate([array[:1] + np.array(1, array.dtype), array[1:]]),
-    "first and last": lambda array: np.concatenate([array[:1] + 1, array[1:-1], array[-1:] - 1]).astype(array.dtype),
+    "first one more": lambda array: np.concatenate(
+        [array[:1] + np.array(1, array.dtype), array[1:]]
+    ),
+    "first and last": lambda array: np.concatenate(
+        [array[:1] + 1, array[1:-1], array[-1:] - 1]
+    ).astype(array.dtype),
     "negative": lambda array: -array,
     "zeros": np.zeros_like,
-    "huge": lambda array: np.full_like(array, np.iinfo(array.dtype).max if array.dtype.kind in "iu" else 1e300),
-    "one huge": lambda array: np.concatenate([array[:5], (array[5:6] + 2**30).astype(array.dtype), array[6:]]),
+    "huge": lambda array: np.full_like(
+        array, np.iinfo(array.dtype).max if array.dtype.kind in "iu" else 1e300
+    ),
+    "one huge": lambda array: np.concatenate(
+        [array[:5], (array[5:6] + 2**30).astype(array.dtype), array[6:]]
+    ),
     "backwards": lambda array: array[::-1],
     "sorted": np.sort,
     "shorter": lambda array: array[:-1],
@@ -372,7 +414,11 @@ ARRAY_CHANGES: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
 
 def change_bytes(work: Path, name: str, random: np.random.Generator) -> None:
     content = bytearray((work / name).read_bytes())
-    at = int(random.integers(len(content)) if random.random() < 0.3 else random.integers(min(len(content), 3000)))
+    at = int(
+        random.integers(len(content))
+        if random.random() < 0.3
+        else random.integers(min(len(content), 3000))
+    )
     content[at] ^= int(random.integers(1, 256))
     (work / name).write_bytes(content)
 
@@ -397,7 +443,9 @@ def change_header(work: Path, name: str, field: str, value: Any) -> None:
     change_model(work, name, change)
 
 
-def change_array(work: Path, name: str, field: str, change: Callable[[np.ndarray], np.ndarray | None]) -> None:
+def change_array(
+    work: Path, name: str, field: str, change: Callable[[np.ndarray], np.ndarray | None]
+) -> None:
     def change_it(model: Model) -> None:
         with np.errstate(all="ignore"):
             changed = change(model.arrays[field])

@@ -37,7 +37,9 @@ def command(*words: str | Path) -> list[str]:
 
 
 def begin(*words: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -69,14 +71,20 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ids = np.sort(draw.choice(3000, 40, replace=False))
         values = draw.integers(1, 100, 40)
         label = 1 if values[ids < 1500].sum() > values.sum() / 2 else -1
-        lines.append(f"{label} " + " ".join(f"{i + 1}:{v}" for i, v in zip(ids, values, strict=True)))
+        lines.append(
+            f"{label} " + " ".join(f"{i + 1}:{v}" for i, v in zip(ids, values, strict=True))
+        )
     path.write_text("\n".join(lines * 4) + "\n")
     return path
 
 
 def comparable(folder: Path) -> dict[str, Any]:
     record = json.loads((folder / "result.json").read_text())
-    return {name: value for name, value in record.items() if name not in ("seconds", "peak_memory_bytes")}
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in ("seconds", "peak_memory_bytes")
+    }
 
 
 FINISHED = ["model", "result.json", "run.json", "selection.csv"]
@@ -102,14 +110,30 @@ def kill_often(kind: str, times: int, rows: Path, folder: Path) -> dict[str, int
         run_and_kill(seconds * draw.random(), *words, output)
         if kind == "select":
             left = sorted(path.name for path in output.iterdir()) if output.exists() else []
-            stage = "checkpoint" if "checkpoint" in left else "result" if "result.json" in left else "begun"
+            stage = (
+                "checkpoint"
+                if "checkpoint" in left
+                else "result"
+                if "result.json" in left
+                else "begun"
+            )
             complete(*(["select", "--resume"] if "run.json" in left else words), output)
             assert comparable(output) == comparable(expected)
-            assert (output / "selection.csv").read_bytes() == (expected / "selection.csv").read_bytes()
+            assert (output / "selection.csv").read_bytes() == (
+                expected / "selection.csv"
+            ).read_bytes()
             assert sorted(path.name for path in output.iterdir()) == FINISHED
         else:
-            stage = "complete" if output.exists() else "remains" if list(output.parent.iterdir()) else "nothing"
-            assert not output.exists() or output.read_bytes() == expected.read_bytes(), "complete or not there"
+            stage = (
+                "complete"
+                if output.exists()
+                else "remains"
+                if list(output.parent.iterdir())
+                else "nothing"
+            )
+            assert not output.exists() or output.read_bytes() == expected.read_bytes(), (
+                "complete or not there"
+            )
             output.unlink(missing_ok=True)
             complete(*words, output)
             assert output.read_bytes() == expected.read_bytes()
@@ -144,12 +168,16 @@ def many_rows(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-@pytest.mark.parametrize("options", [[], ["--engine", "local", "--workers", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize(
+    "options", [[], ["--engine", "local", "--workers", "2"]], ids=["alone", "workers"]
+)
 def test_a_run_that_is_asked_to_end_keeps_its_checkpoint(
     many_rows: Path, tmp_path: Path, number: signal.Signals, options: list[str]
 ) -> None:
     folder = tmp_path / "run"
-    process = begin("select", many_rows, *SELECT, "-o", folder, "--checkpoint-every", "2000", *options)
+    process = begin(
+        "select", many_rows, *SELECT, "-o", folder, "--checkpoint-every", "2000", *options
+    )
     wait_for(lambda: (folder / "checkpoint").exists() or process.poll() is not None)
     process.send_signal(number)
     output, messages = process.communicate(timeout=60)
@@ -201,7 +229,9 @@ def test_what_is_ignored_stays_so(rows: Path, tmp_path: Path) -> None:
 def race(*commands: list[str | Path]) -> list[tuple[int, str]]:
     processes = [begin(*words) for words in commands]
     done = [process.communicate(timeout=120)[1] for process in processes]
-    return [(process.returncode, messages) for process, messages in zip(processes, done, strict=True)]
+    return [
+        (process.returncode, messages) for process, messages in zip(processes, done, strict=True)
+    ]
 
 
 def test_runs_that_race_for_one_folder(rows: Path, tmp_path: Path) -> None:
@@ -212,7 +242,11 @@ def test_runs_that_race_for_one_folder(rows: Path, tmp_path: Path) -> None:
     assert [code for code, _ in ended].count(0) == 1
     for code, messages in ended:
         assert code in (0, 2)
-        assert code == 0 or "another process is at work" in messages or "is not an empty folder" in messages
+        assert (
+            code == 0
+            or "another process is at work" in messages
+            or "is not an empty folder" in messages
+        )
     assert comparable(folder) == comparable(expected)
     assert sorted(path.name for path in folder.iterdir()) == FINISHED
     for name in FINISHED:
@@ -250,15 +284,27 @@ def test_conversions_that_race_for_one_file(rows: Path, tmp_path: Path, kind: st
 
 
 @pytest.mark.parametrize("redirection", [">&-", "> /dev/full"])
-@pytest.mark.parametrize("words", ["predict {run} {rows}", "select {rows} -k 2 --json", "select {rows} -k 2", "--help"])
-def test_what_cannot_be_written_to_standard_output_is_said(tmp_path: Path, words: str, redirection: str) -> None:
+@pytest.mark.parametrize(
+    "words", ["predict {run} {rows}", "select {rows} -k 2 --json", "select {rows} -k 2", "--help"]
+)
+def test_what_cannot_be_written_to_standard_output_is_said(
+    tmp_path: Path, words: str, redirection: str
+) -> None:
     few = tmp_path / "few.svm"
     few.write_text("1 1:1\n-1 2:1\n" * 10)
     assert run("select", few, "-k", "2", "-o", tmp_path / "run").returncode == 0
-    shell = shlex.join(command(*words.format(run=tmp_path / "run", rows=few).split())) + " " + redirection
+    shell = (
+        shlex.join(command(*words.format(run=tmp_path / "run", rows=few).split()))
+        + " "
+        + redirection
+    )
     done = subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    expected = "standard output is closed" if redirection == ">&-" else "standard output: No space left on device"
+    expected = (
+        "standard output is closed"
+        if redirection == ">&-"
+        else "standard output: No space left on device"
+    )
     assert done.stderr.count("streamsieve: error: ") == 1
     assert f"streamsieve: error: {expected}" in done.stderr
     assert "Traceback" not in done.stderr

@@ -19,7 +19,12 @@ from streamsieve.training import Progress
 from tests import warm
 from tests.paths import TEST, TRAIN
 
-PARAMS: dict[str, Any] = {"method": "sofs", "n_features_to_select": 50, "normalize": "l2", "n_epochs": 2}
+PARAMS: dict[str, Any] = {
+    "method": "sofs",
+    "n_features_to_select": 50,
+    "normalize": "l2",
+    "n_epochs": 2,
+}
 
 # Runs a selection in which the process is killed the n-th time a step of the machinery is reached.
 KILLED = """
@@ -56,7 +61,9 @@ workflow.select(train, test=test, output=folder, checkpoint_every=400, watch=str
 def comparable(record: ss.RunRecord) -> dict[str, Any]:
     """A record without what differs from run to run."""
     content = record.to_dict()
-    return {key: value for key, value in content.items() if key not in ("seconds", "peak_memory_bytes")}
+    return {
+        key: value for key, value in content.items() if key not in ("seconds", "peak_memory_bytes")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +73,11 @@ def uninterrupted() -> dict[str, Any]:
 
 KILLS = [
     *(("rows", n) for n in (1, 2, 5, 8)),
-    *((step, n) for step in ("before-replace", "after-replace") for n in (1, 2, 3, 7, 8, 9, 10, 11)),
+    *(
+        (step, n)
+        for step in ("before-replace", "after-replace")
+        for n in (1, 2, 3, 7, 8, 9, 10, 11)
+    ),
     *(("before-sync", n) for n in (1, 2, 3, 4, 5, 6, 16, 18, 19)),
 ]
 
@@ -87,7 +98,9 @@ def test_resume_after_kill_gives_same_selection(
         assert (step, count) in (("before-replace", 1), ("before-sync", 1))
         return
     assert comparable(workflow.resume(folder)) == uninterrupted
-    assert comparable(workflow.resume(folder)) == uninterrupted, "a finished run gives its result again"
+    assert comparable(workflow.resume(folder)) == uninterrupted, (
+        "a finished run gives its result again"
+    )
     assert not [path for path in folder.iterdir() if path.name.endswith(PARTIAL)]
     assert not (folder / "checkpoint").exists()
 
@@ -131,7 +144,9 @@ def test_a_changed_file_is_not_resumed(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        workflow.select(rows, output=folder, n_features_to_select=1, checkpoint_every=500, watch=watch)
+        workflow.select(
+            rows, output=folder, n_features_to_select=1, checkpoint_every=500, watch=watch
+        )
     rows.write_text("1 1:2\n-1 2:1\n" * 1000)
     with pytest.raises(ss.DataError, match="has changed since the run began"):
         workflow.resume(folder)
@@ -147,7 +162,9 @@ def test_a_folder_that_is_not_empty_is_not_taken(tmp_path: Path) -> None:
     assert (tmp_path / "mine.txt").read_text() == "precious"
 
 
-def test_a_full_disk_leaves_no_half_written_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_half_written_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
 
@@ -182,7 +199,8 @@ def test_unknown_methods_and_parameters_are_named(tmp_path: Path) -> None:
     with pytest.raises(ss.UsageError, match="did you mean sofs"):
         ss.select(TRAIN, method="soffs")
     with pytest.raises(
-        ss.UsageError, match=r"no parameter 'gama' \(did you mean gamma\?\); it has n_features_to_select"
+        ss.UsageError,
+        match=r"no parameter 'gama' \(did you mean gamma\?\); it has n_features_to_select",
     ):
         ss.select(TRAIN, gama=1)
     with pytest.raises(ss.UsageError, match="gamma=-1: must be"):
@@ -240,8 +258,13 @@ def test_a_run_in_progress_is_left_alone(rows: Path, tmp_path: Path) -> None:
     folder, refused = tmp_path / "run", []
 
     def watch(progress: Progress) -> None:
-        for second in (lambda: workflow.resume(folder), lambda: workflow.select(rows, output=folder)):
-            with pytest.raises(ss.UsageError, match=r"another process|not an empty folder") as error:
+        for second in (
+            lambda: workflow.resume(folder),
+            lambda: workflow.select(rows, output=folder),
+        ):
+            with pytest.raises(
+                ss.UsageError, match=r"another process|not an empty folder"
+            ) as error:
                 second()
             refused.append(str(error.value))
         (folder / ".checkpoint.1.partial").touch()
@@ -268,12 +291,18 @@ def test_what_a_kill_before_the_first_file_left_is_no_obstacle(rows: Path, tmp_p
         ("run.json", "{", r"run\.json: damaged .*start a new run"),
         ("run.json", "[]", r"run\.json: damaged .*start a new run"),
         ("run.json", "{}", r"run\.json: damaged, or of another version"),
-        ("checkpoint", "", r"checkpoint: not a streamsieve model.*remove it to go on from the start"),
+        (
+            "checkpoint",
+            "",
+            r"checkpoint: not a streamsieve model.*remove it to go on from the start",
+        ),
         ("result.json", "{}", r"result\.json: damaged, or of another version .*remove it"),
         ("result.json", "x", r"result\.json: damaged .*remove it"),
     ],
 )
-def test_damaged_files_of_a_run_are_named(rows: Path, tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_damaged_files_of_a_run_are_named(
+    rows: Path, tmp_path: Path, name: str, content: str, message: str
+) -> None:
     folder = tmp_path / "run"
     interrupted(rows, folder, checkpoint_every=500)
     (folder / name).write_text(content)
@@ -308,7 +337,11 @@ def test_numpy_numbers_are_good_parameters(tmp_path: Path, rows: Path) -> None:
     import numpy as np
 
     record = ss.select(
-        rows, n_features_to_select=np.int64(1), gamma=np.float32(0.5), seed=np.int64(1), output=tmp_path / "run"
+        rows,
+        n_features_to_select=np.int64(1),
+        gamma=np.float32(0.5),
+        seed=np.int64(1),
+        output=tmp_path / "run",
     )
     assert json.loads(json.dumps(record.to_dict()))["params"]["gamma"] == 0.5
 
@@ -341,10 +374,23 @@ def test_named_features_in_another_order_are_found(tmp_path: Path) -> None:
     for name in ("train", "other"):
         workflow.convert(tmp_path / f"{name}.csv", tmp_path / f"{name}.npz", target="y")
     train = tmp_path / "train.csv"
-    assert ss.select(train, target="y", n_features_to_select=1, test=tmp_path / "train.npz").test_accuracy == 1.0
-    assert ss.select(train, target="y", n_features_to_select=1, test=tmp_path / "other.npz").test_accuracy == 1.0
+    assert (
+        ss.select(
+            train, target="y", n_features_to_select=1, test=tmp_path / "train.npz"
+        ).test_accuracy
+        == 1.0
+    )
+    assert (
+        ss.select(
+            train, target="y", n_features_to_select=1, test=tmp_path / "other.npz"
+        ).test_accuracy
+        == 1.0
+    )
     here = table[["a", "b"]], table["y"]
-    assert ss.select(here, n_features_to_select=1, test=(table[["b", "a"]], table["y"])).test_accuracy == 1.0
+    assert (
+        ss.select(here, n_features_to_select=1, test=(table[["b", "a"]], table["y"])).test_accuracy
+        == 1.0
+    )
     with pytest.raises(ss.DataError, match=r"the column 'b' is not there; the columns are a$"):
         ss.select(here, test=(table[["a"]], table["y"]))
 
@@ -357,7 +403,9 @@ def test_what_is_no_data_is_refused(data: Any) -> None:
 
 def test_a_table_needs_a_target() -> None:
     table = pd.DataFrame({"a": [1.0, -1.0] * 20, "y": [1, 0] * 20})
-    with pytest.raises(ss.DataError, match=r"which column is the target\? Say target='NAME'; the columns are a, y"):
+    with pytest.raises(
+        ss.DataError, match=r"which column is the target\? Say target='NAME'; the columns are a, y"
+    ):
         ss.select(table)
     assert ss.select(table, target="y", n_features_to_select=1).selection.names.tolist() == ["a"]
 
@@ -390,7 +438,9 @@ def test_long_names_and_missing_folders(tmp_path: Path, rows: Path) -> None:
         with pytest.raises(ss.UsageError, match="is a folder"):
             workflow.convert(rows, output)
     for name in ("out.svm", "out.parquet", "out.svm.zst"):
-        with pytest.raises(ss.UsageError, match=rf"{name}: there is no folder .*nowhere; make it first"):
+        with pytest.raises(
+            ss.UsageError, match=rf"{name}: there is no folder .*nowhere; make it first"
+        ):
             workflow.convert(rows, tmp_path / "nowhere" / name)
 
 
@@ -408,12 +458,17 @@ def parts(tmp_path: Path) -> Path:
 
 def named(parts: Path, way: str) -> Any:
     """Several files as a list, a folder or a pattern."""
-    ways = {"list": [parts / f"part-{number}.svm" for number in (1, 2, 10)], "pattern": f"{parts}/part-*"}
+    ways = {
+        "list": [parts / f"part-{number}.svm" for number in (1, 2, 10)],
+        "pattern": f"{parts}/part-*",
+    }
     return ways.get(way, parts)
 
 
 @pytest.mark.parametrize("way", ["list", "folder", "pattern"])
-def test_a_run_on_several_files_is_resumed_with_the_same_result(tmp_path: Path, parts: Path, way: str) -> None:
+def test_a_run_on_several_files_is_resumed_with_the_same_result(
+    tmp_path: Path, parts: Path, way: str
+) -> None:
     folder, data = tmp_path / "run", named(parts, way)
     expected = comparable(workflow.select(data, test=data, n_features_to_select=1))
 
@@ -422,23 +477,37 @@ def test_a_run_on_several_files_is_resumed_with_the_same_result(tmp_path: Path, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        workflow.select(data, test=data, output=folder, n_features_to_select=1, checkpoint_every=300, watch=watch)
+        workflow.select(
+            data,
+            test=data,
+            output=folder,
+            n_features_to_select=1,
+            checkpoint_every=300,
+            watch=watch,
+        )
     assert ss.load(folder / "checkpoint").n_rows_ == 1500
     assert comparable(workflow.resume(folder)) == expected
     size = sum(path.stat().st_size for path in parts.iterdir())
     first, last = str(parts / "part-1.svm"), str(parts / "part-10.svm")
-    assert expected["data"].items() >= {"first": first, "last": last, "n_files": 3, "bytes": size}.items()
+    assert (
+        expected["data"].items()
+        >= {"first": first, "last": last, "n_files": 3, "bytes": size}.items()
+    )
 
 
 @pytest.mark.parametrize("way", ["list", "folder", "pattern"])
-def test_several_files_of_which_one_has_changed_are_not_resumed(tmp_path: Path, parts: Path, way: str) -> None:
+def test_several_files_of_which_one_has_changed_are_not_resumed(
+    tmp_path: Path, parts: Path, way: str
+) -> None:
     folder = tmp_path / "run"
     interrupted(named(parts, way), folder, checkpoint_every=500)
     second = parts / "part-2.svm"
     text, times = second.read_bytes(), second.stat()
     second.write_bytes(text.replace(b"3:2", b"3:7"))
     os.utime(second, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
-    with pytest.raises(ss.DataError, match=r"part-2\.svm: the file has changed since the run began"):
+    with pytest.raises(
+        ss.DataError, match=r"part-2\.svm: the file has changed since the run began"
+    ):
         workflow.resume(folder)
     second.unlink()
     with pytest.raises(ss.DataError, match=r"part-2\.svm: the file this run reads is gone"):
@@ -454,7 +523,9 @@ def test_several_files_of_which_one_has_changed_are_not_resumed(tmp_path: Path, 
     assert workflow.resume(folder).n_rows == 2400
 
 
-def test_a_folder_of_one_file_is_not_resumed_when_another_is_added(tmp_path: Path, rows: Path) -> None:
+def test_a_folder_of_one_file_is_not_resumed_when_another_is_added(
+    tmp_path: Path, rows: Path
+) -> None:
     folder, data = tmp_path / "run", tmp_path / "data"
     data.mkdir()
     rows.rename(data / "1.svm")

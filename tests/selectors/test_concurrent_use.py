@@ -42,7 +42,9 @@ COLUMN_LEARNERS = {
 
 def digest(model: Model) -> str:
     """What tells models apart that learned different things."""
-    header = {name: value for name, value in model.header.items() if name not in ("random", "warm_up")}
+    header = {
+        name: value for name, value in model.header.items() if name not in ("random", "warm_up")
+    }
     found = sha256(json.dumps([model.method, model.params, header], sort_keys=True).encode())
     for name, array in sorted(model.arrays.items()):
         found.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
@@ -53,7 +55,9 @@ def row_blocks() -> list[Any]:
     """Blocks of rows, each wider than the one before."""
     random, blocks = np.random.default_rng(0), []
     for number in range(BLOCKS):
-        X = csr_array(random_array((ROWS, 1000 * (number + 1)), density=0.003, rng=random, dtype=np.float32))
+        X = csr_array(
+            random_array((ROWS, 1000 * (number + 1)), density=0.003, rng=random, dtype=np.float32)
+        )
         y = np.where(np.asarray(X[:, :300].sum(axis=1)).ravel() > 0.2, 1, -1)
         blocks += ArraySource(X, y, name="").row_blocks()
     return blocks
@@ -63,7 +67,10 @@ def column_blocks() -> tuple[list[Any], np.ndarray]:
     random = np.random.default_rng(0)
     y = np.arange(ROWS) % 2
     blocks = [
-        columns_of(random.normal(size=(ROWS, 5)) + 0.3 * y[:, None], ids=np.arange(5 * number, 5 * number + 5))
+        columns_of(
+            random.normal(size=(ROWS, 5)) + 0.3 * y[:, None],
+            ids=np.arange(5 * number, 5 * number + 5),
+        )
         for number in range(BLOCKS)
     ]
     return blocks, y
@@ -84,7 +91,9 @@ def together(*calls: Callable[[], None]) -> None:
             failures.append(error)
             ended.set()
 
-    threads = [threading.Thread(target=work, args=(call, not number)) for number, call in enumerate(calls)]
+    threads = [
+        threading.Thread(target=work, args=(call, not number)) for number, call in enumerate(calls)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -129,7 +138,9 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
 
     def read() -> None:
         assert learner.selection().indices.tobytes() in selections
-        with learner.lock:  # from the making of a predictor to its use, nothing must be learned in between
+        with (
+            learner.lock
+        ):  # from the making of a predictor to its use, nothing must be learned in between
             assert learner.learner.results.predictor()(probe).scores.tobytes() in scores
         learner.learner.results.predictor()(probe)
         assert learner.coef_.shape[1] <= 1000 * BLOCKS
@@ -157,7 +168,12 @@ def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str)
         learner.save(path)
         saved.append(digest(load_learner(path)[1]))
 
-    together(learn, save, lambda: learner.selection() and None, lambda: learner.learner.results.findings() and None)
+    together(
+        learn,
+        save,
+        lambda: learner.selection() and None,
+        lambda: learner.learner.results.findings() and None,
+    )
     assert set(saved) <= known
     assert digest(learner.model()) == digest(prefix.model())
 
@@ -199,7 +215,11 @@ def test_threads_that_save_to_one_path_leave_complete_files(tmp_path: Path) -> N
 def test_copies_have_a_lock_of_their_own() -> None:
     X, y = np.eye(6), np.arange(6) % 2
     estimator = ss.SOFS(2).fit(X, y)
-    copies = [copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator)), clone(estimator).fit(X, y)]
+    copies = [
+        copy.deepcopy(estimator),
+        pickle.loads(pickle.dumps(estimator)),
+        clone(estimator).fit(X, y),
+    ]
     assert len({id(found.lock) for found in (estimator, *copies)}) == 4
     assert copy.copy(estimator).lock is estimator.lock, "their arrays are the same, too"
     with estimator.lock:
@@ -213,7 +233,9 @@ def test_copies_have_a_lock_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("make", [ss.SAOLA, ss.GroupSAOLA, ss.OGFS])
-def test_counts_are_completed_while_nobody_learns(monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
+def test_counts_are_completed_while_nobody_learns(
+    monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
     """Otherwise what was complete before a block would be kept as the selection after it."""
     random = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -235,7 +257,20 @@ def test_all_that_learns_or_reads_is_serialized() -> None:
     from streamsieve.registry import METHODS, find_method
 
     learners = {find_method(method).learner for method in METHODS}
-    for kind in (*map(estimator_class, METHODS), *learners, *(learner.results_type for learner in learners)):
-        for name in ("start", "partial_fit_block", "selection", "model", "save", "fit", "diagnosis", "take_up"):
+    for kind in (
+        *map(estimator_class, METHODS),
+        *learners,
+        *(learner.results_type for learner in learners),
+    ):
+        for name in (
+            "start",
+            "partial_fit_block",
+            "selection",
+            "model",
+            "save",
+            "fit",
+            "diagnosis",
+            "take_up",
+        ):
             method = getattr(kind, name, None)
             assert method is None or hasattr(method, "__wrapped__"), f"{kind.__name__}.{name}"

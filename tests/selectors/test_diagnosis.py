@@ -75,9 +75,13 @@ def fitted(method: str, params: dict[str, Any], data: Data) -> Any:
         return estimator_class(method)(**params).fit(*data)
 
 
-def linear(random: np.random.Generator, rows: int, width: int, informative: int, noise: float = 0.0) -> Data:
+def linear(
+    random: np.random.Generator, rows: int, width: int, informative: int, noise: float = 0.0
+) -> Data:
     X = random.standard_normal((rows, width))
-    score = X[:, :informative].sum(axis=1) / np.sqrt(informative) + noise * random.standard_normal(rows)
+    score = X[:, :informative].sum(axis=1) / np.sqrt(informative) + noise * random.standard_normal(
+        rows
+    )
     return X, (score > 0).astype(np.int64)
 
 
@@ -114,16 +118,44 @@ def very_many_weak(random: np.random.Generator) -> Data:
 @pytest.mark.parametrize(
     ("make", "method", "params", "level", "advice"),
     [
-        (rare, "sofs", {"n_features_to_select": 5, "class_weight": None}, "note", "class_weight='balanced'"),
-        (one_loud_column, "sofs", {"n_features_to_select": 5, "normalize": "l2"}, "warning", "normalize='auto'"),
-        (three_loud, "sofs", {"n_features_to_select": 5, "normalize": False}, "warning", "normalize='auto'"),
+        (
+            rare,
+            "sofs",
+            {"n_features_to_select": 5, "class_weight": None},
+            "note",
+            "class_weight='balanced'",
+        ),
+        (
+            one_loud_column,
+            "sofs",
+            {"n_features_to_select": 5, "normalize": "l2"},
+            "warning",
+            "normalize='auto'",
+        ),
+        (
+            three_loud,
+            "sofs",
+            {"n_features_to_select": 5, "normalize": False},
+            "warning",
+            "normalize='auto'",
+        ),
         (many_weak, "sofs", {"criterion": "confidence", "gamma": 1e9}, "note", "gamma='auto'"),
         (many_weak, "random-selection", {"random_state": 0}, "warning", "the method sofs"),
-        (very_many_weak, "sofs", {"n_features_to_select": 10}, "warning", "n_features_to_select=100"),
+        (
+            very_many_weak,
+            "sofs",
+            {"n_features_to_select": 10},
+            "warning",
+            "n_features_to_select=100",
+        ),
     ],
 )
 def test_no_better_than_the_majority(
-    make: Callable[[np.random.Generator], Data], method: str, params: dict[str, Any], level: str, advice: str
+    make: Callable[[np.random.Generator], Data],
+    method: str,
+    params: dict[str, Any],
+    level: str,
+    advice: str,
 ) -> None:
     """A note, where the scores tell the classes apart and only the decisions are of no use."""
     X, y = make(np.random.default_rng(1))
@@ -165,7 +197,8 @@ def test_the_message_has_both_numbers() -> None:
 def test_labels_without_sense_are_noticed(n_classes: int) -> None:
     random = np.random.default_rng(n_classes)
     noticed = [
-        MAJORITY in remarks_on((random.standard_normal((1000, 20)), random.integers(0, n_classes, 1000)))
+        MAJORITY
+        in remarks_on((random.standard_normal((1000, 20)), random.integers(0, n_classes, 1000)))
         for _ in range(20)
     ]
     assert sum(noticed) >= 18
@@ -208,11 +241,15 @@ def test_what_is_better_than_chance() -> None:
     assert better((9000, 9000), (0, 1000)) is False
     assert better((250, 500), (250, 500)) is False, "a coin"
     assert better((300, 500), (300, 500)) is True
-    assert better((7000, 9000), (600, 1000)) is True, "more mistakes than the majority makes, for the rare class"
+    assert better((7000, 9000), (600, 1000)) is True, (
+        "more mistakes than the majority makes, for the rare class"
+    )
     assert better((18_970, 19_000), (5, 1000)) is False, "hardly anything, if anything"
     assert better((100, 300), (100, 300), (100, 300)) is False
     assert better((150, 300), (150, 300), (150, 300)) is True
-    assert better((0, 0), (200, 400), (200, 400)) is False, "a class that never occurred counts nowhere"
+    assert better((0, 0), (200, 400), (200, 400)) is False, (
+        "a class that never occurred counts nowhere"
+    )
 
 
 def test_little_is_enough_where_there_is_no_doubt() -> None:
@@ -228,7 +265,9 @@ def test_rows_that_were_explored_are_not_judged(informative: bool) -> None:
     random = np.random.default_rng(0)
     X, y = linear(random, 2000, 4, 1)
     y = y if informative else random.permutation(y)
-    learner = find_method("ofs-partial").make(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
+    learner = (
+        find_method("ofs-partial").make(2, epsilon=0.5, random_state=0).start(4, classes=[0, 1])
+    )
     learner.partial_fit_block(next(ArraySource(X, y).row_blocks()))
     hits, sums, rows = learner.memory.target.separation
     assert np.isfinite(sums).all()
@@ -317,7 +356,11 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
         data = np.tile([[1.0], [1.0], [-1.0], [-1.0]], (100, 1)), data[1]
     remark = remarks_on(data, method, **params)[EMPTY]
     invests = method == "alpha-investing"
-    finding = "improves the fit more than chance would" if invests else "depends on the target by this test"
+    finding = (
+        "improves the fit more than chance would"
+        if invests
+        else "depends on the target by this test"
+    )
     assert remark.advice == f"no feature {finding}{advice}"
     _, values = followed(remark, method, params) if advice else ("", params)
     find_method(method).make(**values)
@@ -358,8 +401,12 @@ def test_auto_at_the_beginning_of_its_grid() -> None:
 
 
 def test_auto_inside_its_grid_or_with_all_features_is_no_edge() -> None:
-    assert EDGE not in remarks_on(linear(np.random.default_rng(0), 3000, 100, 5), n_features_to_select="auto")
-    assert EDGE not in remarks_on(linear(np.random.default_rng(0), 3000, 5, 5), n_features_to_select="auto")
+    assert EDGE not in remarks_on(
+        linear(np.random.default_rng(0), 3000, 100, 5), n_features_to_select="auto"
+    )
+    assert EDGE not in remarks_on(
+        linear(np.random.default_rng(0), 3000, 5, 5), n_features_to_select="auto"
+    )
 
 
 def test_a_budget_that_limits_nothing() -> None:
@@ -421,10 +468,14 @@ def test_copies_among_the_selected(method: str) -> None:
     params = {"n_features_to_select": 8, **({"duplicates": "keep"} if method == "saola" else {})}
     remark = remarks_on((with_copies, y), method, **params)[COPIES]
     assert remark.level == "note"
-    assert remark.message.startswith("some selected features are equal in every row that taught something: feature ")
+    assert remark.message.startswith(
+        "some selected features are equal in every row that taught something: feature "
+    )
     before, after = (
         LogisticRegression().fit(reduced, y).score(reduced, y)
-        for reduced in (fitted(method, params, (data, y)).transform(data) for data in (with_copies, X))
+        for reduced in (
+            fitted(method, params, (data, y)).transform(data) for data in (with_copies, X)
+        )
     )
     assert after > before + 0.05
 
@@ -450,14 +501,24 @@ def test_copies_among_the_selected(method: str) -> None:
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["numbers", "levels"])
-def test_copies_are_found_where_they_are(method: str, params: dict[str, Any], n_classes: int, kind: str) -> None:
+def test_copies_are_found_where_they_are(
+    method: str, params: dict[str, Any], n_classes: int, kind: str
+) -> None:
     random = np.random.default_rng(0)
-    X = random.standard_normal((400, 20)) if kind == "numbers" else random.integers(0, 4, (400, 20)).astype(float)
+    X = (
+        random.standard_normal((400, 20))
+        if kind == "numbers"
+        else random.integers(0, 4, (400, 20)).astype(float)
+    )
     score = X[:, :3].sum(axis=1) + 0.5 * random.standard_normal(400)
     y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
     data = np.column_stack([X, X[:, :3]]), y
     selected = fitted(method, params, data).selection().indices.tolist()
-    pairs = [f"feature {one} = feature {one + 20}" for one in range(3) if {one, one + 20} <= set(selected)]
+    pairs = [
+        f"feature {one} = feature {one + 20}"
+        for one in range(3)
+        if {one, one + 20} <= set(selected)
+    ]
     found = remarks_on(data, method, **params)
     assert (COPIES in found) == bool(pairs)
     if pairs:
@@ -472,7 +533,9 @@ def test_columns_that_occur_equally_often_are_no_copies() -> None:
     X = np.column_stack([group[:, None] == np.arange(10) for group in groups]).astype(float)
     y = (X @ random.standard_normal(70) > 0).astype(np.int64)
     for normalize in (False, "l2", "auto"):
-        assert COPIES not in remarks_on((csr_array(X), y), n_features_to_select=60, normalize=normalize)
+        assert COPIES not in remarks_on(
+            (csr_array(X), y), n_features_to_select=60, normalize=normalize
+        )
 
 
 # ---- where it is said
@@ -490,9 +553,13 @@ def useless(tmp_path: Path) -> Path:
 def test_a_fit_warns_where_it_was_called_and_partial_fit_does_not() -> None:
     X, y = one_loud_column(np.random.default_rng(1))
     for learn in (lambda one: one.fit(X, y), lambda one: one.fit_source(ArraySource(X, y))):
-        with pytest.warns(UserWarning, match="not clearly fewer than .*; try normalize='auto'") as caught:
+        with pytest.warns(
+            UserWarning, match="not clearly fewer than .*; try normalize='auto'"
+        ) as caught:
             learn(ss.SOFS(normalize="l2"))
-        assert [Path(one.filename).name for one in caught] == [Path(__file__).name], "one warning, and no note"
+        assert [Path(one.filename).name for one in caught] == [Path(__file__).name], (
+            "one warning, and no note"
+        )
     with pytest.warns(UserWarning, match="not clearly fewer than") as caught:
         ss.select((X, y), normalize="l2")
     assert Path(caught[0].filename).name == Path(__file__).name
@@ -503,7 +570,9 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
     X, y = one_loud_column(np.random.default_rng(1))
     X = np.column_stack([X, X[:, 7]]).astype(np.float32)
     again = useless.with_name("zero_based.svm")
-    write_rows(again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True)  # where ids are those of arrays
+    write_rows(
+        again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True
+    )  # where ids are those of arrays
     expected = remarks_on(ss.open_source(again, zero_based=True), normalize="l2")
     assert set(expected) == {MAJORITY, ALL, SCALES, COPIES}
     for source in (
@@ -515,7 +584,10 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
         learner = find_method("sofs").make(normalize="l2")
         found = {remark.kind: remark for remark in train(learner, source, classes=[0, 1]).remarks}
         assert {**found, MAJORITY: None} == {**expected, MAJORITY: None}
-        assert found[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ") == expected[MAJORITY].message
+        assert (
+            found[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ")
+            == expected[MAJORITY].message
+        )
 
 
 class StopHereError(Exception):
@@ -531,7 +603,9 @@ def test_a_resumed_run_says_the_same(useless: Path, tmp_path: Path) -> None:
             raise StopHereError
 
     with pytest.raises(StopHereError):
-        workflow.select(useless, normalize="l2", output=tmp_path / "run", checkpoint_every=500, watch=watch)
+        workflow.select(
+            useless, normalize="l2", output=tmp_path / "run", checkpoint_every=500, watch=watch
+        )
     assert workflow.resume(tmp_path / "run").details["diagnosis"] == expected
     with pytest.warns(UserWarning, match="not clearly fewer than"):
         finished = workflow.resume(tmp_path / "run")

@@ -114,7 +114,11 @@ def test_a_compressed_archive_is_refused() -> None:
 def test_an_array_that_says_it_is_larger_than_it_is_is_refused_before_it_is_made() -> None:
     header = io.BytesIO()
     npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
-    data = repacked(trained("sofs").model().to_bytes(), "state.weight.npy", lambda _: header.getvalue() + bytes(32))
+    data = repacked(
+        trained("sofs").model().to_bytes(),
+        "state.weight.npy",
+        lambda _: header.getvalue() + bytes(32),
+    )
     with pytest.raises(ss.DataError, match=r"does not hold what its shape .* says"):
         Model.from_bytes(data)
 
@@ -130,7 +134,12 @@ def test_a_member_that_does_not_belong_is_refused(extra: str) -> None:
 
 def mutations(array: Any) -> list[Any]:
     """What a file may hold instead of an array."""
-    wrong = [array[:-1], np.concatenate([array, array[:1]]), array.astype(np.float32), array[..., None]]
+    wrong = [
+        array[:-1],
+        np.concatenate([array, array[:1]]),
+        array.astype(np.float32),
+        array[..., None],
+    ]
     if array.size and array.dtype.kind in "iu":
         for value in (-1, -2, 2**31 - 1, np.iinfo(array.dtype).max, np.iinfo(array.dtype).min):
             for at in (0, array.size // 2, -1):

@@ -15,7 +15,12 @@ from streamsieve.selectors.matrix.learner import MatrixLearner
 from tests.effort import FULL
 
 COUNTS = ("1", "2", "3", "8") if FULL else ("1", "3")
-MATRIX = [ss.LocalLearning(sigma="auto"), ss.ReliefF(), ss.IRelief(max_iter=3, tol=1.0), ss.ProjectedGradient(20)]
+MATRIX = [
+    ss.LocalLearning(sigma="auto"),
+    ss.ReliefF(),
+    ss.IRelief(max_iter=3, tol=1.0),
+    ss.ProjectedGradient(20),
+]
 COLUMNS = [
     ss.SAOLA(20),
     ss.SAOLA(bins="mdl", missing="skip"),
@@ -41,8 +46,12 @@ def selected(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[bytes]:
 
 def test_no_method_that_uses_threads_is_forgotten():
     reads = {name: registry.find_method(name).reads for name in registry.METHODS}
-    assert {one.method.name for one in MATRIX} == {name for name, kind in reads.items() if kind == "matrix"}
-    assert {one.method.name for one in COLUMNS} == {name for name, kind in reads.items() if kind == "columns"}
+    assert {one.method.name for one in MATRIX} == {
+        name for name, kind in reads.items() if kind == "matrix"
+    }
+    assert {one.method.name for one in COLUMNS} == {
+        name for name, kind in reads.items() if kind == "columns"
+    }
 
 
 @pytest.mark.parametrize("estimator", MATRIX, ids=lambda estimator: estimator.method.name)
@@ -111,13 +120,19 @@ def test_threads_are_the_cores_unless_a_variable_says_otherwise(monkeypatch):
     assert machine.cores() == 5
     for wrong in ("0", "-1", "two", "1.5"):
         monkeypatch.setenv("STREAMSIEVE_THREADS", wrong)
-        with pytest.raises(ss.UsageError, match=f"STREAMSIEVE_THREADS={wrong}: must be an integer of 1 or more"):
+        with pytest.raises(
+            ss.UsageError, match=f"STREAMSIEVE_THREADS={wrong}: must be an integer of 1 or more"
+        ):
             machine.cores()
 
 
 @pytest.mark.parametrize(
     ("estimator", "unit"),
-    [(ss.LocalLearning(sigma="auto"), "rounds"), (ss.IRelief(), "rounds"), (ss.ReliefF(), "blocks")],
+    [
+        (ss.LocalLearning(sigma="auto"), "rounds"),
+        (ss.IRelief(), "rounds"),
+        (ss.ReliefF(), "blocks"),
+    ],
 )
 def test_methods_of_the_whole_matrix_report_how_far_they_are(monkeypatch, estimator, unit):
     random = np.random.default_rng(0)

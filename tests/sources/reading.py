@@ -82,8 +82,13 @@ def put_table(path: Path, columns: dict[str, Any], metadata: dict[str, str] | No
     return path
 
 
-def put_sparse(path: Path, ids: Any, values: Any, labels: Any, id_type=None, value_type=None, metadata=None) -> Path:
-    lists = pa.array(ids, pa.list_(id_type or pa.int32())), pa.array(values, pa.list_(value_type or pa.float32()))
+def put_sparse(
+    path: Path, ids: Any, values: Any, labels: Any, id_type=None, value_type=None, metadata=None
+) -> Path:
+    lists = (
+        pa.array(ids, pa.list_(id_type or pa.int32())),
+        pa.array(values, pa.list_(value_type or pa.float32())),
+    )
     return put_table(path, {"label": labels, "indices": lists[0], "values": lists[1]}, metadata)
 
 
@@ -100,5 +105,7 @@ def read_sparse(path: Path) -> list[dict[int, float]]:
     for block in open_source(path).row_blocks():
         for row in range(block.n_rows):
             part = slice(block.indptr[row], block.indptr[row + 1])
-            rows.append(list(zip(block.indices[part].tolist(), block.values[part].tolist(), strict=True)))
+            rows.append(
+                list(zip(block.indices[part].tolist(), block.values[part].tolist(), strict=True))
+            )
     return rows

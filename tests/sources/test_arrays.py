@@ -30,13 +30,23 @@ from .reading import (
 
 def put_npz(path: Path, matrix: Any, **more: Any) -> Path:
     csr = matrix.tocsr()
-    np.savez(path, format=b"csr", shape=csr.shape, indptr=csr.indptr, indices=csr.indices, data=csr.data, **more)
+    np.savez(
+        path,
+        format=b"csr",
+        shape=csr.shape,
+        indptr=csr.indptr,
+        indices=csr.indices,
+        data=csr.data,
+        **more,
+    )
     return path
 
 
 @pytest.fixture
 def matrix() -> sparse.csr_array:
-    return sparse.random_array((30, 8), density=0.6, format="csr", random_state=np.random.default_rng(2))
+    return sparse.random_array(
+        (30, 8), density=0.6, format="csr", random_state=np.random.default_rng(2)
+    )
 
 
 def test_npz_with_labels_and_names_is_read(tmp_path, matrix):
@@ -65,7 +75,9 @@ def test_npz_with_rubbish_inside_is_named(tmp_path, matrix):
     sparse.save_npz(tmp_path / "rows.npz", matrix)
     whole = (tmp_path / "rows.npz").read_bytes()
     at = whole.index(b"data.npy") + 60
-    assert "not a sparse matrix" in refusal(put(tmp_path, whole[:at] + b"rubbish!" + whole[at + 8 :], "hurt.npz"), None)
+    assert "not a sparse matrix" in refusal(
+        put(tmp_path, whole[:at] + b"rubbish!" + whole[at + 8 :], "hurt.npz"), None
+    )
 
 
 def test_npz_of_something_else_is_named(tmp_path):
@@ -74,7 +86,9 @@ def test_npz_of_something_else_is_named(tmp_path):
     assert "not a sparse matrix" in refusal(put(tmp_path, "1 1:1\n", "text.npz"), None)
 
 
-@pytest.mark.parametrize("wrong", [{"indices": [2, 0]}, {"indices": [-1, 0]}, {"indptr": [0, 2, 1]}])
+@pytest.mark.parametrize(
+    "wrong", [{"indices": [2, 0]}, {"indices": [-1, 0]}, {"indptr": [0, 2, 1]}]
+)
 def test_npz_whose_parts_do_not_fit_is_refused(tmp_path, wrong):
     parts = {"indptr": [0, 1, 2], "indices": [0, 1], "data": [1.0, 2.0]} | wrong
     np.savez(tmp_path / "rows.npz", format=b"csr", shape=(2, 2), **parts)
@@ -82,7 +96,9 @@ def test_npz_whose_parts_do_not_fit_is_refused(tmp_path, wrong):
 
 
 def test_npz_with_too_few_labels_is_refused(tmp_path, matrix):
-    assert "30 rows but 3 labels" in refusal(put_npz(tmp_path / "rows.npz", matrix, y=np.ones(3)), None)
+    assert "30 rows but 3 labels" in refusal(
+        put_npz(tmp_path / "rows.npz", matrix, y=np.ones(3)), None
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, np.uint64, bool])
@@ -107,7 +123,11 @@ cells = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5])
 
 
 @settings(deadline=None, max_examples=examples(200))
-@given(st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1)))
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1)
+    )
+)
 def test_rows_are_all_there_however_blocks_are_cut(rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "BLOCK_VALUES", 3)
@@ -117,13 +137,19 @@ def test_rows_are_all_there_however_blocks_are_cut(rows):
 
 
 def test_empty_rows_at_the_start_of_a_sparse_matrix_are_kept():
-    assert read(ArraySource(sparse.csr_array([[0], [0], [3]]), [1, 2, 3])) == ([[0], [0], [3]], [1, 2, 3])
+    assert read(ArraySource(sparse.csr_array([[0], [0], [3]]), [1, 2, 3])) == (
+        [[0], [0], [3]],
+        [1, 2, 3],
+    )
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_sparse_matrix_of_any_form_is_read(matrix, form, kind):
-    assert read(ArraySource(kind(matrix).asformat(form)))[0] == matrix.astype(np.float32).toarray().tolist()
+    assert (
+        read(ArraySource(kind(matrix).asformat(form)))[0]
+        == matrix.astype(np.float32).toarray().tolist()
+    )
 
 
 def test_sparse_matrix_that_is_not_canonical_is_made_so_and_left_as_it_was():
@@ -150,7 +176,9 @@ def test_table_in_memory_is_read_with_its_names(make):
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
 def test_missing_value_in_memory_is_named(make):
-    assert "mine: row 2: the value of column 'b' is missing" in array_refusal(make({"a": [1, 2], "b": [1, None]}))
+    assert "mine: row 2: the value of column 'b' is missing" in array_refusal(
+        make({"a": [1, 2], "b": [1, None]})
+    )
 
 
 def test_missing_value_of_a_nullable_pandas_column_is_named():
@@ -160,7 +188,9 @@ def test_missing_value_of_a_nullable_pandas_column_is_named():
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
 def test_text_column_in_memory_is_named(make):
-    assert re.search("mine: .*column 'b'.*", array_refusal(make({"a": [1, 2], "b": ["red", "blue"]})))
+    assert re.search(
+        "mine: .*column 'b'.*", array_refusal(make({"a": [1, 2], "b": ["red", "blue"]}))
+    )
 
 
 @pytest.mark.parametrize("X", [np.array([["1", "x"]]), np.array([[1, "x"]], object)])
@@ -178,7 +208,10 @@ def test_value_that_is_no_float32_is_named_with_row_and_feature(make, bad):
     X = np.ones((5, 3))
     X[3, 1] = bad
     X[0] = 0
-    with pytest.raises(DataError, match=r"^array: row 4: the value of feature 1 is (missing|infinite, or too large)"):
+    with pytest.raises(
+        DataError,
+        match=r"^array: row 4: the value of feature 1 is (missing|infinite, or too large)",
+    ):
         list(ArraySource(make(X), block_rows=2).row_blocks())
 
 

@@ -34,7 +34,9 @@ def folder(tmp_path_factory) -> Path:
 
 
 def put(path: Path, batches: list[pa.RecordBatch], **options: Any) -> Path:
-    with pa.ipc.new_file(path, batches[0].schema, options=pa.ipc.IpcWriteOptions(**options)) as file:
+    with pa.ipc.new_file(
+        path, batches[0].schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as file:
         for batch in batches:
             file.write_batch(batch)
     return path
@@ -45,7 +47,9 @@ def rows_of(path: Path) -> list[list[tuple[int, float]]]:
     for block in open_source(path).row_blocks():
         for row in range(block.n_rows):
             part = slice(block.indptr[row], block.indptr[row + 1])
-            rows.append(list(zip(block.indices[part].tolist(), block.values[part].tolist(), strict=True)))
+            rows.append(
+                list(zip(block.indices[part].tolist(), block.values[part].tolist(), strict=True))
+            )
     return rows
 
 
@@ -64,19 +68,29 @@ def plain_check(rows: list[tuple[list[int], list[float]]]) -> tuple[int, int, bo
     ids = [index for row, _ in rows for index in row]
     values = [value for _, row in rows for value in row]
     ascending = all(later > earlier for row, _ in rows for earlier, later in pairwise(row))
-    return min(ids, default=0), max(ids, default=-1), ascending and 0 not in values, bool(np.isfinite(values).all())
+    return (
+        min(ids, default=0),
+        max(ids, default=-1),
+        ascending and 0 not in values,
+        bool(np.isfinite(values).all()),
+    )
 
 
 numbers = st.sampled_from([1.0, -2.5, 1e-45, -3.4e38, 3.4e38, 0.0, -0.0, np.nan, np.inf, -np.inf])
 canonical_numbers = st.sampled_from([1.0, -2.5, 1e-45, -3.4e38])
-row_of_any = st.lists(st.tuples(st.integers(-3, 2**31 - 1) | st.integers(0, 5), numbers), max_size=6)
+row_of_any = st.lists(
+    st.tuples(st.integers(-3, 2**31 - 1) | st.integers(0, 5), numbers), max_size=6
+)
 canonical_row = st.lists(
     st.tuples(st.integers(0, 30), canonical_numbers), max_size=20, unique_by=lambda entry: entry[0]
 )
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(st.lists(row_of_any) | st.lists(canonical_row.map(sorted)), st.sampled_from([np.int32, np.int64]))
+@given(
+    st.lists(row_of_any) | st.lists(canonical_row.map(sorted)),
+    st.sampled_from([np.int32, np.int64]),
+)
 def test_one_pass_finds_what_a_look_at_every_entry_finds(entries, dtype):
     rows = [([index for index, _ in row], [value for _, value in row]) for row in entries]
     indptr = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in rows])]).astype(np.int64)
@@ -95,7 +109,12 @@ def test_file_is_read_under_every_name_compressed_or_not(tmp_path, suffix, compr
     path = put(tmp_path / f"rows{suffix}", [pa.record_batch(COLUMNS)] * 2, compression=compression)
     assert rows_of(path) == ROWS * 2
     source = open_source(path)
-    assert (source.n_rows, source.n_features, source.feature_names, source.rewindable) == (6, None, None, True)
+    assert (source.n_rows, source.n_features, source.feature_names, source.rewindable) == (
+        6,
+        None,
+        None,
+        True,
+    )
     assert source.targets().tolist() == source.targets().tolist() == [1, -1, 1] * 2
 
 
@@ -120,7 +139,9 @@ def test_batches_without_rows_are_passed_over(tmp_path):
 
 def test_table_is_read_by_batches_and_names(tmp_path):
     batch = pa.record_batch({"a": [1, 0], "other": ["x", "y"], "b": [0.5, 2.0], "y": ["no", "yes"]})
-    source = open_source(put(tmp_path / "table.arrow", [batch, batch]), target="y", columns=["b", "a"])
+    source = open_source(
+        put(tmp_path / "table.arrow", [batch, batch]), target="y", columns=["b", "a"]
+    )
     blocks = list(source.row_blocks())
     assert [block.to_dense().tolist() for block in blocks] == [[[0.5, 1], [2, 0]]] * 2
     assert source.targets().tolist() == ["no", "yes"] * 2
@@ -129,8 +150,15 @@ def test_table_is_read_by_batches_and_names(tmp_path):
 
 def mapped_spans(path: Path) -> list[tuple[int, int]]:
     """Where in memory this process has mapped a file."""
-    lines = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(f" {path}")]
-    return [(int(start, 16), int(stop, 16)) for start, stop in (line.split()[0].split("-") for line in lines)]
+    lines = [
+        line
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if line.endswith(f" {path}")
+    ]
+    return [
+        (int(start, 16), int(stop, 16))
+        for start, stop in (line.split()[0].split("-") for line in lines)
+    ]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is mapped is read in /proc")
@@ -141,7 +169,10 @@ def test_blocks_are_views_of_the_file(tmp_path, extra):
         for array in (block.indices, block.values, block.y):
             assert not array.flags.writeable
             start = array.__array_interface__["data"][0]
-            assert any(first <= start and start + array.nbytes <= last for first, last in mapped_spans(path))
+            assert any(
+                first <= start and start + array.nbytes <= last
+                for first, last in mapped_spans(path)
+            )
 
 
 def test_a_block_outlives_its_source_and_its_file(tmp_path):
@@ -159,7 +190,9 @@ def test_stream_is_told_from_a_file(tmp_path):
     batch = pa.record_batch(COLUMNS)
     with pa.ipc.new_stream(tmp_path / "rows.arrow", batch.schema) as stream:
         stream.write_batch(batch)
-    assert re.match(": this is an Arrow stream: write it as an Arrow file", refusal(tmp_path / "rows.arrow"))
+    assert re.match(
+        ": this is an Arrow stream: write it as an Arrow file", refusal(tmp_path / "rows.arrow")
+    )
 
 
 @pytest.mark.parametrize("start", [b"", b"ARR", b"1 1:1\n", b"PAR1", b"ARROW1\0\0"])
@@ -170,7 +203,9 @@ def test_something_else_is_not_an_arrow_file(tmp_path, start):
 
 def test_feather_of_version_1_is_named(tmp_path):
     (tmp_path / "rows.feather").write_bytes(b"FEA1" + bytes(100))
-    assert "a Feather file of version 1: write it in version 2" in refusal(tmp_path / "rows.feather")
+    assert "a Feather file of version 1: write it in version 2" in refusal(
+        tmp_path / "rows.feather"
+    )
 
 
 def test_file_that_is_not_there_is_not_found(tmp_path):
@@ -185,7 +220,9 @@ def test_arrow_file_under_another_name_is_named(tmp_path):
     assert refusal(path) == ":1: this is Arrow data: give it the suffix .arrow"
 
 
-@pytest.mark.parametrize("name", ["rows.arrow.gz", "rows.feather.zst", "rows.parquet.xz", "rows.npz.bz2"])
+@pytest.mark.parametrize(
+    "name", ["rows.arrow.gz", "rows.feather.zst", "rows.parquet.xz", "rows.npz.bz2"]
+)
 def test_columns_compressed_as_a_whole_are_refused(tmp_path, name):
     with pytest.raises(UsageError, match="not compressed as a whole; decompress one"):
         open_source(tmp_path / name)
@@ -208,7 +245,9 @@ def test_missing_label_is_named(tmp_path, label):
 
 
 def test_fault_in_a_later_batch_has_its_row_and_comes_in_order(tmp_path):
-    bad = pa.record_batch({**COLUMNS, "values": pa.array([[1, 2], [], [np.inf]], pa.list_(pa.float32()))})
+    bad = pa.record_batch(
+        {**COLUMNS, "values": pa.array([[1, 2], [], [np.inf]], pa.list_(pa.float32()))}
+    )
     good = pa.record_batch(COLUMNS)
     blocks = open_source(put(tmp_path / "rows.arrow", [good, good, bad, good])).row_blocks()
     assert [next(blocks).n_rows, next(blocks).n_rows] == [3, 3]
@@ -216,12 +255,16 @@ def test_fault_in_a_later_batch_has_its_row_and_comes_in_order(tmp_path):
         next(blocks)
 
 
-@pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [-1, 2, 2, 3], [0, 2, 2, 4], [0, 2, 2, 2**31 - 1]])
+@pytest.mark.parametrize(
+    "offsets", [[0, 2, 1, 3], [-1, 2, 2, 3], [0, 2, 2, 4], [0, 2, 2, 2**31 - 1]]
+)
 def test_lists_that_lead_out_of_their_entries_are_refused(tmp_path, offsets):
     whole = put(tmp_path / "rows.arrow", [pa.record_batch(COLUMNS)]).read_bytes()
     good = np.array([0, 2, 2, 3], np.int32).tobytes()
     assert whole.count(good) == 2
-    (tmp_path / "rows.arrow").write_bytes(whole.replace(good, np.array(offsets, np.int32).tobytes()))
+    (tmp_path / "rows.arrow").write_bytes(
+        whole.replace(good, np.array(offsets, np.int32).tobytes())
+    )
     assert "damaged" in refusal(tmp_path / "rows.arrow")
 
 
@@ -232,7 +275,9 @@ def blocks_or_message(path: Path) -> list[RowBlock]:
         return []
 
 
-@pytest.mark.parametrize("label", [COLUMNS["label"], ["no", "yes", "no"], pa.array(list("aba")).dictionary_encode()])
+@pytest.mark.parametrize(
+    "label", [COLUMNS["label"], ["no", "yes", "no"], pa.array(list("aba")).dictionary_encode()]
+)
 def test_damage_anywhere_gives_rows_or_a_message(tmp_path, label):
     path = put(tmp_path / "rows.arrow", [pa.record_batch({**COLUMNS, "label": label})])
     whole = path.read_bytes()
@@ -250,12 +295,21 @@ def test_damage_anywhere_gives_rows_or_a_message(tmp_path, label):
 def blocks(draw) -> list[RowBlock]:
     made = []
     for _ in range(draw(st.integers(1, 4))):
-        ids = draw(st.lists(st.lists(st.integers(0, 50) | st.integers(0, 10**12), unique=True, max_size=5)))
+        ids = draw(
+            st.lists(st.lists(st.integers(0, 50) | st.integers(0, 10**12), unique=True, max_size=5))
+        )
         lengths = [len(row) for row in ids]
         indices = np.array([index for row in ids for index in sorted(row)], np.int64)
-        values = np.array(draw(st.lists(canonical_numbers, min_size=sum(lengths), max_size=sum(lengths))), np.float32)
+        values = np.array(
+            draw(st.lists(canonical_numbers, min_size=sum(lengths), max_size=sum(lengths))),
+            np.float32,
+        )
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        made.append(RowBlock(indptr, indices, values, np.arange(len(ids)) * 0.5, int(indices.max(initial=0)) + 1))
+        made.append(
+            RowBlock(
+                indptr, indices, values, np.arange(len(ids)) * 0.5, int(indices.max(initial=0)) + 1
+            )
+        )
     return made
 
 
@@ -269,9 +323,15 @@ def test_sparse_rows_survive_exactly(folder, given_blocks, known):
     back = list(source.row_blocks())
     for name in ("indices", "values", "y"):
         wanted = [getattr(block, name) for block in given_blocks]
-        assert np.concatenate([getattr(block, name) for block in back]).tolist() == np.concatenate(wanted).tolist()
+        assert (
+            np.concatenate([getattr(block, name) for block in back]).tolist()
+            == np.concatenate(wanted).tolist()
+        )
     lengths = [np.diff(block.indptr) for block in given_blocks]
-    assert np.concatenate([np.diff(block.indptr) for block in back]).tolist() == np.concatenate(lengths).tolist()
+    assert (
+        np.concatenate([np.diff(block.indptr) for block in back]).tolist()
+        == np.concatenate(lengths).tolist()
+    )
     assert source.n_features == width
 
 

@@ -8,7 +8,14 @@ import pytest
 import streamsieve as ss
 from streamsieve.blocks import RowBlock, columns_of, dense_block
 from streamsieve.sources import open_source
-from streamsieve.sources.base import BlockSource, ColumnBlockSource, ColumnSource, DataSource, Source, by_rows
+from streamsieve.sources.base import (
+    BlockSource,
+    ColumnBlockSource,
+    ColumnSource,
+    DataSource,
+    Source,
+    by_rows,
+)
 from streamsieve.sources.columns import by_columns
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0], [5.0, 0.0, 0.0]])
@@ -29,7 +36,9 @@ def test_a_list_of_blocks_can_be_read_again_and_a_generator_cannot():
     source = BlockSource(row_blocks())
     assert source.rewindable
     for _ in range(2):
-        np.testing.assert_array_equal(np.concatenate([block.to_dense() for block in source.row_blocks()]), X)
+        np.testing.assert_array_equal(
+            np.concatenate([block.to_dense() for block in source.row_blocks()]), X
+        )
     assert source.targets().tolist() == [1, 0, 1]
     assert not BlockSource(block for block in row_blocks()).rewindable
     assert ColumnBlockSource([columns_of(X)], Y).rewindable
@@ -71,8 +80,18 @@ def test_what_is_known_of_a_source_is_declared(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n1,2,0\n3,4,1\n")
     table, pair = open_source(path, "y"), open_source((X, Y))
-    assert (table.facts.takes_target, table.facts.target, table.has_names, table.has_labels) == (True, "y", True, True)
-    assert (pair.facts.takes_target, pair.facts.target, pair.has_names, pair.has_labels) == (False, None, False, True)
+    assert (table.facts.takes_target, table.facts.target, table.has_names, table.has_labels) == (
+        True,
+        "y",
+        True,
+        True,
+    )
+    assert (pair.facts.takes_target, pair.facts.target, pair.has_names, pair.has_labels) == (
+        False,
+        None,
+        False,
+        True,
+    )
     assert not open_source((X, None)).has_labels
     assert not open_source(path, "z", columns=["a"]).has_labels
     assert table.matrix is None
@@ -82,7 +101,9 @@ def test_what_is_known_of_a_source_is_declared(tmp_path):
 def test_a_source_that_cannot_be_split_says_what_to_do():
     source = BlockSource(row_blocks())
     assert source.shards(1) == [source]
-    with pytest.raises(ss.UsageError, match="blocks: these rows cannot be split into parts; write them to a file"):
+    with pytest.raises(
+        ss.UsageError, match="blocks: these rows cannot be split into parts; write them to a file"
+    ):
         source.shards(2)
     with pytest.raises(ss.UsageError, match="cannot be split into 0 parts"):
         source.shards(0)

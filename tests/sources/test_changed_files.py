@@ -87,7 +87,10 @@ def values_while(source: Source, change: Callable[[], None]) -> None:
         assert set(block.values.tolist()) <= VALUES, "half a number is not a number"
 
 
-TEXTS = [*(("svm", compression) for compression in COMPRESS), *(("csv", known) for known in ("", ".gz", ".zst"))]
+TEXTS = [
+    *(("svm", compression) for compression in COMPRESS),
+    *(("csv", known) for known in ("", ".gz", ".zst")),
+]
 
 
 @pytest.mark.parametrize("change", [cut, grow, rewrite])
@@ -97,8 +100,12 @@ def test_text_that_changes_while_it_is_read_is_an_error(
 ) -> None:
     path = text_file(tmp_path, kind, compression)
     source = opened(path)
-    message = r"changed while it was read \(was [\d,]+ bytes, is [\d,]+\); wait until it is complete"
-    with pytest.raises(ss.DataError, match=message if not compression else f"{message}|damaged or cut short"):
+    message = (
+        r"changed while it was read \(was [\d,]+ bytes, is [\d,]+\); wait until it is complete"
+    )
+    with pytest.raises(
+        ss.DataError, match=message if not compression else f"{message}|damaged or cut short"
+    ):
         values_while(source, lambda: change(path))
 
 
@@ -128,13 +135,18 @@ def test_a_file_that_is_replaced_is_read_to_its_end(tmp_path: Path, kind: str) -
     other.write_bytes(path.read_bytes()[:1000])
     source = opened(path)
     expected = sum(block.n_rows for block in source.row_blocks())
-    assert sum(block.n_rows for block in blocks_while(source, lambda: os.replace(other, path))) == expected
+    assert (
+        sum(block.n_rows for block in blocks_while(source, lambda: os.replace(other, path)))
+        == expected
+    )
     with pytest.raises(ss.DataError, match="has changed since it was opened; open it again"):
         list(source.row_blocks())
 
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
-def test_a_fault_in_a_file_that_has_changed_is_not_blamed_on_its_line(tmp_path: Path, kind: str) -> None:
+def test_a_fault_in_a_file_that_has_changed_is_not_blamed_on_its_line(
+    tmp_path: Path, kind: str
+) -> None:
     path = text_file(tmp_path, kind, "")
 
     def spoil() -> None:
@@ -162,7 +174,9 @@ def test_a_copy_on_another_machine_is_as_good_if_it_is_as_large(tmp_path: Path) 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("form", ["sparse", "table", "columns"])
-def test_tables_that_change_between_passes_or_while_they_are_read(tmp_path: Path, suffix: str, form: str) -> None:
+def test_tables_that_change_between_passes_or_while_they_are_read(
+    tmp_path: Path, suffix: str, form: str
+) -> None:
     from streamsieve import workflow
 
     (tmp_path / "rows.svm").write_text(SVMLIGHT * 20_000)

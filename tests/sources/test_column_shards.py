@@ -41,9 +41,13 @@ def columns_read(source: ColumnSource) -> list[tuple[Any, ...]]:
         assert not block.values.flags.writeable
         for at, feature in enumerate(block.ids.tolist()):
             entries = slice(block.indptr[at], block.indptr[at + 1])
-            known = [None if part is None else part.tolist()[at] for part in (block.names, block.groups)]
+            known = [
+                None if part is None else part.tolist()[at] for part in (block.names, block.groups)
+            ]
             values = map(str, block.values[entries].tolist())
-            found.append((feature, *known, dict(zip(block.indices[entries].tolist(), values, strict=True))))
+            found.append(
+                (feature, *known, dict(zip(block.indices[entries].tolist(), values, strict=True)))
+            )
     return found
 
 
@@ -88,7 +92,9 @@ def written_anew(path: Path, at_once: int) -> Path:
 
 
 @pytest.mark.parametrize("n", NUMBERS)
-@pytest.mark.parametrize("form", [csc_array.toarray, csr_array, csc_array, lambda X: np.asfortranarray(X.toarray())])
+@pytest.mark.parametrize(
+    "form", [csc_array.toarray, csr_array, csc_array, lambda X: np.asfortranarray(X.toarray())]
+)
 @pytest.mark.parametrize("named", [False, True])
 def test_arrays_can_be_split_by_columns(form, named, n):
     names = np.array([f"column {i}" for i in range(WIDTH)], object) if named else None
@@ -112,9 +118,13 @@ def test_rows_that_were_transposed_can_be_split(rows, more, n, wide, widest):
     width = max((max(row) for row in rows if row), default=0) + 1 + more
     indices = np.array([feature for row in rows for feature in sorted(row)], np.int64)
     indptr = np.cumsum([0, *map(len, rows)])
-    block = RowBlock(indptr, indices, np.ones(indices.size, np.float32), np.arange(len(rows)) % 2, width)
+    block = RowBlock(
+        indptr, indices, np.ones(indices.size, np.float32), np.arange(len(rows)) % 2, width
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transpose, "WIDE", wide)  # 0: the columns that occur alone are held, if they are few
+        patch.setattr(
+            transpose, "WIDE", wide
+        )  # 0: the columns that occur alone are held, if they are few
         patch.setattr(by_column, "WIDEST_FILLED", widest)  # 0: the others are not offered
         source = transposed_in_memory(BlockSource([block], n_features=width))
         if not columns_read(source):
@@ -130,7 +140,9 @@ def test_a_shard_of_a_matrix_has_its_own_part_alone():
         source = ArraySource(matrix, np.arange(100) % 2, names)
         whole = len(pickle.dumps(source))
         assert all(len(pickle.dumps(shard)) < 1.2 * whole / 8 for shard in source.column_shards(8))
-        assert all(len(pickle.dumps(shard)) < 1.2 * whole / 8 + 40_000 for shard in source.shards(8))
+        assert all(
+            len(pickle.dumps(shard)) < 1.2 * whole / 8 + 40_000 for shard in source.shards(8)
+        )
 
 
 def test_a_shard_is_a_matrix_of_some_features():
@@ -170,10 +182,16 @@ def test_lists_of_blocks_can_be_split(sizes, n, grouped):
 
 def test_blocks_that_are_read_once_cannot_be_split():
     blocks = [columns_of(some_columns())]
-    for source in (ColumnBlockSource(iter(blocks), TARGET), ColumnBlockSource((block for block in blocks), TARGET)):
+    for source in (
+        ColumnBlockSource(iter(blocks), TARGET),
+        ColumnBlockSource((block for block in blocks), TARGET),
+    ):
         assert not source.facts.columns_splittable
         assert source.column_shards(1) == [source]
-        with pytest.raises(UsageError, match="blocks: these columns cannot be split into parts; write them to a file"):
+        with pytest.raises(
+            UsageError,
+            match="blocks: these columns cannot be split into parts; write them to a file",
+        ):
             source.column_shards(2)
     with pytest.raises(UsageError, match="cannot be split into 0 parts"):
         ColumnBlockSource(blocks, TARGET).column_shards(0)
@@ -199,7 +217,9 @@ def test_tables_can_be_split_by_columns(folder, suffix, n):
 @pytest.mark.parametrize("n", [3, 100])
 @pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 9, 100])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-@pytest.mark.parametrize(("known", "first"), [("nothing", 0), ("names", 1000), ("names and groups", 0)])
+@pytest.mark.parametrize(
+    ("known", "first"), [("nothing", 0), ("names", 1000), ("names and groups", 0)]
+)
 def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first):
     ids = first + np.arange(WIDTH) * 3
     block = columns_of(some_columns(), ids=ids)
@@ -220,7 +240,9 @@ def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first)
 
 @pytest.mark.parametrize("n", [3, 100])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-@pytest.mark.parametrize("drop", [["0", "30"], ["column 0", "column 3", "column 30"], ["column 66"]])
+@pytest.mark.parametrize(
+    "drop", [["0", "30"], ["column 0", "column 3", "column 30"], ["column 66"]]
+)
 def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix, drop, n):
     ids = np.arange(WIDTH) * 3
     names = np.array([f"column {feature}" for feature in ids], object)
@@ -231,11 +253,15 @@ def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix
     assert isinstance(source, ColumnSource)
     assert (source.has_names, source.facts.has_groups) == (True, True)
     omitted = {int(name.removeprefix("column ")) for name in drop}
-    assert columns_read(source) == [column for column in columns_read(whole) if column[0] not in omitted]
+    assert columns_read(source) == [
+        column for column in columns_read(whole) if column[0] not in omitted
+    ]
     entries = [block.indices[block.indptr[0] : block.indptr[-1]] for block in source.row_blocks()]
     assert omitted.isdisjoint(np.concatenate(entries).tolist())
     assert_column_shards(source, n)
-    with pytest.raises(UsageError, match=r"there is no feature 'colum 3' to omit or to keep; did you mean column 3"):
+    with pytest.raises(
+        UsageError, match=r"there is no feature 'colum 3' to omit or to keep; did you mean column 3"
+    ):
         open_source(path, only="colum 3")
 
 
@@ -249,14 +275,19 @@ def test_shards_of_files_have_about_the_same_work(folder, suffix):
     written_anew(path, 20)
     source = open_source(path)
     assert isinstance(source, ColumnSource)
-    work = [len(part) + sum(len(column[-1]) for column in part) for part in map(columns_read, source.column_shards(4))]
+    work = [
+        len(part) + sum(len(column[-1]) for column in part)
+        for part in map(columns_read, source.column_shards(4))
+    ]
     assert len(work) == 4
     assert max(work) < 1.6 * min(work)
 
 
 def test_a_shard_of_row_groups_begins_with_one(folder):
     path = folder / "groups.parquet"
-    write_columns(path, by_columns(ArraySource(csc_array(np.ones((5, 100), np.float32)), np.arange(5) % 2)))
+    write_columns(
+        path, by_columns(ArraySource(csc_array(np.ones((5, 100), np.float32)), np.arange(5) % 2))
+    )
     source = open_source(written_anew(path, 10))
     assert isinstance(source, ColumnSource)
     assert [len(columns_read(shard)) for shard in source.column_shards(3)] == [30, 40, 30]
@@ -266,7 +297,12 @@ def test_a_shard_of_row_groups_begins_with_one(folder):
 def test_a_shard_of_a_file_does_not_carry_its_data(folder, suffix):
     X = np.random.default_rng(0).normal(size=(2000, 300)).astype(np.float32)
     source = ArraySource(X, np.arange(2000) % 2)
-    write_rows(folder / f"table{suffix}", source.row_blocks(), n_features=300, target=None if suffix == ".svm" else "y")
+    write_rows(
+        folder / f"table{suffix}",
+        source.row_blocks(),
+        n_features=300,
+        target=None if suffix == ".svm" else "y",
+    )
     opened = [open_source(folder / f"table{suffix}", None if suffix == ".svm" else "y")]
     if suffix in (".parquet", ".arrow"):
         write_columns(folder / f"large{suffix}", source)
@@ -333,7 +369,9 @@ def test_generated_columns_can_be_split(n):
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(1, 50), min_size=2, max_size=9), st.integers(2, 30), st.integers(0, 10**16))
+@given(
+    st.lists(st.integers(1, 50), min_size=2, max_size=9), st.integers(2, 30), st.integers(0, 10**16)
+)
 def test_fair_cuts_ascend_from_the_first_id(work, n, first):
     ids = first + np.arange(len(work)) * 5
     cuts = fair_cuts(ids, np.cumsum(work), n)
@@ -347,4 +385,6 @@ def test_pickled_blocks_of_columns_stay_frozen():
     block = columns_of(some_columns())
     again = pickle.loads(pickle.dumps(block.columns(2, 5)))
     assert isinstance(again, ColumnBlock)
-    assert not any(array.flags.writeable for array in (again.indptr, again.indices, again.values, again.ids))
+    assert not any(
+        array.flags.writeable for array in (again.indptr, again.indices, again.values, again.ids)
+    )

@@ -43,7 +43,10 @@ def test_columns_of_every_number_type_are_read(place):
     }
     source = open_source(put_table(place, columns), target="y")
     near = float(np.float32(1_700_000_000_123_456_789))
-    assert read(source) == ([[1, 0, near, 0.5, 2, 1, 1], [-2, 2.0**64, 0, 0, 0, 2, 0]], ["no", "yes"])
+    assert read(source) == (
+        [[1, 0, near, 0.5, 2, 1, 1], [-2, 2.0**64, 0, 0, 0, 2, 0]],
+        ["no", "yes"],
+    )
     assert source.n_rows == 2
 
 
@@ -59,33 +62,51 @@ def test_columns_of_every_number_type_are_read(place):
 def test_bad_cell_is_named_with_row_and_column(place, monkeypatch, bad, message):
     monkeypatch.setattr(tables, "BATCH_ROWS", 2)
     columns = {"a": [1.0, 1.0], "y": [1, 1]} | bad
-    assert refusal(put_table(place, {name: column[:1] * 4 + column for name, column in columns.items()})).startswith(
-        message
-    )
+    assert refusal(
+        put_table(place, {name: column[:1] * 4 + column for name, column in columns.items()})
+    ).startswith(message)
 
 
 def test_column_of_spans_or_labels_of_lists_are_refused(place):
-    assert "column 'a' holds time spans" in refusal(put_table(place, {"a": pa.array([1], pa.duration("s")), "y": [1]}))
-    assert "the target 'y' holds records or lists" in refusal(put_table(place, {"a": [1], "y": [[1]]}))
+    assert "column 'a' holds time spans" in refusal(
+        put_table(place, {"a": pa.array([1], pa.duration("s")), "y": [1]})
+    )
+    assert "the target 'y' holds records or lists" in refusal(
+        put_table(place, {"a": [1], "y": [[1]]})
+    )
 
 
 def test_file_without_rows_is_refused(place):
-    assert "holds no rows" in refusal(put_table(place, {"a": pa.array([], pa.int8()), "y": pa.array([], pa.int8())}))
+    assert "holds no rows" in refusal(
+        put_table(place, {"a": pa.array([], pa.int8()), "y": pa.array([], pa.int8())})
+    )
 
 
 @pytest.mark.parametrize("keep", [0, 3, 200, -1])
 def test_truncated_file_of_columns_is_named(place, tmp_path, keep):
     whole = put_table(place, {"a": np.arange(1000), "y": np.arange(1000)}).read_bytes()
-    assert re.match(": not an? (Parquet|Arrow) file, or cut short", refusal(put(tmp_path, whole[:keep], place.name)))
+    assert re.match(
+        ": not an? (Parquet|Arrow) file, or cut short",
+        refusal(put(tmp_path, whole[:keep], place.name)),
+    )
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 4096])
 def test_sparse_rows_are_read(place, monkeypatch, batch_rows):
     monkeypatch.setattr(tables, "BATCH_ROWS", batch_rows)
     metadata = {"n_features": "5", "feature_names": '["a", "b", "c", "d", "e"]'}
-    path = put_sparse(place, [[], [0, 2], [], [1], []], [[], [1, 2], [], [3], []], list("uvwxy"), metadata=metadata)
+    path = put_sparse(
+        place,
+        [[], [0, 2], [], [1], []],
+        [[], [1, 2], [], [3], []],
+        list("uvwxy"),
+        metadata=metadata,
+    )
     source = open_source(path)
-    assert read(source) == ([[0] * 5, [1, 0, 2, 0, 0], [0] * 5, [0, 3, 0, 0, 0], [0] * 5], list("uvwxy"))
+    assert read(source) == (
+        [[0] * 5, [1, 0, 2, 0, 0], [0] * 5, [0, 3, 0, 0, 0], [0] * 5],
+        list("uvwxy"),
+    )
     assert source.feature_names.tolist() == ["a", "b", "c", "d", "e"]
     assert source.n_rows == 5
 
@@ -103,7 +124,9 @@ def test_zeros_of_sparse_rows_are_dropped(place):
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_sparse_rows_written_by_pandas_and_polars_are_read(place, library):
-    frame = library.DataFrame({"label": ["a", "b"], "indices": [[1, 5_000_000_000], [2]], "values": [[1.0, 2], [3.0]]})
+    frame = library.DataFrame(
+        {"label": ["a", "b"], "indices": [[1, 5_000_000_000], [2]], "values": [[1.0, 2], [3.0]]}
+    )
     write_frame(frame, place)
     assert open_source(place).targets().tolist() == ["a", "b"]
     assert read_sparse(place) == [[(1, 1), (5_000_000_000, 2)], [(2, 3)]]
@@ -122,7 +145,12 @@ def test_sparse_rows_written_by_pandas_and_polars_are_read(place, library):
         ([[0], [1.5]], [[1], [3]], {"id_type": pa.float64()}, ": "),
         ([[0], [1]], [["1"], ["3"]], {"value_type": pa.string()}, ": "),
         ([[0], [1, 2]], [[1], [3, np.nan]], {}, ": row 2: the value of feature 2 is missing"),
-        ([[0], [1]], [[1], [1e300]], {"value_type": pa.float64()}, ": row 2: .*too large for float32"),
+        (
+            [[0], [1]],
+            [[1], [1e300]],
+            {"value_type": pa.float64()},
+            ": row 2: .*too large for float32",
+        ),
     ],
 )
 def test_fault_of_sparse_rows_is_named(place, ids, values, types, message):
@@ -130,7 +158,9 @@ def test_fault_of_sparse_rows_is_named(place, ids, values, types, message):
 
 
 def test_sparse_row_without_a_label_is_refused(place):
-    assert "row 2: the target 'label' has no value" in refusal(put_sparse(place, [[0]] * 2, [[1]] * 2, [1, None]), None)
+    assert "row 2: the target 'label' has no value" in refusal(
+        put_sparse(place, [[0]] * 2, [[1]] * 2, [1, None]), None
+    )
 
 
 def test_target_is_not_for_sparse_rows(place):
@@ -174,7 +204,10 @@ def test_long_offsets_and_short_ones_fit_each_other(place):
         ({"n_features": "2"}, r": row 3: feature 2 in a file of 2 features"),
         ({"n_features": "many"}, r": its metadata cannot be read"),
         ({"feature_names": "a, b"}, r": its metadata cannot be read"),
-        ({"n_features": "4", "feature_names": '["a", "b", "c"]'}, r": its metadata has 3 names for 4 features"),
+        (
+            {"n_features": "4", "feature_names": '["a", "b", "c"]'},
+            r": its metadata has 3 names for 4 features",
+        ),
     ],
 )
 def test_metadata_that_cannot_be_is_refused(place, metadata, message):

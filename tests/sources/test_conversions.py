@@ -81,9 +81,9 @@ def test_a_dense_table_stays_dense(tmp_path: Path, monkeypatch, suffix):
     assert whole.values.tolist() == X.tolist()
     assert whole.y.tolist() == Y.tolist()
     assert seen[-1] in {("rows read", 40, None), ("features read", 12, 12)}
-    assert ss.LocalLearning().fit_source(ss.open_source(path, "y")).selection().indices.tolist() == (
-        expected.indices.tolist()
-    )
+    assert ss.LocalLearning().fit_source(
+        ss.open_source(path, "y")
+    ).selection().indices.tolist() == (expected.indices.tolist())
     columns = by_columns(ss.open_source(path, "y"))
     assert columns_in(columns).astype(np.float32).tolist() == X.tolist()
 
@@ -111,13 +111,20 @@ def test_rows_that_do_not_fit_are_refused_dense_or_not(tmp_path: Path, monkeypat
     monkeypatch.setattr(transpose, "available_memory", lambda: 1000)
     for source in (ss.open_source(path, "y"), ss.open_source("synthetic:x1?rows=50")):
         with pytest.raises(
-            ss.DataError, match=r"transpose them once: streamsieve convert .* columns\.parquet --columns"
+            ss.DataError,
+            match=r"transpose them once: streamsieve convert .* columns\.parquet --columns",
         ):
             by_columns(source)
 
 
 @settings(deadline=None)
-@given(arrays(np.float32, st.tuples(st.integers(0, 7), st.integers(0, 7)), elements=st.sampled_from([0, 0, 1, -2.5])))
+@given(
+    arrays(
+        np.float32,
+        st.tuples(st.integers(0, 7), st.integers(0, 7)),
+        elements=st.sampled_from([0, 0, 1, -2.5]),
+    )
+)
 def test_non_zeros_are_found_in_any_matrix(matrix):
     for form in (matrix, np.asfortranarray(matrix), matrix[::-1][::-1]):
         rows, columns = dense_block(form, None), columns_of(form)
@@ -135,15 +142,27 @@ def test_blocks_made_of_blocks_are_not_checked_again(monkeypatch):
     assert RowBlock.joined(parts).to_dense(np.float32).tolist() == X.tolist()
     assert rows.derived(n_features=20).n_features == 20
     assert (
-        ColumnBlock.joined([columns.columns(0, 5), columns.columns(5, 12)]).values.tolist() == columns.values.tolist()
+        ColumnBlock.joined([columns.columns(0, 5), columns.columns(5, 12)]).values.tolist()
+        == columns.values.tolist()
     )
-    for block in (parts[1], rows.derived(values=rows.values.copy()), columns.columns(3, 5), columns.without_empty()):
+    for block in (
+        parts[1],
+        rows.derived(values=rows.values.copy()),
+        columns.columns(3, 5),
+        columns.without_empty(),
+    ):
         assert not block.indptr.flags.writeable
         assert not block.indices.flags.writeable
         assert not block.values.flags.writeable
 
 
 def test_blocks_of_unused_entries_are_joined_correctly():
-    tail = RowBlock(np.array([0, 1]), np.array([2, 9], np.int32), np.array([5, 7], np.float32), np.array([1]), 10)
+    tail = RowBlock(
+        np.array([0, 1]),
+        np.array([2, 9], np.int32),
+        np.array([5, 7], np.float32),
+        np.array([1]),
+        10,
+    )
     both = RowBlock.joined([tail, tail])
     assert both.to_dense().tolist() == 2 * [[0, 0, 5, *[0] * 7]]

@@ -94,7 +94,8 @@ def test_all_forms_of_a_table_have_the_same_features(tmp_path, form):
 def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
     data = form_of(GAPS, form, tmp_path)
     with pytest.raises(
-        ss.DataError, match=r"row 4: column '(age|town|member)' has no value; .* missing='zero' or missing='mean'"
+        ss.DataError,
+        match=r"row 4: column '(age|town|member)' has no value; .* missing='zero' or missing='mean'",
     ):
         by_rows(ss.open_source(data, target="y"))
     zero, mean, skip = (
@@ -126,9 +127,13 @@ def test_columns_can_be_hashed_or_omitted(tmp_path, form):
     dropped = ss.open_source(data, target="y", strings="drop", drop=["since"])
     assert dropped.feature_names.tolist() == ["age", "member"]
     assert [note.kind for note in dropped.facts.notes] == ["text omitted"]
-    with pytest.raises(ss.UsageError, match="no column 'twn' to omit or to keep; did you mean town"):
+    with pytest.raises(
+        ss.UsageError, match="no column 'twn' to omit or to keep; did you mean town"
+    ):
         ss.open_source(data, target="y", drop="twn")
-    with pytest.raises(ss.DataError, match=r"column 'town' is 'Ulm', not .*drop=\['town', 'plan'\]"):
+    with pytest.raises(
+        ss.DataError, match=r"column 'town' is 'Ulm', not .*drop=\['town', 'plan'\]"
+    ):
         ss.open_source(data, target="y", strings="error")
 
 
@@ -137,7 +142,9 @@ def test_text_in_a_column_of_numbers_is_refused_with_its_line(tmp_path, monkeypa
     monkeypatch.setattr(delimited, "HEAD_BYTES", 64)
     rows = [f"{row % 3},{'ab'[row % 2]},{row % 2}" for row in range(100)]
     (tmp_path / "late.csv").write_text("\n".join(["code,t,y", *rows, "x1,a,1", ""]))
-    with pytest.raises(ss.DataError, match=r"late.csv:102: column 'code' is 'x1', not a number; .*drop=\['code'\]"):
+    with pytest.raises(
+        ss.DataError, match=r"late.csv:102: column 'code' is 'x1', not a number; .*drop=\['code'\]"
+    ):
         by_rows(ss.open_source(tmp_path / "late.csv", "y"))
 
 
@@ -155,20 +162,29 @@ def test_files_that_are_read_as_one_have_one_encoding(tmp_path):
     assert source.feature_names.tolist() == ["t=a", "t=b", "t=c", "n=1", "n=2", "n=3", "n=x"]
     assert by_rows(source).argmax(axis=1).tolist() == [0, 1, 1, 2]
     assert np.array_equal(by_rows(source)[:, 3:].argmax(axis=1), [0, 1, 3, 2])
-    assert np.array_equal(np.concatenate([by_rows(shard) for shard in source.shards(2)]), by_rows(source))
+    assert np.array_equal(
+        np.concatenate([by_rows(shard) for shard in source.shards(2)]), by_rows(source)
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_text_that_names_rows_does_not_become_features(tmp_path, form):
-    frame = FRAME.assign(name=[f"n{row}" for row in range(30)], code=[f"c{row}" for row in range(30)])
+    frame = FRAME.assign(
+        name=[f"n{row}" for row in range(30)], code=[f"c{row}" for row in range(30)]
+    )
     data = form_of(frame, form, tmp_path)
     with pytest.raises(
-        ss.DataError, match=r"column 'name' is text that is another in every row.*drop=\['name', 'code'\]"
+        ss.DataError,
+        match=r"column 'name' is text that is another in every row.*drop=\['name', 'code'\]",
     ):
         ss.open_source(data, target="y")
-    many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MOST_LEVELS + 2)], "y": 1}).astype({"t": "category"})
+    many = pd.DataFrame(
+        {"t": [str(row // 2) for row in range(2 * MOST_LEVELS + 2)], "y": 1}
+    ).astype({"t": "category"})
     many["t"] = "t" + many["t"].astype(str)
-    with pytest.raises(ss.DataError, match="column 't' is text with more than 1,000 different values"):
+    with pytest.raises(
+        ss.DataError, match="column 't' is text with more than 1,000 different values"
+    ):
         ss.open_source(form_of(many, form, tmp_path), target="y")
 
 
@@ -197,7 +213,9 @@ def test_columns_of_frames_are_looked_up_without_going_through_all(monkeypatch):
     frame = pd.DataFrame(np.ones((2, 500)), columns=names).assign(y=[0, 1])
     wanted = [CountedName(name) for name in reversed(names)]
     monkeypatch.setattr(CountedName, "compared", 0)
-    assert open_frame(frame, None, ReadOptions(target="y"), None, wanted, find=False).n_features == 500
+    assert (
+        open_frame(frame, None, ReadOptions(target="y"), None, wanted, find=False).n_features == 500
+    )
     assert len(picked(names, ReadOptions(drop=tuple(wanted[1:])), "table")) == 1
     assert picked(names, ReadOptions(only=tuple(wanted)), "table") == names
     assert CountedName.compared < 10 * len(names)
@@ -207,10 +225,15 @@ def test_sparse_data_keeps_ids_of_what_is_left(tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:2 2:1 3:5\n-1 1:1 3:2\n")
     source = ss.open_source(tmp_path / "rows.svm", drop="2")
     assert by_rows(source).tolist() == [[2, 0, 5], [1, 0, 2]]
-    assert by_rows(ss.open_source(tmp_path / "rows.svm", only=[2], zero_based=True)).tolist() == [[0, 0, 1, 0], [0] * 4]
+    assert by_rows(ss.open_source(tmp_path / "rows.svm", only=[2], zero_based=True)).tolist() == [
+        [0, 0, 1, 0],
+        [0] * 4,
+    ]
     dense = ss.open_source((np.ones((2, 3)), [0, 1]), drop="1")
     assert by_rows(dense).tolist() == [[1, 0, 1]] * 2
-    with pytest.raises(ss.UsageError, match="no feature 'b' to omit or to keep; ids are integers of 1 or more"):
+    with pytest.raises(
+        ss.UsageError, match="no feature 'b' to omit or to keep; ids are integers of 1 or more"
+    ):
         ss.open_source(tmp_path / "rows.svm", drop="b")
 
 
@@ -219,21 +242,33 @@ def test_an_open_source_omits_features_as_its_file_does(tmp_path):
     rows = ss.open_source(ss.open_source(tmp_path / "rows.svm", drop="1"), drop="2")
     assert by_rows(rows).tolist() == [[0, 0, 5], [0, 0, 2]]
     blocks = list(ss.open_source((np.ones((2, 3)), [0, 1])).row_blocks())
-    assert by_rows(ss.open_source(BlockSource(blocks, n_features=3), only="0,2")).tolist() == [[1, 0, 1]] * 2
-    assert by_rows(ss.open_source(ss.open_source((np.ones((2, 3)), [0, 1])), drop="0")).tolist() == [[0, 1, 1]] * 2
+    assert (
+        by_rows(ss.open_source(BlockSource(blocks, n_features=3), only="0,2")).tolist()
+        == [[1, 0, 1]] * 2
+    )
+    assert (
+        by_rows(ss.open_source(ss.open_source((np.ones((2, 3)), [0, 1])), drop="0")).tolist()
+        == [[0, 1, 1]] * 2
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_open_table_omits_columns_by_name(tmp_path, form):
     data = form_of(FRAME, form, tmp_path)
-    record = ss.select(ss.open_source(data, target="y"), n_features_to_select=3, drop=["town", "member"])
+    record = ss.select(
+        ss.open_source(data, target="y"), n_features_to_select=3, drop=["town", "member"]
+    )
     expected = ss.select(data, target="y", n_features_to_select=3, drop=["town", "member"])
     assert record.selection.names.tolist() == expected.selection.names.tolist()
     np.testing.assert_allclose(record.selection.scores, expected.selection.scores)
     if form in ("csv", "parquet", "arrow"):
         assert record.selection.indices.tolist() == expected.selection.indices.tolist()
-        assert record.selector.learner.features.encoding == expected.selector.learner.features.encoding
-    with pytest.raises(ss.UsageError, match=r"no (column|feature) 'twn' to omit or to keep; did you mean town"):
+        assert (
+            record.selector.learner.features.encoding == expected.selector.learner.features.encoding
+        )
+    with pytest.raises(
+        ss.UsageError, match=r"no (column|feature) 'twn' to omit or to keep; did you mean town"
+    ):
         ss.open_source(ss.open_source(data, target="y"), drop="twn")
 
 
@@ -241,7 +276,9 @@ def test_an_open_table_omits_columns_by_name(tmp_path, form):
 def test_an_open_source_refuses_to_be_read_in_another_way(tmp_path, option):
     data = form_of(FRAME, "csv", tmp_path)
     name, value = next(iter(option.items()))
-    with pytest.raises(ss.UsageError, match=rf"{name}='{value}': cannot .* open_source\(\.\.\., {name}='{value}'\)"):
+    with pytest.raises(
+        ss.UsageError, match=rf"{name}='{value}': cannot .* open_source\(\.\.\., {name}='{value}'\)"
+    ):
         ss.select(ss.open_source(data, target="y"), **option)
 
 
@@ -261,7 +298,10 @@ def test_an_open_table_of_numbers_omits_columns_by_name(tmp_path, form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("separator", [",", "\t"])
 def test_truth_values_are_read_from_text_whatever_they_were_learned_from(tmp_path, form, separator):
-    frame, later = FRAME[["age", "member", "y"]], tmp_path / ("later.csv" if separator == "," else "later.tsv")
+    frame, later = (
+        FRAME[["age", "member", "y"]],
+        tmp_path / ("later.csv" if separator == "," else "later.tsv"),
+    )
     ss.select(form_of(frame, form, tmp_path), "saola", target="y", output=tmp_path / "run")
     frame.to_csv(later, sep=separator, index=False)
     workflow.apply(tmp_path / "run", later, tmp_path / "less.csv")
@@ -291,7 +331,10 @@ BAD: list[Any] = [
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "levels": ["b"]}]},
     {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["b", "a"]}]},
     {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["a", 1]}]},
-    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": [f"{k:05}" for k in range(1001)]}]},
+    {
+        "missing": "error",
+        "columns": [{"name": "a", "kind": "onehot", "levels": [f"{k:05}" for k in range(1001)]}],
+    },
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "more": 1}]},
 ]
 
@@ -304,10 +347,13 @@ def test_encoding_of_a_stranger_is_refused(content):
 
 def test_encoding_survives_json_and_a_model(tmp_path):
     encoding = Encoding(
-        [Column("a", "number", fill=2.5), Column("t", "onehot", ("x", "y")), Column("h", "hash")], "mean"
+        [Column("a", "number", fill=2.5), Column("t", "onehot", ("x", "y")), Column("h", "hash")],
+        "mean",
     )
     assert Encoding.from_dict(encoding.to_dict()) == encoding
-    model = ss.SOFS(3).fit_source(ss.open_source(form_of(FRAME, "csv", tmp_path), "y"), classes=[0, 1])
+    model = ss.SOFS(3).fit_source(
+        ss.open_source(form_of(FRAME, "csv", tmp_path), "y"), classes=[0, 1]
+    )
     model.save(tmp_path / "model")
     assert ss.load(tmp_path / "model").learner.features.encoding == model.learner.features.encoding
     changed = model.model()

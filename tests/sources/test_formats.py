@@ -31,16 +31,24 @@ def test_every_function_that_a_format_names_is_there(known: Format):
             try:
                 assert callable(formats.function(named))
             except (ImportError, AttributeError) as error:
-                pytest.fail(f"the format {known.name} names {field}={named!r}, which cannot be imported: {error}")
+                pytest.fail(
+                    f"the format {known.name} names {field}={named!r}, which cannot be imported: {error}"
+                )
 
 
 @each_format
 def test_a_format_can_be_read_and_what_it_writes_it_reads(known: Format):
-    assert known.open_rows or known.open_columns, f"{known.name} names neither open_rows nor open_columns"
+    assert known.open_rows or known.open_columns, (
+        f"{known.name} names neither open_rows nor open_columns"
+    )
     if known.write_rows:
-        assert known.open_rows, f"{known.name} has write_rows but no open_rows to read the file again"
+        assert known.open_rows, (
+            f"{known.name} has write_rows but no open_rows to read the file again"
+        )
     if known.write_columns:
-        assert known.open_columns, f"{known.name} has write_columns but no open_columns to read the file again"
+        assert known.open_columns, (
+            f"{known.name} has write_columns but no open_columns to read the file again"
+        )
 
 
 def test_no_two_formats_share_a_suffix():
@@ -55,12 +63,17 @@ def test_rows_come_back_from_every_file_of_a_format(known: Format, tmp_path: Pat
     if known.write_rows is None:
         pytest.skip("only read")
     compressions = ["", *(COMPRESSIONS if known.compressible else ())]
-    for name in [f"rows{suffix}{compression}" for suffix in known.suffixes for compression in compressions]:
+    for name in [
+        f"rows{suffix}{compression}" for suffix in known.suffixes for compression in compressions
+    ]:
         write_rows(tmp_path / name, ArraySource(X, Y).row_blocks(), n_features=3)
         always_a_table = known.tables and not known.wants_width
         source = open_source(tmp_path / name, "label" if always_a_table else None)
         assert isinstance(source, Source)
-        assert np.concatenate([block.to_dense() for block in source.row_blocks()]).tolist() == X.tolist(), name
+        assert (
+            np.concatenate([block.to_dense() for block in source.row_blocks()]).tolist()
+            == X.tolist()
+        ), name
         assert source.targets().tolist() == Y.tolist()
 
 
@@ -100,7 +113,10 @@ def test_a_file_is_known_by_its_beginning(known: Format, tmp_path: Path):
         return
     path = tmp_path / f"rows{known.suffixes[0]}"
     write_rows(path, ArraySource(csr_array(X), Y).row_blocks(), n_features=3)
-    assert formats.kind_of(path.read_bytes()[:16]) == f"{known.name} data: give it the suffix {known.suffixes[0]}"
+    assert (
+        formats.kind_of(path.read_bytes()[:16])
+        == f"{known.name} data: give it the suffix {known.suffixes[0]}"
+    )
 
 
 def test_a_format_that_is_only_read_cannot_be_written(monkeypatch, tmp_path):

@@ -28,7 +28,13 @@ def late_table() -> pd.DataFrame:
     y = rows % 2
     place = np.where(rows < 20, "a", np.where(y == 1, "late", np.where(rows < 40, "c", "b")))
     return pd.DataFrame(
-        {"x": rows % 5 + 0.5, "place": place, "kind": np.where(rows < 30, "u", "v"), "z": rows % 3, "y": y}
+        {
+            "x": rows % 5 + 0.5,
+            "place": place,
+            "kind": np.where(rows < 30, "u", "v"),
+            "z": rows % 3,
+            "y": y,
+        }
     )
 
 
@@ -47,19 +53,28 @@ def short_heads(monkeypatch: pytest.MonkeyPatch) -> None:
 def expected() -> np.ndarray:
     table = late_table()
     columns = [table["x"], table["place"] == "a", table["kind"] == "u", table["z"]]
-    columns += [table["place"] == "c", table["place"] == "late", table["kind"] == "v", table["place"] == "b"]
+    columns += [
+        table["place"] == "c",
+        table["place"] == "late",
+        table["kind"] == "v",
+        table["place"] == "b",
+    ]
     return np.column_stack(columns).astype(float)
 
 
 def read_all(source: Any) -> np.ndarray:
     """Return all rows, as wide as the last of them."""
     blocks = list(source.row_blocks())
-    return np.concatenate([block.derived(n_features=source.n_features).to_dense() for block in blocks])
+    return np.concatenate(
+        [block.derived(n_features=source.n_features).to_dense() for block in blocks]
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("chunk_bytes", [40, 1 << 20])
-def test_late_levels_are_features_at_the_end(tmp_path: Path, monkeypatch: Any, form: str, chunk_bytes: int) -> None:
+def test_late_levels_are_features_at_the_end(
+    tmp_path: Path, monkeypatch: Any, form: str, chunk_bytes: int
+) -> None:
     small_chunks(monkeypatch, chunk_bytes)
     source = ss.open_source(form_of(late_table(), form, tmp_path), target="y")
     if form in ("csv", "parquet", "arrow"):
@@ -85,7 +100,9 @@ def test_columns_have_the_ids_of_rows(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
 def test_shards_know_all_levels(tmp_path: Path, form: str) -> None:
     source = ss.open_source(form_of(late_table(), form, tmp_path), target="y")
-    np.testing.assert_array_equal(np.concatenate([by_rows(shard) for shard in source.shards(3)]), expected())
+    np.testing.assert_array_equal(
+        np.concatenate([by_rows(shard) for shard in source.shards(3)]), expected()
+    )
 
 
 def test_levels_of_several_files_come_in_the_order_of_the_files(tmp_path: Path) -> None:
@@ -104,10 +121,15 @@ def test_a_late_level_is_learned_and_predicted_with(tmp_path: Path, form: str) -
     assert record.n_features == 8
     late_table().to_csv(tmp_path / "later.csv", index=False)
     predicted = [
-        label for part, _ in workflow.predict(tmp_path / "run", tmp_path / "later.csv") for label in part.labels
+        label
+        for part, _ in workflow.predict(tmp_path / "run", tmp_path / "later.csv")
+        for label in part.labels
     ]
     assert np.mean(np.array(predicted)[20:] == late_table()["y"][20:]) > 0.9
-    workflow.apply(tmp_path / "run", data, tmp_path / "less.csv", target="y") if form in ("csv", "parquet") else None
+    workflow.apply(tmp_path / "run", data, tmp_path / "less.csv", target="y") if form in (
+        "csv",
+        "parquet",
+    ) else None
 
 
 @pytest.mark.parametrize("method", ["saola", "group-saola", "relieff"])
@@ -127,7 +149,9 @@ def test_a_run_that_goes_on_gives_late_levels_the_same_ids(tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ss.select(path, "sofs", 3, target="y", output=tmp_path / "run", checkpoint_every=10, watch=stop)
+        ss.select(
+            path, "sofs", 3, target="y", output=tmp_path / "run", checkpoint_every=10, watch=stop
+        )
     record = workflow.resume(tmp_path / "run")
     assert record.selection.names.tolist() == whole.selection.names.tolist()
     assert record.selection.scores.tolist() == whole.selection.scores.tolist()
@@ -145,7 +169,8 @@ def test_too_many_late_levels_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(encoding, "MOST_LEVELS", 3)
     source = ss.open_source(form_of(late_table(), "csv", tmp_path), target="y")
     with pytest.raises(
-        ss.DataError, match=r"column 'place' is text with more than 3 different values; .*drop=\['place'\]"
+        ss.DataError,
+        match=r"column 'place' is text with more than 3 different values; .*drop=\['place'\]",
     ):
         list(source.row_blocks())
 
@@ -154,18 +179,26 @@ def test_late_levels_survive_json() -> None:
     known = Encoding.from_dict(
         {
             "missing": "error",
-            "columns": [{"name": "a", "kind": "number"}, {"name": "t", "kind": "onehot", "levels": ["x"]}],
+            "columns": [
+                {"name": "a", "kind": "number"},
+                {"name": "t", "kind": "onehot", "levels": ["x"]},
+            ],
             "late": [[1, "w"], [1, "y"]],
         }
     )
     assert known.feature_names.tolist() == ["a", "t=x", "t=w", "t=y"]
     assert Encoding.from_dict(known.to_dict()) == known
     some, ids = known.with_features(np.array([3]))
-    assert (some.column_names, ids.tolist(), some.feature_names.tolist()) == (["t"], [1, 2, 3], ["t=x", "t=w", "t=y"])
+    assert (some.column_names, ids.tolist(), some.feature_names.tolist()) == (
+        ["t"],
+        [1, 2, 3],
+        ["t=x", "t=w", "t=y"],
+    )
 
 
 @pytest.mark.parametrize(
-    "late", [[[0, "w"]], [[2, "w"]], [[1, 3]], [[1, "x"]], [[1, "w"], [1, "w"]], [1], [[True, "w"]], 3]
+    "late",
+    [[[0, "w"]], [[2, "w"]], [[1, 3]], [[1, "x"]], [[1, "w"], [1, "w"]], [1], [[True, "w"]], 3],
 )
 def test_late_levels_of_a_stranger_are_refused(late: Any) -> None:
     columns = [{"name": "a", "kind": "number"}, {"name": "t", "kind": "onehot", "levels": ["x"]}]

@@ -58,7 +58,10 @@ def test_every_row_is_on_one_side(block_rows):
 
 def test_seeds_draw_different_rows_and_little_is_shared():
     parts = [read(hold_out(numbered(2000), 0.5, seed)[1])[1] for seed in range(3)]
-    rows = [{int(row[0]) for row in read(hold_out(numbered(2000), 0.5, seed)[1])[0]} for seed in range(3)]
+    rows = [
+        {int(row[0]) for row in read(hold_out(numbered(2000), 0.5, seed)[1])[0]}
+        for seed in range(3)
+    ]
     assert len({tuple(part) for part in parts}) == 3
     assert 400 < len(rows[0] & rows[1]) < 600
 
@@ -80,14 +83,22 @@ def test_a_run_learns_what_is_not_held_out(tmp_path):
 
 
 def test_an_interrupted_run_holds_out_the_same_rows(tmp_path):
-    path = put(tmp_path, "a,b,y\n" + "".join(f"{row % 7},{row % 3},{row % 2}\n" for row in range(900)))
+    path = put(
+        tmp_path, "a,b,y\n" + "".join(f"{row % 7},{row % 3},{row % 2}\n" for row in range(900))
+    )
     whole = ss.select(path, "sofs", 1, target="y", test=0.2, seed=1)
 
     def stop(now):
         if now.done >= 300:
             raise KeyboardInterrupt
 
-    known = {"target": "y", "test": 0.2, "seed": 1, "output": tmp_path / "run", "checkpoint_every": 100}
+    known = {
+        "target": "y",
+        "test": 0.2,
+        "seed": 1,
+        "output": tmp_path / "run",
+        "checkpoint_every": 100,
+    }
     with pytest.raises(KeyboardInterrupt):
         ss.select(path, "sofs", 1, watch=stop, **known)
     record = workflow.resume(tmp_path / "run")
@@ -125,7 +136,9 @@ def test_what_cannot_be_held_out_is_refused():
 
 def test_too_few_rows_are_refused():
     learned, held_out = hold_out(numbered(3), 1e-9, seed=0)
-    with pytest.raises(DataError, match="array: none of its 3 rows is held out; hold out another fraction"):
+    with pytest.raises(
+        DataError, match="array: none of its 3 rows is held out; hold out another fraction"
+    ):
         read(held_out)
     assert len(read(learned)[0]) == 3
     with pytest.raises(DataError, match="none of its 3 rows is left to learn from"):
@@ -133,6 +146,8 @@ def test_too_few_rows_are_refused():
 
 
 def test_a_source_of_rows_that_is_opened_already_can_be_held_out(tmp_path):
-    path = put(tmp_path, "a,b,y\n" + "".join(f"{row % 7},{row % 3},{row % 2}\n" for row in range(200)))
+    path = put(
+        tmp_path, "a,b,y\n" + "".join(f"{row % 7},{row % 3},{row % 2}\n" for row in range(200))
+    )
     record = ss.select(open_source(path, "y"), "sofs", 1, test=0.5)
     assert 60 < record.n_rows < 140

@@ -54,32 +54,48 @@ def table(tmp_path) -> Path:
         (["2020-01-01", "2020-01-02"], ["2020-01-01", "2020-01-02"]),
         (["12:30", "13:30"], ["12:30", "13:30"]),
         (["true", "7"], ["true", "7"]),
-        (["1" + "0" * 28 + "1", "1" + "0" * 28 + "2"], ["1" + "0" * 28 + "1", "1" + "0" * 28 + "2"]),
-        (["9223372036854775807", "9223372036854775806"], ["9223372036854775807", "9223372036854775806"]),
+        (
+            ["1" + "0" * 28 + "1", "1" + "0" * 28 + "2"],
+            ["1" + "0" * 28 + "1", "1" + "0" * 28 + "2"],
+        ),
+        (
+            ["9223372036854775807", "9223372036854775806"],
+            ["9223372036854775807", "9223372036854775806"],
+        ),
         (["999999999999999999", "999999999999999998"], [999999999999999999, 999999999999999998]),
     ],
 )
-def test_labels_are_numbers_only_if_all_are_plain(table: Path, words: list[str], labels: list[Any]) -> None:
+def test_labels_are_numbers_only_if_all_are_plain(
+    table: Path, words: list[str], labels: list[Any]
+) -> None:
     assert labels_in(put(table, words * 3)) == labels * 3
 
 
 def test_different_codes_are_different_classes(tmp_path: Path) -> None:
     path = put(tmp_path / "codes.csv", ["007", "07", "7"] * 60)
-    record = ss.select(path, "sofs", 1, target="y", classes=["007", "07", "7"], output=tmp_path / "run")
+    record = ss.select(
+        path, "sofs", 1, target="y", classes=["007", "07", "7"], output=tmp_path / "run"
+    )
     selector = record.selector
     assert selector is not None
     assert selector.classes_.tolist() == ["007", "07", "7"]
-    predicted = [label for rows, _ in predict(tmp_path / "run", path) for label in rows.labels.tolist()]
+    predicted = [
+        label for rows, _ in predict(tmp_path / "run", path) for label in rows.labels.tolist()
+    ]
     assert set(predicted) <= {"007", "07", "7"}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 @pytest.mark.parametrize("late", ["007", "maybe", "1" * 20])
-def test_label_of_another_kind_far_down_is_named_with_its_line(tmp_path, monkeypatch, suffix, late) -> None:
+def test_label_of_another_kind_far_down_is_named_with_its_line(
+    tmp_path, monkeypatch, suffix, late
+) -> None:
     monkeypatch.setattr(delimited_text, "FIRST_BYTES", 256)
     monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 256)
     path = put(tmp_path / f"late{suffix}", ["7", "8"] * 300 + [late, "7"])
-    with pytest.raises(ss.DataError, match=f":602: the label '{late}' is not a plain number.*name all classes"):
+    with pytest.raises(
+        ss.DataError, match=f":602: the label '{late}' is not a plain number.*name all classes"
+    ):
         labels_in(path)
     source = ss.open_source(path, target="y")
     model = ss.SOFS(1).fit_source(source, classes=["7", "8", late])
@@ -105,16 +121,25 @@ def test_integers_may_become_fractions_far_down(tmp_path, monkeypatch) -> None:
 def test_parts_of_a_file_read_labels_as_its_first_rows_say(tmp_path: Path) -> None:
     path = put(tmp_path / "codes.csv", ["007"] * 40 + ["7"] * 40)
     parts = ss.open_source(path, target="y").shards(2)
-    assert [label for part in parts for label in part.targets().tolist()] == ["007"] * 40 + ["7"] * 40
+    assert [label for part in parts for label in part.targets().tolist()] == ["007"] * 40 + [
+        "7"
+    ] * 40
 
 
 def test_files_that_are_read_as_one_have_labels_of_one_kind(tmp_path: Path) -> None:
-    put(tmp_path / "1.csv", ["007", "7"]), put(tmp_path / "2.csv", ["7", "8"]), put(tmp_path / "3.csv", ["07", "7"])
-    assert ss.open_source([tmp_path / "1.csv", tmp_path / "2.csv"], target="y").targets().tolist() == [
-        *("007", "7", "7", "8")
-    ]
+    (
+        put(tmp_path / "1.csv", ["007", "7"]),
+        put(tmp_path / "2.csv", ["7", "8"]),
+        put(tmp_path / "3.csv", ["07", "7"]),
+    )
+    assert ss.open_source(
+        [tmp_path / "1.csv", tmp_path / "2.csv"], target="y"
+    ).targets().tolist() == [*("007", "7", "7", "8")]
     source = ss.open_source([tmp_path / "2.csv", tmp_path / "3.csv"], target="y")
-    with pytest.raises(ss.DataError, match=r"3\.csv: its labels are text, but numbers in .*2\.csv; .*name all classes"):
+    with pytest.raises(
+        ss.DataError,
+        match=r"3\.csv: its labels are text, but numbers in .*2\.csv; .*name all classes",
+    ):
         source.targets()
     source.labels_as_written()
     assert source.targets().tolist() == ["7", "8", "07", "7"]
@@ -128,21 +153,33 @@ def test_rows_to_test_on_have_labels_like_those_of_the_training(tmp_path: Path) 
     assert record.test_accuracy == pytest.approx(0.5, abs=0.1)
 
 
-@pytest.mark.parametrize(("train", "test"), [(["7", "8"], ["07", "8"]), (["yes", "no"], ["1", "0"])])
-def test_labels_that_cannot_be_compared_are_refused(tmp_path: Path, train: list[str], test: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("train", "test"), [(["7", "8"], ["07", "8"]), (["yes", "no"], ["1", "0"])]
+)
+def test_labels_that_cannot_be_compared_are_refused(
+    tmp_path: Path, train: list[str], test: list[str]
+) -> None:
     learned, other = put(tmp_path / "train.csv", train * 30), put(tmp_path / "test.csv", test * 30)
     if test == ["1", "0"]:  # numbers by their format
         from streamsieve.workflow import convert
 
         convert(other, tmp_path / "test.parquet", target="y")
         other = tmp_path / "test.parquet"
-    with pytest.raises(ss.DataError, match=r"test\.\w+: the labels are (text|numbers), such as .*; write them alike"):
+    with pytest.raises(
+        ss.DataError,
+        match=r"test\.\w+: the labels are (text|numbers), such as .*; write them alike",
+    ):
         ss.select(learned, "sofs", 1, target="y", test=other)
 
 
 def test_numbers_are_not_compared_with_text(tmp_path: Path) -> None:
-    train, test = put(tmp_path / "train.csv", ["1.5", "2.5", "4"] * 30), put(tmp_path / "test.csv", ["low", "high"] * 9)
-    with pytest.raises(ss.DataError, match=r"test\.csv: numbers are predicted, and the target here is 'low'"):
+    train, test = (
+        put(tmp_path / "train.csv", ["1.5", "2.5", "4"] * 30),
+        put(tmp_path / "test.csv", ["low", "high"] * 9),
+    )
+    with pytest.raises(
+        ss.DataError, match=r"test\.csv: numbers are predicted, and the target here is 'low'"
+    ):
         ss.select(train, "sofs-regressor", 1, target="y", test=test)
 
 
@@ -172,6 +209,8 @@ def test_what_python_writes_for_a_number_is_plain(number: float) -> None:
     assert is_plain_number(number)
 
 
-@pytest.mark.parametrize("text", ["007", "0x1", "1_000", "", "1e", ".", "--1", "1,5", "nan", "1 2", "٣", "1" * 19])
+@pytest.mark.parametrize(
+    "text", ["007", "0x1", "1_000", "", "1e", ".", "--1", "1,5", "nan", "1 2", "٣", "1" * 19]
+)
 def test_what_is_not_a_plain_number(text: str) -> None:
     assert not is_plain_number(text)

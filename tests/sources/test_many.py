@@ -59,19 +59,30 @@ def parts(tmp_path: Path) -> Path:
     """A folder of rows with the labels 1, 2, 3, 10, in files that text would sort in another order."""
     for number in (10, 2, 1, 3):
         put(tmp_path / "data" / f"part-{number}.svm.gz", f"{number} 1:1\n")
-    for name in (".hidden", "_SUCCESS", "_metadata", ".part-1.svm.gz.crc", "_delta_log/0.json", ".git/config"):
+    for name in (
+        ".hidden",
+        "_SUCCESS",
+        "_metadata",
+        ".part-1.svm.gz.crc",
+        "_delta_log/0.json",
+        ".git/config",
+    ):
         put(tmp_path / "data" / name, "" if name == "_SUCCESS" else "not data")
     put(tmp_path / "data" / "part-4.svm", "")
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/*", "/part-*.svm*", "/part-*.gz", "/*[0-9].svm.gz", "/**"])
+@pytest.mark.parametrize(
+    "ending", ["", "/", "/*", "/part-*.svm*", "/part-*.gz", "/*[0-9].svm.gz", "/**"]
+)
 def test_files_of_a_folder_or_pattern_come_in_natural_order(parts: Path, ending: str):
     assert labels_in(f"{parts}{ending}") == [1, 2, 3, 10]
 
 
 def test_a_list_is_read_in_its_own_order(parts: Path):
-    assert labels_in([parts / "part-3.svm.gz", str(parts / "part-10.svm.gz"), parts / "part-4.svm"]) == [3, 10]
+    assert labels_in(
+        [parts / "part-3.svm.gz", str(parts / "part-10.svm.gz"), parts / "part-4.svm"]
+    ) == [3, 10]
     assert labels_in((str(parts / "part-3.svm.gz"), str(parts / "part-1.svm.gz"))) == [3, 1]
     assert labels_in([parts, f"{parts}/*-2*"]) == [1, 2, 3, 10, 2]
 
@@ -85,7 +96,11 @@ def test_a_pattern_may_ask_for_names_that_a_folder_omits(tmp_path: Path):
 
 def test_one_file_is_opened_as_if_it_were_named_alone(parts: Path):
     alone = open_source(parts / "part-1.svm.gz")
-    for data in ([parts / "part-1.svm.gz"], f"{parts}/part-1.*", [parts / "part-1.svm.gz", parts / "part-4.svm"]):
+    for data in (
+        [parts / "part-1.svm.gz"],
+        f"{parts}/part-1.*",
+        [parts / "part-1.svm.gz", parts / "part-4.svm"],
+    ):
         source = open_source(data)
         assert type(source) is type(alone)
         assert source.name == alone.name
@@ -189,7 +204,9 @@ def test_bytes_read_are_those_of_all_files(parts: Path):
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=7), st.integers(1, 4), st.booleans())
-def test_rows_are_those_of_all_files_in_order(tmp_path_factory, lengths: list[int], at_once: int, compressed: bool):
+def test_rows_are_those_of_all_files_in_order(
+    tmp_path_factory, lengths: list[int], at_once: int, compressed: bool
+):
     folder = tmp_path_factory.mktemp("files")
     lines = [f"{number} {number + 1}:0.5" for number in range(sum(lengths))]
     starts = np.cumsum([0, *lengths])
@@ -214,7 +231,10 @@ def test_rows_are_those_of_all_files_in_order(tmp_path_factory, lengths: list[in
 def test_a_table_may_have_no_rows_if_another_has(tmp_path: Path):
     put(tmp_path / "1.csv", "a,y\n")
     put(tmp_path / "2.csv", "a,y\n1,yes\n")
-    pq.write_table(pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.string())}), tmp_path / "3.parquet")
+    pq.write_table(
+        pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.string())}),
+        tmp_path / "3.parquet",
+    )
     put(tmp_path / "4.csv", "a,y\n2,7\n")
     assert labels_in(tmp_path, "y") == ["yes", "7"]
     assert open_source(tmp_path, "y").targets().tolist() == ["yes", "7"]
@@ -225,7 +245,9 @@ def test_labels_are_text_in_all_files_if_they_are_in_the_first(tmp_path: Path):
     put(tmp_path / "2.csv", "a,y\n1,07\n")
     assert labels_in(tmp_path, "y") == ["yes", "07"]
     put(tmp_path / "0.csv", "a,y\n1,7\n")
-    message = f"{tmp_path}/1.csv: its labels are text, but numbers in {tmp_path}/0.csv; write them alike"
+    message = (
+        f"{tmp_path}/1.csv: its labels are text, but numbers in {tmp_path}/0.csv; write them alike"
+    )
     assert refusal(tmp_path, "y").startswith(message)
     with pytest.raises(DataError, match="its labels are text, but numbers in"):
         open_source(tmp_path, "y").targets()
@@ -248,9 +270,17 @@ def test_columns_of_tables_may_come_in_any_order(tmp_path: Path):
     table = source.dense_rows()
     assert table is not None
     assert np.concatenate([rows.values for rows in table]).tolist() == [[1, 2], [3, 4], [5, 6]]
-    assert np.concatenate([block.to_dense() for block in source.row_blocks()]).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert np.concatenate([block.to_dense() for block in source.row_blocks()]).tolist() == [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+    ]
     chosen = open_source(tmp_path, "y", columns=["b"])
-    assert np.concatenate([block.to_dense() for block in chosen.row_blocks()]).tolist() == [[2], [4], [6]]
+    assert np.concatenate([block.to_dense() for block in chosen.row_blocks()]).tolist() == [
+        [2],
+        [4],
+        [6],
+    ]
 
 
 def test_faults_name_their_file_and_its_line_after_the_rows_before_it(tmp_path: Path):
@@ -279,13 +309,18 @@ def test_files_of_different_kinds_are_named(tmp_path: Path):
     put(tmp_path / "1.csv", "a,y\n1,1\n")
     put(tmp_path / "readme.txt", "hello\n")
     message = refusal(tmp_path, "y")
-    assert message.startswith(f"{tmp_path}: {tmp_path}/1.csv is a table, and {tmp_path}/readme.txt is a file of sparse")
+    assert message.startswith(
+        f"{tmp_path}: {tmp_path}/1.csv is a table, and {tmp_path}/readme.txt is a file of sparse"
+    )
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("a,y\n1,1\n", "2.csv: the column 'b' is not there, but it is in .*1.csv; files .* same columns"),
+        (
+            "a,y\n1,1\n",
+            "2.csv: the column 'b' is not there, but it is in .*1.csv; files .* same columns",
+        ),
         ("a,b,c,y\n1,1,1,1\n", "1.csv: the column 'c' is not there, but it is in .*2.csv"),
         ("a,b,z\n1,1,1\n", "2.csv: there is no column 'y' for the target"),
     ],
@@ -345,7 +380,10 @@ def test_files_are_grouped_in_order_and_none_is_lost(sizes: list[int], n: int):
 
 
 def test_groups_and_shares_are_balanced_by_bytes():
-    grouped = [[part.facts.n_bytes for part in group] for group in in_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)]
+    grouped = [
+        [part.facts.n_bytes for part in group]
+        for group in in_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)
+    ]
     assert grouped == [[9], [1, 1, 1, 6], [3, 3]]
     assert shares_of(sized([10, 30, 20]), 6) == [1, 3, 2]
     assert shares_of(sized([10, 30], splittable=False), 6) == [1, 1]
@@ -360,7 +398,9 @@ def test_reading_that_is_given_up_leaves_no_thread(parts: Path):
     wait_for(lambda: not set(threading.enumerate()) - before, SOON)  # some of them may be starting
 
 
-def test_next_files_are_read_while_the_first_is_in_use(parts: Path, monkeypatch: pytest.MonkeyPatch):
+def test_next_files_are_read_while_the_first_is_in_use(
+    parts: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(many, "cores", lambda: 2)
     begun = [threading.Event() for _ in range(3)]
 

@@ -75,7 +75,10 @@ def test_error_in_the_function_comes_in_its_place():
 
 def test_error_in_the_items_comes_behind_the_results_before_it():
     problem = OSError("no more")
-    assert drain(ordered_map(lambda number: number, fail_at(5, problem), 2, 3)) == ([0, 1, 2, 3, 4], problem)
+    assert drain(ordered_map(lambda number: number, fail_at(5, problem), 2, 3)) == (
+        [0, 1, 2, 3, 4],
+        problem,
+    )
 
 
 def test_error_in_the_function_comes_before_a_later_one_in_the_items():
@@ -181,7 +184,9 @@ class WatchedRoom(Room):
 
         def wait_for_room(timeout):
             waits[threading.get_ident()] += 1
-            for event, _ in zip(self.full, [count for count in waits.values() if count > 1], strict=False):
+            for event, _ in zip(
+                self.full, [count for count in waits.values() if count > 1], strict=False
+            ):
                 event.set()
             return wait(timeout)
 

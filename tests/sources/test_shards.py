@@ -43,7 +43,12 @@ def rows_of(source: Source) -> list[tuple[Any, dict[int, float]]]:
         for row in range(block.n_rows):
             entries = slice(block.indptr[row], block.indptr[row + 1])
             ids, values = block.indices[entries].tolist(), map(str, block.values[entries].tolist())
-            rows.append((None if block.y is None else block.y.tolist()[row], dict(zip(ids, values, strict=True))))
+            rows.append(
+                (
+                    None if block.y is None else block.y.tolist()[row],
+                    dict(zip(ids, values, strict=True)),
+                )
+            )
     return rows
 
 
@@ -72,7 +77,10 @@ def put(folder: Path, text: str | bytes, name: str) -> Path:
 
 svmlight_lines = st.one_of(
     st.builds("{} {}:1 {}:2.5".format, st.integers(-1, 1), st.integers(1, 9), st.integers(10, 99)),
-    st.builds(lambda length: "1 " + " ".join(f"{feature}:1" for feature in range(1, length)), st.integers(2, 400)),
+    st.builds(
+        lambda length: "1 " + " ".join(f"{feature}:1" for feature in range(1, length)),
+        st.integers(2, 400),
+    ),
     st.sampled_from(["", "  ", "\t", "# 1 1:1", "   # x", "-1", "1 2:3 # 4:5"]),
 )
 
@@ -154,12 +162,18 @@ fields = st.one_of(
     st.just(""),
     st.integers(0, 9).map('"{}"'.format),
 )
-labels = st.sampled_from(["a", "b", '"c"', '"d,e"', '"f""g"', '5" by 6"', '"two\nlines"', '"more\r\n\n"', '"""\n"""'])
+labels = st.sampled_from(
+    ["a", "b", '"c"', '"d,e"', '"f""g"', '5" by 6"', '"two\nlines"', '"more\r\n\n"', '"""\n"""']
+)
 
 
 @settings(deadline=None, max_examples=examples(300))
 @given(
-    st.lists(st.tuples(fields, fields, labels, st.sampled_from(["\n", "\r\n", "\n\n"])), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(fields, fields, labels, st.sampled_from(["\n", "\r\n", "\n\n"])),
+        min_size=1,
+        max_size=30,
+    ),
     st.booleans(),
     st.integers(2, 40),
     st.integers(1, 300),
@@ -187,13 +201,17 @@ def test_a_quoted_line_end_at_a_cut_is_refused_with_a_cure(folder):
     path = put(folder, "a,y\n" + '1,"over\ntwo lines"\n' * 50, "quoted.csv")
     source = open_source(path, "y")
     assert len(rows_of(source)) == 50
-    with pytest.raises(DataError, match=r"from line \d+ on, a field in quotes .* streamsieve convert"):
+    with pytest.raises(
+        DataError, match=r"from line \d+ on, a field in quotes .* streamsieve convert"
+    ):
         [rows_of(shard) for shard in source.shards(7)]
 
 
 def test_labels_of_a_shard_are_of_the_kind_of_the_first_in_the_file(folder):
     path = put(folder, "a,y\n" + "1,yes\n" * 20 + "2,7\n" * 20, "kinds.csv")
-    assert [row[0] for shard in open_source(path, "y").shards(4) for row in rows_of(shard)] == ["yes"] * 20 + ["7"] * 20
+    assert [row[0] for shard in open_source(path, "y").shards(4) for row in rows_of(shard)] == [
+        "yes"
+    ] * 20 + ["7"] * 20
 
 
 @pytest.mark.parametrize(
@@ -207,7 +225,11 @@ def test_labels_of_a_shard_are_of_the_kind_of_the_first_in_the_file(folder):
     ],
 )
 def test_fault_in_a_shard_of_a_table_is_named_as_in_the_file(folder, monkeypatch, bad, message):
-    path = put(folder, "a,b,y\n" + "1,2,1\n" * 20 + "\n" + "3,4,0\n" * 10 + f"{bad}\n" + "5,6,1\n" * 9, "bad.csv")
+    path = put(
+        folder,
+        "a,b,y\n" + "1,2,1\n" * 20 + "\n" + "3,4,0\n" * 10 + f"{bad}\n" + "5,6,1\n" * 9,
+        "bad.csv",
+    )
     monkeypatch.setattr(delimited, "HEAD_BYTES", 50)
     monkeypatch.setattr(delimited_text, "FIRST_BYTES", 50)
     monkeypatch.setattr(delimited_text, "CHUNK_BYTES", 50)
@@ -264,7 +286,9 @@ def test_files_of_records_can_be_split(folder, suffix, target, at_once, n):
 
 def test_a_shard_of_row_groups_begins_with_one(folder):
     path = folder / "groups.parquet"
-    pq.write_table(pa.table({"a": np.arange(100.0), "y": np.arange(100) % 2}), path, row_group_size=10)
+    pq.write_table(
+        pa.table({"a": np.arange(100.0), "y": np.arange(100) % 2}), path, row_group_size=10
+    )
     shards = open_source(path, "y").shards(3)
     assert [len(rows_of(shard)) for shard in shards] == [30, 40, 30]
 
@@ -307,7 +331,11 @@ def test_arrays_are_split_without_copies():
 
 @pytest.mark.parametrize(
     ("name", "n"),
-    [("synthetic:x1?rows=50", 100), ("synthetic:x1?rows=2000&seed=3", 7), ("synthetic:spiral?rows=60", 2)],
+    [
+        ("synthetic:x1?rows=50", 100),
+        ("synthetic:x1?rows=2000&seed=3", 7),
+        ("synthetic:spiral?rows=60", 2),
+    ],
 )
 def test_synthetic_rows_can_be_split(name, n):
     for shard in assert_shards(open_source(name), n)[:2]:
@@ -324,7 +352,9 @@ def test_npz_can_be_split(folder):
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 100])
-@pytest.mark.parametrize("suffix", [".svm", ".svm.gz", ".csv", ".csv.gz", ".parquet", ".arrow", ".npz"])
+@pytest.mark.parametrize(
+    "suffix", [".svm", ".svm.gz", ".csv", ".csv.gz", ".parquet", ".arrow", ".npz"]
+)
 def test_several_files_can_be_split(tmp_path, suffix, n):
     X, y = some_rows()
     target = "y" if ".csv" in suffix else None
@@ -395,7 +425,9 @@ def test_what_cannot_be_split_says_why_and_what_to_do(folder, monkeypatch):
     write_columns(folder / "columns.parquet", by_columns(ArraySource(X, y)))
     put(folder, gzip.compress(b"1 1:1\n" * 9), "rows.svm.gz")
     put(folder, gzip.compress(b"a,y\n" + b"1,1\n" * 9), "rows.csv.gz")
-    with pytest.raises(UsageError, match=r"a file of columns cannot be split .* split the file of rows"):
+    with pytest.raises(
+        UsageError, match=r"a file of columns cannot be split .* split the file of rows"
+    ):
         open_source(folder / "columns.parquet").shards(2)
     for name, target in (("rows.svm.gz", None), ("rows.csv.gz", "y")):
         with pytest.raises(UsageError, match=r"compressed.*decompress it first"):

@@ -27,7 +27,9 @@ SMALL = {"rows": 130, "features": 70, "informative": 10}
 def by_row_blocks(source: SubstitutionSource) -> tuple[np.ndarray, np.ndarray]:
     blocks = list(source.row_blocks())
     assert all(block.dense and block.values.all() for block in blocks)
-    return np.concatenate([block.to_dense() for block in blocks]), np.concatenate([block.y for block in blocks])
+    return np.concatenate([block.to_dense() for block in blocks]), np.concatenate(
+        [block.y for block in blocks]
+    )
 
 
 def by_column_blocks(source: SubstitutionSource) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +122,17 @@ def test_rows_and_columns_are_independent():
     X, _ = by_column_blocks(SubstitutionSource(rows=1000, features=1000))
     for values in (X, X.T, X * X - 1):  # squares show what signs would hide
         values = values / values.std()
-        for down, right in [(0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (0, 256), (256, 0), (1, 999), (512, 512)]:
+        for down, right in [
+            (0, 1),
+            (1, 0),
+            (1, 1),
+            (0, 2),
+            (2, 0),
+            (0, 256),
+            (256, 0),
+            (1, 999),
+            (512, 512),
+        ]:
             both = values[down:, right:] * values[: 1000 - down, : 1000 - right]
             assert abs(both.mean()) < 4.5 / np.sqrt(both.size), (down, right)
     correlations = np.corrcoef(X.T)[np.triu_indices(1000, 1)]
@@ -135,7 +147,9 @@ def test_seeds_are_independent():
         assert abs(both.mean()) < 4.5 / np.sqrt(both.size)
 
 
-@pytest.mark.parametrize(("seed", "problem", "noise"), [(0, 0, None), (1, 0, 0.0), (1, 4, 0.5), (0, 4, 20.0)])
+@pytest.mark.parametrize(
+    ("seed", "problem", "noise"), [(0, 0, None), (1, 0, 0.0), (1, 4, 0.5), (0, 4, 20.0)]
+)
 def test_targets_are_the_hidden_sum_and_noise(seed, problem, noise):
     options: dict[str, Any] = {"rows": 3000, "features": 300, "seed": seed, "problem": problem}
     source = SubstitutionSource(**options, noise=noise)
@@ -178,7 +192,9 @@ def test_informative_features_are_anywhere_with_normal_weights():
 
 
 def test_another_seed_gives_other_rows_of_the_same_problem():
-    one, other, third = (SubstitutionSource(rows=50, seed=seed, problem=p) for seed, p in [(0, 0), (1, 0), (0, 1)])
+    one, other, third = (
+        SubstitutionSource(rows=50, seed=seed, problem=p) for seed, p in [(0, 0), (1, 0), (0, 1)]
+    )
     assert (one.informative_ids == other.informative_ids).all()
     assert (one.hidden_weights == other.hidden_weights).all()
     assert (by_row_blocks(one)[0] != by_row_blocks(other)[0]).mean() > 0.99
@@ -203,7 +219,12 @@ def test_shapes_are_those_of_the_paper(options, rows, features):
     query = "&".join(f"{name}={value}" for name, value in options.items())
     named = open_source(f"synthetic:substitution?{query}")
     assert isinstance(named, SubstitutionSource)
-    assert (named.n_rows, named.n_features, named.task, named.noise) == (rows, features, source.task, source.noise)
+    assert (named.n_rows, named.n_features, named.task, named.noise) == (
+        rows,
+        features,
+        source.task,
+        source.noise,
+    )
     assert (named.targets() == source.targets()).all()
 
 
@@ -226,7 +247,10 @@ def test_shapes_are_those_of_the_paper(options, rows, features):
         ("noise=loud", "noise is a number, not 'loud'"),
         ("informative=1.5", "informative is an integer, not '1.5'"),
         ("task=ranking", "task is regression or classification, not 'ranking'"),
-        ("colour=red", "no option 'colour'; there are rows, features, seed, informative, noise, task, problem"),
+        (
+            "colour=red",
+            "no option 'colour'; there are rows, features, seed, informative, noise, task, problem",
+        ),
     ],
 )
 def test_bad_option_is_refused(options, message):
@@ -245,7 +269,11 @@ def test_every_format_gives_it_back(tmp_path: Path, name: str) -> None:
     source = SubstitutionSource(**SMALL)
     X, y = by_row_blocks(source)
     assert workflow.convert(source, tmp_path / name) == 130
-    blocks = list(by_rows(open_source(tmp_path / name, target="label" if name.endswith("csv") else None)).row_blocks())
+    blocks = list(
+        by_rows(
+            open_source(tmp_path / name, target="label" if name.endswith("csv") else None)
+        ).row_blocks()
+    )
     assert (np.concatenate([block.to_dense() for block in blocks]) == X).all()
     assert (np.concatenate([block.y for block in blocks]) == y).all()
 
@@ -282,13 +310,17 @@ print(columns, peak_memory() - before)
 
 def test_columns_of_more_than_a_gigabyte_need_the_memory_of_a_few_blocks():
     environment = {**os.environ, "STREAMSIEVE_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", READ], check=True, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", READ], check=True, capture_output=True, text=True, env=environment
+    )
     columns, grown = map(int, done.stdout.split())
     assert columns == 100_000
     assert grown < 100e6
 
 
-@pytest.mark.parametrize(("method", "task"), [("sofs-regressor", "regression"), ("sofs", "classification")])
+@pytest.mark.parametrize(
+    ("method", "task"), [("sofs-regressor", "regression"), ("sofs", "classification")]
+)
 def test_rows_can_be_learned(method, task):
     name = f"synthetic:substitution?rows=3000&features=200&informative=5&task={task}"
     record = workflow.select(name, method, n_features_to_select=5, test=f"{name}&seed=1")

@@ -58,7 +58,9 @@ def read(source: SvmlightSource) -> list[tuple[float, dict[int, float]]]:
             assert (np.diff(ids) > 0).all()
             assert ids.size == 0 or 0 <= ids[0] <= ids[-1] < block.n_features
             values = block.values[block.indptr[row] : block.indptr[row + 1]]
-            rows.append((float(block.y[row]), dict(zip(ids.tolist(), values.tolist(), strict=True))))
+            rows.append(
+                (float(block.y[row]), dict(zip(ids.tolist(), values.tolist(), strict=True)))
+            )
     return rows
 
 
@@ -99,8 +101,14 @@ def slow_read(text: str) -> list[tuple[float, dict[int, float]]]:
         ("\n1 1:2\n\n \t \n2 1:3\n\n", [(1, {0: 2}), (2, {0: 3})]),
         ("1 qid:7 1:2\n1 qid:7\n", [(1, {0: 2}), (1, {})]),
         ("1 1:2\r\n\r\n-1 2:3\r\n", [(1, {0: 2}), (-1, {1: 3})]),
-        ("+1\n1.0\n-1\n1e1\n-2.5E-1\n.5\n1.\n+.5e+1\n", [(y, {}) for y in (1, 1, -1, 10, -0.25, 0.5, 1, 5)]),
-        ("1 1:+1 2:.5 3:1. 4:-1e1 5:2E-1\n", [(1, {0: 1, 1: 0.5, 2: 1, 3: -10, 4: float(np.float32(0.2))})]),
+        (
+            "+1\n1.0\n-1\n1e1\n-2.5E-1\n.5\n1.\n+.5e+1\n",
+            [(y, {}) for y in (1, 1, -1, 10, -0.25, 0.5, 1, 5)],
+        ),
+        (
+            "1 1:+1 2:.5 3:1. 4:-1e1 5:2E-1\n",
+            [(1, {0: 1, 1: 0.5, 2: 1, 3: -10, 4: float(np.float32(0.2))})],
+        ),
         ("1 3:3 1:1 2:2\n", [(1, {0: 1, 1: 2, 2: 3})]),
         ("\t1  1:2\t\t2:3 \t \n", [(1, {0: 2, 1: 3})]),
         ("1 007:2\n", [(1, {6: 2})]),
@@ -122,7 +130,9 @@ def test_unsorted_ids_past_32_bits_are_sorted(folder):
     assert read_text(folder, "1 5000000000:3 2:1\n") == [(1, {1: 1, 4_999_999_999: 3})]
 
 
-@pytest.mark.parametrize("zero", ["0", "-0", "0.0", "0e5", "1e-60", "0." + "0" * 50 + "1", "7006492321624086e-61"])
+@pytest.mark.parametrize(
+    "zero", ["0", "-0", "0.0", "0e5", "1e-60", "0." + "0" * 50 + "1", "7006492321624086e-61"]
+)
 def test_zeros_are_dropped_but_widen_the_rows(folder, zero):
     (block,) = SvmlightSource(put(folder, f"1 1:1 9:{zero}\n")).row_blocks()
     assert (block.n_features, block.n_nonzero) == (9, 1)
@@ -153,9 +163,14 @@ digits = st.text("0123456789", max_size=40)
 exponents = st.sampled_from(["", "e", "E", "e+", "e-"]).flatmap(
     lambda sign: st.integers(0, 60).map(lambda power: f"{sign}{power:02d}") if sign else st.just("")
 )
-written = st.builds("{}{}{}{}{}".format, st.sampled_from(["", "+", "-"]), digits, st.just("."), digits, exponents)
+written = st.builds(
+    "{}{}{}{}{}".format, st.sampled_from(["", "+", "-"]), digits, st.just("."), digits, exponents
+)
 whole = st.builds(
-    "{}{}{}".format, st.sampled_from(["", "-"]), st.text("0123456789", min_size=1, max_size=45), exponents
+    "{}{}{}".format,
+    st.sampled_from(["", "-"]),
+    st.text("0123456789", min_size=1, max_size=45),
+    exponents,
 )
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -167,7 +182,9 @@ def midpoints(draw) -> str:
     middle = Decimal((float(below) + float(np.nextafter(below, np.float32(np.inf)))) / 2)
     aside = Decimal(draw(st.sampled_from(["0", "1e-25", "-1e-25", "1e-16", "-1e-16"])))
     number = Context(prec=300).multiply(middle, 1 + aside)
-    return draw(st.sampled_from(["", "-", "000"])) + format(number, draw(st.sampled_from(["f", "e"])))
+    return draw(st.sampled_from(["", "-", "000"])) + format(
+        number, draw(st.sampled_from(["f", "e"]))
+    )
 
 
 decimal_texts = st.one_of(
@@ -183,7 +200,9 @@ decimal_texts = st.one_of(
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(st.lists(decimal_texts.filter(lambda text: np.isfinite(nearest(text))), min_size=1, max_size=40))
+@given(
+    st.lists(decimal_texts.filter(lambda text: np.isfinite(nearest(text))), min_size=1, max_size=40)
+)
 def test_values_are_the_nearest_float32(folder, texts):
     line = "1 " + " ".join(f"{i}:{text}" for i, text in enumerate(texts, 1)) + "\n"
     ((_, entries),) = read_text(folder, line)
@@ -194,9 +213,13 @@ def test_values_are_the_nearest_float32(folder, texts):
 
 
 @settings(deadline=None, max_examples=examples(200))
-@given(st.lists(decimal_texts.filter(lambda text: np.isfinite(float(text))), min_size=1, max_size=40))
+@given(
+    st.lists(decimal_texts.filter(lambda text: np.isfinite(float(text))), min_size=1, max_size=40)
+)
 def test_labels_are_the_nearest_float64(folder, texts):
-    assert [label for label, _ in read_text(folder, "\n".join(texts))] == [float(text) for text in texts]
+    assert [label for label, _ in read_text(folder, "\n".join(texts))] == [
+        float(text) for text in texts
+    ]
 
 
 OVERFLOW = 2**128 - 2**103  # halfway between the largest float32 and what would come next
@@ -204,16 +227,31 @@ OVERFLOW = 2**128 - 2**103  # halfway between the largest float32 and what would
 
 @pytest.mark.parametrize(
     "text",
-    ["1e39", "-1e39", "1e400", "-9" + "9" * 60, str(OVERFLOW), str(OVERFLOW - 1), f"-{OVERFLOW + 1}", "3.4028236e38"],
+    [
+        "1e39",
+        "-1e39",
+        "1e400",
+        "-9" + "9" * 60,
+        str(OVERFLOW),
+        str(OVERFLOW - 1),
+        f"-{OVERFLOW + 1}",
+        "3.4028236e38",
+    ],
 )
 def test_value_too_large_for_float32_is_refused(folder, text):
     path = put(folder, f"1 1:1\n1 2:{text}\n")
-    assert re.search(f"^{re.escape(str(path))}:2: .*feature 2.* too large for float32", refusal(path))
+    assert re.search(
+        f"^{re.escape(str(path))}:2: .*feature 2.* too large for float32", refusal(path)
+    )
 
 
-@pytest.mark.parametrize("text", [str(OVERFLOW - 2**76), "3.4028235e38", "340282346638528859811704183484516925440"])
+@pytest.mark.parametrize(
+    "text", [str(OVERFLOW - 2**76), "3.4028235e38", "340282346638528859811704183484516925440"]
+)
 def test_largest_float32_is_read(folder, text):
-    assert read_text(folder, f"1 1:{text} 2:-{text}") == [(1, {0: 2.0**128 - 2**104, 1: -(2.0**128 - 2**104)})]
+    assert read_text(folder, f"1 1:{text} 2:-{text}") == [
+        (1, {0: 2.0**128 - 2**104, 1: -(2.0**128 - 2**104)})
+    ]
 
 
 def test_random_file_reads_as_scikit_learn_reads_it(folder):
@@ -223,7 +261,9 @@ def test_random_file_reads_as_scikit_learn_reads_it(folder):
         ids = np.sort(random.choice(300, random.integers(0, 30), replace=False)) + 1
         values = random.normal(size=ids.size) * 10.0 ** random.integers(-30, 30, ids.size)
         pairs = zip(ids, values.tolist(), strict=True)
-        lines.append(" ".join([str(random.integers(-3, 4)), *(f"{i}:{value!r}" for i, value in pairs)]))
+        lines.append(
+            " ".join([str(random.integers(-3, 4)), *(f"{i}:{value!r}" for i, value in pairs)])
+        )
     path = put(folder, "\n".join(lines))
     X, y = load_svmlight_file(str(path), n_features=300, dtype=np.float32, zero_based=False)
     rows = read(SvmlightSource(path, chunk_bytes=5000))
@@ -250,13 +290,20 @@ def row_lines(draw) -> str:
 
 texts = st.builds(
     lambda lines, end: "\n".join(lines) + end,
-    st.lists(st.one_of(row_lines(), row_lines(), comments, st.sampled_from(["", " ", "\r"])), max_size=15),
+    st.lists(
+        st.one_of(row_lines(), row_lines(), comments, st.sampled_from(["", " ", "\r"])), max_size=15
+    ),
     st.sampled_from(["", "\n", "\n\n"]),
 ).filter(slow_read)
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(texts, st.integers(1, 400), st.sampled_from([1, 16, svmlight.MARGIN_BYTES]), st.sampled_from(["", ".gz"]))
+@given(
+    texts,
+    st.integers(1, 400),
+    st.sampled_from([1, 16, svmlight.MARGIN_BYTES]),
+    st.sampled_from(["", ".gz"]),
+)
 def test_any_chunk_size_gives_the_same_rows(folder, text, chunk_bytes, margin, compression):
     data = COMPRESS[compression](text.encode()) if compression else text.encode()
     path = put(folder, data, f"chunks.svm{compression}")
@@ -267,7 +314,9 @@ def test_any_chunk_size_gives_the_same_rows(folder, text, chunk_bytes, margin, c
 
 def test_line_longer_than_chunk_and_margin_is_read(folder):
     long = "1 " + " ".join(f"{i}:{i}" for i in range(1, 20_001))
-    assert read_text(folder, f"2 1:1\n{long}\n3 1:1", chunk_bytes=64) == slow_read(f"2 1:1\n{long}\n3 1:1")
+    assert read_text(folder, f"2 1:1\n{long}\n3 1:1", chunk_bytes=64) == slow_read(
+        f"2 1:1\n{long}\n3 1:1"
+    )
 
 
 @pytest.mark.parametrize("compression", COMPRESS)
@@ -282,7 +331,9 @@ def test_compressed_file_gives_the_rows_of_the_plain_one(folder, compression, ch
 @pytest.mark.parametrize("compression", COMPRESS)
 def test_archives_end_to_end_are_one_file(folder, compression):
     path = put(
-        folder, COMPRESS[compression](b"1 1:1\n2 2:") + COMPRESS[compression](b"3\n"), f"joined.svm{compression}"
+        folder,
+        COMPRESS[compression](b"1 1:1\n2 2:") + COMPRESS[compression](b"3\n"),
+        f"joined.svm{compression}",
     )
     assert read(SvmlightSource(path)) == [(1, {0: 1}), (2, {1: 3})]
 
@@ -308,7 +359,10 @@ def test_a_pipe_that_has_nothing_yet_is_not_at_its_end(monkeypatch):
     monkeypatch.setattr(svmlight, "select", SimpleNamespace(select=wait))
     with os.fdopen(end) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert np.concatenate([block.y for block in SvmlightSource("-").row_blocks()]).tolist() == [1, 2]
+        assert np.concatenate([block.y for block in SvmlightSource("-").row_blocks()]).tolist() == [
+            1,
+            2,
+        ]
 
 
 def test_fault_in_standard_input_is_named(folder, monkeypatch):
@@ -329,7 +383,9 @@ def left_alive(before: set[threading.Thread]) -> list[str]:
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
 def test_abandoned_iterator_leaves_no_thread(folder, compression):
     data = b"1 1:1 2:2\n" * 5000
-    path = put(folder, COMPRESS[compression](data) if compression else data, f"long.svm{compression}")
+    path = put(
+        folder, COMPRESS[compression](data) if compression else data, f"long.svm{compression}"
+    )
     before = set(threading.enumerate())
     blocks = SvmlightSource(path, chunk_bytes=64).row_blocks()
     next(blocks)
@@ -340,7 +396,9 @@ def test_abandoned_iterator_leaves_no_thread(folder, compression):
 @pytest.mark.parametrize("compression", ["", ".gz"])
 def test_error_that_is_kept_keeps_no_thread(folder, compression):
     data = b"1 x\n" + b"1 1:1\n" * 5000
-    path = put(folder, COMPRESS[compression](data) if compression else data, f"bad.svm{compression}")
+    path = put(
+        folder, COMPRESS[compression](data) if compression else data, f"bad.svm{compression}"
+    )
     before = set(threading.enumerate())
     with pytest.raises(DataError) as caught:
         read(SvmlightSource(path, chunk_bytes=64))
@@ -407,9 +465,14 @@ def test_repeated_index_is_named_as_the_file_counts(folder):
 @pytest.mark.parametrize("bad", ["1 2:x", "1 2:1 1:1 2:1", "1e400", "1 0:1", "1 2:1e39"])
 def test_line_number_is_right_far_into_a_file(folder, bad, chunk_bytes, compression):
     long = "1 " + " ".join(f"{i}:1" for i in range(1, 60))
-    text = "\n".join([long if i % 10 == 0 else "# note" if i % 10 == 5 else "1 1:2" for i in range(200)] + [bad, "1"])
+    text = "\n".join(
+        [long if i % 10 == 0 else "# note" if i % 10 == 5 else "1 1:2" for i in range(200)]
+        + [bad, "1"]
+    )
     data = text.encode()
-    path = put(folder, COMPRESS[compression](data) if compression else data, f"far.svm{compression}")
+    path = put(
+        folder, COMPRESS[compression](data) if compression else data, f"far.svm{compression}"
+    )
     assert refusal(path, chunk_bytes=chunk_bytes).startswith(f"{path}:201: ")
 
 
@@ -423,7 +486,9 @@ def test_first_of_two_faults_is_named(folder, first):
 @given(st.lists(st.one_of(row_lines(), comments), max_size=25), st.integers(1, 200))
 def test_line_number_does_not_depend_on_chunks(folder, lines, chunk_bytes):
     path = put(folder, "\n".join([*lines, "1 x:1", *lines]))
-    assert refusal(path, chunk_bytes=chunk_bytes).startswith(f"{path}:{len(lines) + 1}: 'x:1' does not start")
+    assert refusal(path, chunk_bytes=chunk_bytes).startswith(
+        f"{path}:{len(lines) + 1}: 'x:1' does not start"
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n \n", b"# only\n# comments", b"# c\n" * 100])
@@ -433,13 +498,17 @@ def test_file_without_rows_is_refused(folder, data, chunk_bytes):
     assert refusal(path, chunk_bytes=chunk_bytes).startswith(f"{path}: holds no rows")
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfe1\x00 \x00", b"\x80\x81\n\x82", bytes(range(256)) * 20, b"1 \xe9:1\n"])
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfe1\x00 \x00", b"\x80\x81\n\x82", bytes(range(256)) * 20, b"1 \xe9:1\n"]
+)
 def test_binary_rubbish_is_not_text(folder, data):
     path = put(folder, data)
     assert re.search(f"^{re.escape(str(path))}:1: .*(not text|text in UTF-16)", refusal(path))
 
 
-@pytest.mark.parametrize("rubbish", [b"\0", b"1 \0:1", b"1 1:\xff", b"\x0b", b"1 \x0c", b"1 1:1\x0b"])
+@pytest.mark.parametrize(
+    "rubbish", [b"\0", b"1 \0:1", b"1 1:\xff", b"\x0b", b"1 \x0c", b"1 1:1\x0b"]
+)
 @pytest.mark.parametrize("before", [2, 3000])
 def test_line_with_rubbish_bytes_is_named(folder, rubbish, before):
     path = put(folder, b"1 1:1\n" * before + rubbish + b"\n")
@@ -449,7 +518,10 @@ def test_line_with_rubbish_bytes_is_named(folder, rubbish, before):
 @pytest.mark.parametrize("compression", COMPRESS)
 def test_compressed_file_without_its_suffix_is_told_which(folder, compression):
     path = put(folder, COMPRESS[compression](b"1 1:1\n" * 100), "compressed.svm")
-    assert re.search(rf"^{re.escape(str(path))}:1: this is .* data: give it the suffix \{compression}$", refusal(path))
+    assert re.search(
+        rf"^{re.escape(str(path))}:1: this is .* data: give it the suffix \{compression}$",
+        refusal(path),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -463,7 +535,11 @@ def random_text() -> bytes:
 @pytest.mark.parametrize("cut", ["header", "middle", "end"])
 def test_truncated_archive_is_named(folder, random_text, compression, chunk_bytes, cut):
     data = COMPRESS[compression](random_text)
-    path = put(folder, data[: {"header": 5, "middle": len(data) // 2, "end": -1}[cut]], f"cut.svm{compression}")
+    path = put(
+        folder,
+        data[: {"header": 5, "middle": len(data) // 2, "end": -1}[cut]],
+        f"cut.svm{compression}",
+    )
     message = refusal(path, chunk_bytes=chunk_bytes)
     assert re.search(f"^{re.escape(str(path))}: the .* file is damaged or cut short", message)
 
@@ -474,7 +550,9 @@ def test_rubbish_in_place_of_an_archive_is_named(folder, compression):
     assert re.search(f"^{re.escape(str(path))}: the .* file is damaged", refusal(path))
 
 
-@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz"])  # Zstandard need not carry a checksum
+@pytest.mark.parametrize(
+    "compression", [".gz", ".bz2", ".xz"]
+)  # Zstandard need not carry a checksum
 def test_rubbish_inside_an_archive_is_named(folder, random_text, compression):
     data = COMPRESS[compression](random_text)
     path = put(folder, data[:5000] + b"rubbish!" * 20 + data[5160:], f"hurt.svm{compression}")
@@ -535,8 +613,35 @@ ODD_ENTRIES = [
         "+1:1",
         "01:1",
     ),
-    *("1:-", "1:--1", "1:+1", "1:-+1", "1:1.", "1:.5", "1:.", "1:-.5", "1:1.5.5", "1:/.5", "1:;.5", "1:-5.", "1:1#2"),
-    *("1:0", "1:-0", "1:0.0", "1:1e3", "1:1.5e3", "1:1e", "1:1.5e", "1:nan", "1:inf", "1:0x1", "1:1_0", "1:1,5"),
+    *(
+        "1:-",
+        "1:--1",
+        "1:+1",
+        "1:-+1",
+        "1:1.",
+        "1:.5",
+        "1:.",
+        "1:-.5",
+        "1:1.5.5",
+        "1:/.5",
+        "1:;.5",
+        "1:-5.",
+        "1:1#2",
+    ),
+    *(
+        "1:0",
+        "1:-0",
+        "1:0.0",
+        "1:1e3",
+        "1:1.5e3",
+        "1:1e",
+        "1:1.5e",
+        "1:nan",
+        "1:inf",
+        "1:0x1",
+        "1:1_0",
+        "1:1,5",
+    ),
     *(f"{'1' * n}:1" for n in (7, 8, 9, 15, 16, 17, 18, 19)),
     *(f"1:{'9' * n}" for n in (7, 8, 9, 15, 16, 17, 31)),
     *(f"1:-{'1' * n}" for n in (14, 15, 16, 29, 30)),
@@ -548,8 +653,26 @@ ODD_ENTRIES = [
         "1:0.000000000000001",
         "1:0.0000000000000001",
     ),
-    *("2:1 1:1", "2:1 2:1", "1:1\t2:2", "1:1  2:2", "1:1\r", "qid:3 1:1", "1:1 qid:3", "1:1 # 2:x", "1:1#", "1:1.5#"),
-    *(f"{2**31}:1", f"{2**31 - 1}:1.5 {2**31}:2", f"{2**63 - 1}:1", "1:3.4e38", "1:3.5e38", f"1:{'9' * 39}"),
+    *(
+        "2:1 1:1",
+        "2:1 2:1",
+        "1:1\t2:2",
+        "1:1  2:2",
+        "1:1\r",
+        "qid:3 1:1",
+        "1:1 qid:3",
+        "1:1 # 2:x",
+        "1:1#",
+        "1:1.5#",
+    ),
+    *(
+        f"{2**31}:1",
+        f"{2**31 - 1}:1.5 {2**31}:2",
+        f"{2**63 - 1}:1",
+        "1:3.4e38",
+        "1:3.5e38",
+        f"1:{'9' * 39}",
+    ),
 ]
 
 
@@ -564,7 +687,9 @@ def assert_same_wherever(parts):
     line = ("1 " + " ".join(parts) + "\n").encode("latin-1")
     slow, slow_lines = svmlight_parsing.parse_text(np.frombuffer(line, np.uint8), 1, "rows.svm")
     rest = b"-1 1:0.5 2:0.25\n" * 8
-    quick, quick_lines = svmlight_parsing.parse_text(np.frombuffer(line + rest, np.uint8), 1, "rows.svm")
+    quick, quick_lines = svmlight_parsing.parse_text(
+        np.frombuffer(line + rest, np.uint8), 1, "rows.svm"
+    )
     if isinstance(slow, svmlight_parsing.Fault):
         assert quick == slow
         assert quick_lines == slow_lines

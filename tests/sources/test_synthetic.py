@@ -38,7 +38,9 @@ def test_rows_have_the_shape_of_the_paper(kind, n_rows, features, informative, n
     ids, values, y = rows(f"synthetic:{kind}?rows=1500")
     assert ids.shape == values.shape == (1500, informative + noise)
     assert y.shape == (1500,)
-    assert {block.n_features for block in open_source(f"synthetic:{kind}?rows=1500").row_blocks()} == {features}
+    assert {
+        block.n_features for block in open_source(f"synthetic:{kind}?rows=1500").row_blocks()
+    } == {features}
 
 
 @pytest.mark.parametrize(("kind", "informative"), [("x1", 100), ("x2", 200)])
@@ -79,11 +81,15 @@ def test_another_seed_gives_other_rows_of_the_same_problem():
     assert (ids != other_ids).any(axis=1).all()
     assert (values != other_values).any(axis=1).all()
     assert (y != other_y).any()
-    assert (SyntheticSource("x1").hidden_weights == SyntheticSource("x1", seed=1).hidden_weights).all()
+    assert (
+        SyntheticSource("x1").hidden_weights == SyntheticSource("x1", seed=1).hidden_weights
+    ).all()
 
 
 def test_each_set_has_hidden_weights_of_its_own():
-    assert (SyntheticSource("x1").hidden_weights != SyntheticSource("x2").hidden_weights[:100]).all()
+    assert (
+        SyntheticSource("x1").hidden_weights != SyntheticSource("x2").hidden_weights[:100]
+    ).all()
 
 
 def test_blocks_do_not_repeat_each_other():
@@ -93,7 +99,9 @@ def test_blocks_do_not_repeat_each_other():
 
 @pytest.mark.parametrize("few", [1, 1000, 1024, 1025])
 def test_fewer_rows_are_the_first_of_more(few):
-    for part, whole in zip(rows(f"synthetic:x1?rows={few}"), rows("synthetic:x1?rows=5000"), strict=True):
+    for part, whole in zip(
+        rows(f"synthetic:x1?rows={few}"), rows("synthetic:x1?rows=5000"), strict=True
+    ):
         assert len(part) == few
         assert (part == whole[:few]).all()
 
@@ -119,7 +127,10 @@ def test_rows_can_fill_every_feature():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("synthetic:x9", "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks, substitution"),
+        (
+            "synthetic:x9",
+            "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks, substitution",
+        ),
         ("synthetic:", "no synthetic set ''"),
         ("synthetic:x1?rows=0", "ask for 1 or more"),
         ("synthetic:x1?rows=-5", "ask for 1 or more"),
@@ -171,7 +182,9 @@ def test_drawing_all_integers_gives_all_of_them():
 
 def spiral(options: str = "") -> tuple[np.ndarray, np.ndarray]:
     blocks = list(open_source(f"synthetic:spiral{options}").row_blocks())
-    return np.concatenate([block.to_dense() for block in blocks]), np.concatenate([block.y for block in blocks])
+    return np.concatenate([block.to_dense() for block in blocks]), np.concatenate(
+        [block.y for block in blocks]
+    )
 
 
 def test_the_spiral_has_the_shape_of_the_paper():
@@ -236,8 +249,15 @@ def test_another_seed_gives_other_rows_of_the_same_clicks():
     again, labels = clicks("?rows=500")
     assert (again == ids).all()
     assert (labels == y).all()
-    assert open_source("synthetic:clicks").log_odds.tolist() == open_source("synthetic:clicks?seed=1").log_odds.tolist()
-    parts = [block for shard in open_source("synthetic:clicks?rows=500").shards(3) for block in shard.row_blocks()]
+    assert (
+        open_source("synthetic:clicks").log_odds.tolist()
+        == open_source("synthetic:clicks?seed=1").log_odds.tolist()
+    )
+    parts = [
+        block
+        for shard in open_source("synthetic:clicks?rows=500").shards(3)
+        for block in shard.row_blocks()
+    ]
     assert (np.concatenate([part.indices for part in parts]).reshape(500, -1) == ids).all()
 
 

@@ -29,7 +29,10 @@ from .reading import (
 @pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".tab", "\t")])
 def test_delimited_text_is_read_plain_and_compressed(tmp_path, suffix, delimiter, compression):
     text = "a,y,b\n1,0,2.5\n0,1,-3e2\n.5,1,0\n".replace(",", delimiter)
-    source = open_source(put(tmp_path, COMPRESS[compression](text.encode()), f"table{suffix}{compression}"), target="y")
+    source = open_source(
+        put(tmp_path, COMPRESS[compression](text.encode()), f"table{suffix}{compression}"),
+        target="y",
+    )
     assert read(source) == ([[1, 2.5], [0, -300], [0.5, 0]], [0, 1, 1])
     assert source.feature_names.tolist() == ["a", "b"]
     assert source.n_features == 2
@@ -69,13 +72,18 @@ def test_other_words_are_refused(tmp_path, monkeypatch, word):
 
 
 def test_names_and_labels_may_hold_the_delimiter(tmp_path):
-    source = open_source(put(tmp_path, '"a,b","the ""y"""\n1,"no, never"\n2,yes\n'), target='the "y"')
+    source = open_source(
+        put(tmp_path, '"a,b","the ""y"""\n1,"no, never"\n2,yes\n'), target='the "y"'
+    )
     assert read(source) == ([[1], [2]], ["no, never", "yes"])
     assert source.feature_names.tolist() == ["a,b"]
 
 
 def test_labels_may_be_text(tmp_path):
-    assert read(open_source(put(tmp_path, "y,a\nspam,1\nham,2\n"), target="y"))[1] == ["spam", "ham"]
+    assert read(open_source(put(tmp_path, "y,a\nspam,1\nham,2\n"), target="y"))[1] == [
+        "spam",
+        "ham",
+    ]
 
 
 def test_values_are_the_nearest_float32(tmp_path):
@@ -87,7 +95,10 @@ def test_whole_numbers_may_become_fractions_in_a_later_block(tmp_path, monkeypat
     small_chunks(monkeypatch, 256)
     path = put(tmp_path, "a,y\n" + "1,0\n" * 500 + "2.5,1\n" * 500)
     assert len(list(open_source(path, target="y").row_blocks())) > 5
-    assert read(open_source(path, target="y")) == ([[1]] * 500 + [[2.5]] * 500, [0] * 500 + [1] * 500)
+    assert read(open_source(path, target="y")) == (
+        [[1]] * 500 + [[2.5]] * 500,
+        [0] * 500 + [1] * 500,
+    )
 
 
 @pytest.mark.parametrize("compression", ["", ".gz"])
@@ -102,7 +113,9 @@ def test_whole_numbers_may_become_fractions_in_a_later_block(tmp_path, monkeypat
         ("1,1_000,3", "column 'b' is '1_000', not a number"),
     ],
 )
-def test_fault_in_a_line_is_named_with_its_number(tmp_path, monkeypatch, compression, block_bytes, line, message):
+def test_fault_in_a_line_is_named_with_its_number(
+    tmp_path, monkeypatch, compression, block_bytes, line, message
+):
     small_chunks(monkeypatch, block_bytes)
     monkeypatch.setattr(delimited, "HEAD_BYTES", 64)  # in which there are numbers alone
     text = "a,b,y\n" + "1,2,3\n\n" * 300 + line + "\n1,2,3\n"
@@ -121,7 +134,9 @@ def test_missing_value_is_named_with_row_and_column(tmp_path, monkeypatch, nothi
 @pytest.mark.parametrize("compression", ["", ".gz"])
 @pytest.mark.parametrize("size", [16, 1 << 20])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_quote_that_is_never_closed_is_named_with_its_line(tmp_path, monkeypatch, compression, size, end):
+def test_quote_that_is_never_closed_is_named_with_its_line(
+    tmp_path, monkeypatch, compression, size, end
+):
     small_chunks(monkeypatch, size)
     text = "a,y\n" + "1,no\n" * 20 + '2,"yes\n' + "1,no\n" * 20 + "3,no" + end
     path = put(tmp_path, COMPRESS[compression](text.encode()), f"table.csv{compression}")
@@ -136,14 +151,20 @@ def test_quoted_line_ends_are_part_of_a_label_in_chunks_of_any_size(tmp_path, mo
 
 
 def test_missing_label_is_named_with_its_row(tmp_path):
-    assert refusal(put(tmp_path, "a,y\n1,0\n2,\n")).startswith(": row 2: the target 'y' has no value")
-    assert refusal(put(tmp_path, "a,y\n1,no\n2,\n")).startswith(": row 2: the target 'y' has no value")
+    assert refusal(put(tmp_path, "a,y\n1,0\n2,\n")).startswith(
+        ": row 2: the target 'y' has no value"
+    )
+    assert refusal(put(tmp_path, "a,y\n1,no\n2,\n")).startswith(
+        ": row 2: the target 'y' has no value"
+    )
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "1e39", "1e400"])
 def test_value_beyond_float32_is_named_with_row_and_column(tmp_path, value):
     path = put(tmp_path, f"a,b,y\n1,1,0\n1,{value},0\n")
-    assert refusal(path).startswith(": row 2: the value of column 'b' is infinite, or too large for float32")
+    assert refusal(path).startswith(
+        ": row 2: the value of column 'b' is infinite, or too large for float32"
+    )
 
 
 @pytest.mark.parametrize("before", [1, 5000])
@@ -175,8 +196,12 @@ def table(request, tmp_path) -> Path:
 
 
 def test_target_must_be_named_and_there(table):
-    assert re.match(": which column is the target.*target='NAME'.*the columns are a, b, y", refusal(table, None))
-    assert refusal(table, "z").startswith(": there is no column 'z' for the target; the columns are a, b, y")
+    assert re.match(
+        ": which column is the target.*target='NAME'.*the columns are a, b, y", refusal(table, None)
+    )
+    assert refusal(table, "z").startswith(
+        ": there is no column 'z' for the target; the columns are a, b, y"
+    )
 
 
 def test_columns_are_read_in_the_order_asked_for(table):
@@ -194,7 +219,9 @@ def test_with_columns_the_target_may_be_missing(table, target):
 
 
 def test_column_that_is_not_there_is_named(table):
-    assert refusal(table, "y", columns=["a", "c"]).startswith(": the column 'c' is not there; the columns are a, b, y")
+    assert refusal(table, "y", columns=["a", "c"]).startswith(
+        ": the column 'c' is not there; the columns are a, b, y"
+    )
 
 
 def test_text_column_is_not_a_feature(table):
@@ -225,7 +252,9 @@ def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
     blocks = open_source(path, target="y").row_blocks()
     next(blocks)
     del blocks
-    started = {thread for thread in threading.enumerate() if thread.name == "streamsieve-read-ahead"} - before
+    started = {
+        thread for thread in threading.enumerate() if thread.name == "streamsieve-read-ahead"
+    } - before
     for thread in started:
         thread.join(5)
     assert not any(thread.is_alive() for thread in started)
@@ -235,11 +264,16 @@ def test_abandoned_table_leaves_no_thread(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("quoted", [None, 0, 3])
 @pytest.mark.parametrize("classes", [["yes", "no"], ["1", "0"], ["0.5", "2"], ["true", "false"]])
-def test_tables_are_the_same_in_chunks_of_any_size(tmp_path, monkeypatch, suffix, ends, quoted, classes):
+def test_tables_are_the_same_in_chunks_of_any_size(
+    tmp_path, monkeypatch, suffix, ends, quoted, classes
+):
     fields = np.random.default_rng(1).normal(0, 1, (6, 9)).round(3).astype("U40")
     fields[2, 4:] = ["", "1e-320", "0.12345678901234567890123", "+7", "NA"]
     path, comma = tmp_path / f"wide{suffix}", "\t" if "tsv" in suffix else ","
-    lines = [[f"c{i}" for i in range(9)] + ["y"], *([*row, classes[i % 2]] for i, row in enumerate(fields.tolist()))]
+    lines = [
+        [f"c{i}" for i in range(9)] + ["y"],
+        *([*row, classes[i % 2]] for i, row in enumerate(fields.tolist())),
+    ]
     if quoted is not None:
         lines[1 + quoted][1] = '"1.5"'
     text = ends.join([comma.join(line) for line in lines] + [""])

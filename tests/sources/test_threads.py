@@ -41,7 +41,9 @@ def test_the_environment_wins(monkeypatch, value, expected):
 @pytest.mark.parametrize("value", ["0", "-2", "two", "1.5", "²"])
 def test_a_number_of_threads_that_makes_no_sense_is_refused(monkeypatch, value):
     monkeypatch.setenv(THREADS_VARIABLE, value)
-    with pytest.raises(UsageError, match=f"STREAMSIEVE_THREADS={value}: must be an integer of 1 or more"):
+    with pytest.raises(
+        UsageError, match=f"STREAMSIEVE_THREADS={value}: must be an integer of 1 or more"
+    ):
         cores()
 
 
@@ -57,7 +59,9 @@ def folder(tmp_path_factory) -> Path:
     X = random.normal(0, 1, (ROWS, FEATURES)).round(3) * (random.random((ROWS, FEATURES)) < 0.8)
     y = random.integers(0, 2, ROWS)
     for name, target in FILES:
-        write_rows(folder / name, ArraySource(X, y).row_blocks(), n_features=FEATURES, target=target)
+        write_rows(
+            folder / name, ArraySource(X, y).row_blocks(), n_features=FEATURES, target=target
+        )
     return folder
 
 
@@ -78,16 +82,23 @@ def small_parts(monkeypatch):
 
 
 def arrays_of(source: Any) -> list[tuple[Any, ...]]:
-    return [(b.indptr.tolist(), b.indices.tolist(), b.values.tolist(), b.y.tolist()) for b in source.row_blocks()]
+    return [
+        (b.indptr.tolist(), b.indices.tolist(), b.values.tolist(), b.y.tolist())
+        for b in source.row_blocks()
+    ]
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize(("name", "target"), [*FILES, ("synthetic:x1?rows=3000", None), ("synthetic:spiral", None)])
+@pytest.mark.parametrize(
+    ("name", "target"), [*FILES, ("synthetic:x1?rows=3000", None), ("synthetic:spiral", None)]
+)
 def test_any_number_of_threads_reads_the_same_blocks(folder, monkeypatch, name, target):
     found = []
     for threads in NUMBERS:
         monkeypatch.setenv(THREADS_VARIABLE, threads)
-        found.append(arrays_of(open_source(name if name.startswith("synth") else folder / name, target)))
+        found.append(
+            arrays_of(open_source(name if name.startswith("synth") else folder / name, target))
+        )
     assert len(found[0]) > 3
     assert found.count(found[0]) == len(NUMBERS)
 
@@ -143,7 +154,9 @@ def test_parsers_work_at_the_same_time(folder, monkeypatch):
 @pytest.mark.parametrize("threads", NUMBERS)
 def test_the_first_fault_is_named_whatever_the_number_of_threads(tmp_path, monkeypatch, threads):
     monkeypatch.setenv(THREADS_VARIABLE, threads)
-    (tmp_path / "rows.svm").write_text("1 1:1\n" * 1000 + "1 1:x\n" + "1 1:1\n" * 500 + "1 1:y\n" * 9)
+    (tmp_path / "rows.svm").write_text(
+        "1 1:1\n" * 1000 + "1 1:x\n" + "1 1:1\n" * 500 + "1 1:y\n" * 9
+    )
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,1\n" * 1000 + "x,1\n" + "1,1\n" * 900 + "y,1\n")
     with pytest.raises(DataError, match=r"rows.svm:1001: .*'x' is not a number"):
         arrays_of(open_source(tmp_path / "rows.svm"))

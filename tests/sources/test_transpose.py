@@ -31,7 +31,9 @@ def _memory_for_rows_alone():
     convert = sys.modules["streamsieve.workflow.convert"]  # a name that its function has, too
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert, "limited", lambda memory: nullcontext())
-        patch.setattr(convert, "work_bytes", lambda memory: 10**9 if memory is None else read_size(memory))
+        patch.setattr(
+            convert, "work_bytes", lambda memory: 10**9 if memory is None else read_size(memory)
+        )
         yield
 
 
@@ -48,12 +50,18 @@ class Rows(Source):
         for start in range(0, self.y.size, self.at_once):
             part = self.csr[start : start + self.at_once]
             width = int(part.indices.max(initial=-1)) + 1
-            yield RowBlock(part.indptr, part.indices, part.data, self.y[start : start + self.at_once], width)
+            yield RowBlock(
+                part.indptr, part.indices, part.data, self.y[start : start + self.at_once], width
+            )
 
 
-def some_rows(seed: int = 0, n_rows: int = 40, width: int = 60, density: float = 0.2) -> tuple[csr_array, np.ndarray]:
+def some_rows(
+    seed: int = 0, n_rows: int = 40, width: int = 60, density: float = 0.2
+) -> tuple[csr_array, np.ndarray]:
     random = np.random.default_rng(seed)
-    dense = np.where(random.random((n_rows, width)) < density, random.normal(0, 1, (n_rows, width)), 0)
+    dense = np.where(
+        random.random((n_rows, width)) < density, random.normal(0, 1, (n_rows, width)), 0
+    )
     dense[0, -1] = 1.5
     return csr_array(dense.astype(np.float32)), random.integers(0, 2, n_rows)
 
@@ -62,7 +70,10 @@ def gathered(source) -> tuple[list[int], csc_array]:
     """All ids and all columns of a source."""
     blocks = list(source.column_blocks())
     ids = np.concatenate([block.ids for block in blocks])
-    columns = [csc_array((b.values, b.indices, b.indptr), shape=(b.n_rows, b.n_columns)).toarray() for b in blocks]
+    columns = [
+        csc_array((b.values, b.indices, b.indptr), shape=(b.n_rows, b.n_columns)).toarray()
+        for b in blocks
+    ]
     return ids.tolist(), np.concatenate(columns, axis=1)
 
 
@@ -98,7 +109,9 @@ def test_buckets_hold_what_memory_would(tmp_path_factory, seed, n_rows, width, d
 def test_columns_go_back_to_rows(tmp_path, memory, suffix):
     rows, y = some_rows()
     write_rows(tmp_path / "rows.svm", Rows(rows, y).row_blocks(), n_features=60)
-    workflow.convert_to_columns(tmp_path / "rows.svm", tmp_path / f"columns.{suffix}", memory=memory)
+    workflow.convert_to_columns(
+        tmp_path / "rows.svm", tmp_path / f"columns.{suffix}", memory=memory
+    )
     workflow.convert(tmp_path / f"columns.{suffix}", tmp_path / "back.svm")
     assert (tmp_path / "back.svm").read_bytes() == (tmp_path / "rows.svm").read_bytes()
 
@@ -141,7 +154,9 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     seen.clear()
     scattered = []
     scatter = buckets.scatter_entries
-    monkeypatch.setattr(buckets, "scatter_entries", lambda *known: (scattered.append(known[3]), scatter(*known)))
+    monkeypatch.setattr(
+        buckets, "scatter_entries", lambda *known: (scattered.append(known[3]), scatter(*known))
+    )
     workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=seen.append)
     np.testing.assert_array_equal(gathered(ss.open_source(path))[1], rows.toarray())
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "rows.svm"]
@@ -153,7 +168,11 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
 
 def test_other_rows_begin_anew(tmp_path):
     rows, y = some_rows()
-    file, path, memory = tmp_path / "rows.svm", tmp_path / "columns.parquet", 100 * buckets.BYTES_TO_SORT
+    file, path, memory = (
+        tmp_path / "rows.svm",
+        tmp_path / "columns.parquet",
+        100 * buckets.BYTES_TO_SORT,
+    )
     write_rows(file, Rows(rows, y).row_blocks(), n_features=60)
 
     def interrupt(now):
@@ -222,15 +241,25 @@ def test_a_wide_table_with_gaps(tmp_path):
     X[4, 7] = X[5, 9] = np.nan
     names = [f"gene {number}" for number in range(200)]
     lines = [",".join([*names, "sick"])]
-    lines += [",".join([*("" if v != v else str(v) for v in row), label]) for row, label in zip(X, y, strict=True)]
+    lines += [
+        ",".join([*("" if v != v else str(v) for v in row), label])
+        for row, label in zip(X, y, strict=True)
+    ]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
-    workflow.convert_to_columns(tmp_path / "wide.csv", tmp_path / "columns.parquet", target="sick", memory="40kB")
+    workflow.convert_to_columns(
+        tmp_path / "wide.csv", tmp_path / "columns.parquet", target="sick", memory="40kB"
+    )
     source = ss.open_source(tmp_path / "columns.parquet")
     np.testing.assert_array_equal(gathered(source)[1], X.astype(np.float32))
-    with pytest.raises(ss.DataError, match=r"column 'gene 7' is missing in row 5; fill it in, or let missing='skip'"):
+    with pytest.raises(
+        ss.DataError,
+        match=r"column 'gene 7' is missing in row 5; fill it in, or let missing='skip'",
+    ):
         ss.SAOLA().fit_source(source)
     for data in (source, ss.open_source(tmp_path / "wide.csv", "sick")):
-        assert ss.SAOLA(missing="skip").fit_source(data).selection().top(1).names.tolist() == ["gene 7"]
+        assert ss.SAOLA(missing="skip").fit_source(data).selection().top(1).names.tolist() == [
+            "gene 7"
+        ]
     with pytest.raises(ss.DataError, match="row 5: column 'gene 7' has no value"):
         list(ss.open_source(tmp_path / "wide.csv", "sick").row_blocks())
 
@@ -261,12 +290,21 @@ def test_a_table_by_columns_keeps_its_precision_and_groups(tmp_path):
 def test_damaged_columns_are_refused(tmp_path, change, message):
     import pyarrow as pa
 
-    good = {"feature": [0, 1, 5], "indices": [[0, 1], [0], [1]], "values": [[1.0, 2.0], [2.0], [3.0]]}
+    good = {
+        "feature": [0, 1, 5],
+        "indices": [[0, 1], [0], [1]],
+        "values": [[1.0, 2.0], [2.0], [3.0]],
+    }
     metadata = {"n_rows": "2", "n_features": "6", "target": "[0, 1]"}
-    pq.write_table(pa.table({**good, **change}).replace_schema_metadata(metadata), tmp_path / "columns.parquet")
+    pq.write_table(
+        pa.table({**good, **change}).replace_schema_metadata(metadata), tmp_path / "columns.parquet"
+    )
     with pytest.raises(ss.DataError, match=message):
         list(ss.open_source(tmp_path / "columns.parquet").column_blocks())
-    pq.write_table(pa.table(good).replace_schema_metadata({**metadata, "target": "[0]"}), tmp_path / "columns.parquet")
+    pq.write_table(
+        pa.table(good).replace_schema_metadata({**metadata, "target": "[0]"}),
+        tmp_path / "columns.parquet",
+    )
     with pytest.raises(ss.DataError, match="1 labels for 2 rows"):
         ss.open_source(tmp_path / "columns.parquet")
 
@@ -278,4 +316,9 @@ def test_rows_that_fit_in_memory_are_not_surveyed(tmp_path, monkeypatch):
     monkeypatch.setattr(buckets, "count_ranges", lambda *_: pytest.fail("nobody needs the counts"))
     rows, y = some_rows()
     write_rows(tmp_path / "rows.svm", Rows(rows, y).row_blocks(), n_features=60)
-    assert ss.SAOLA(measure="fisher_z").fit_source(ss.open_source(tmp_path / "rows.svm")).n_features_seen_ == 60
+    assert (
+        ss.SAOLA(measure="fisher_z")
+        .fit_source(ss.open_source(tmp_path / "rows.svm"))
+        .n_features_seen_
+        == 60
+    )

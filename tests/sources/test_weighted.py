@@ -43,7 +43,9 @@ def fitted(source) -> SOFS:
 
 def assert_equal_models(first: SOFS, second: SOFS) -> None:
     assert first.selection().names.tolist() == second.selection().names.tolist()
-    np.testing.assert_allclose(first.scores_, second.scores_, rtol=1e-6)  # a table in memory is read as float64
+    np.testing.assert_allclose(
+        first.scores_, second.scores_, rtol=1e-6
+    )  # a table in memory is read as float64
     np.testing.assert_allclose(first.intercept_, second.intercept_, rtol=1e-6)
 
 
@@ -77,7 +79,11 @@ def test_weights_come_with_the_rows_and_zeros_stay_zeros(tmp_path):
     path = put(tmp_path, "w,a,b,y\n2,1,0,0\n0,0,3,1\n.5,4,0,1\n")
     source = open_source(path, "y", weight="w")
     assert read(source) == ([[1, 0], [0, 3], [4, 0]], [0, 1, 1])
-    assert np.concatenate([block.sample_weight for block in source.row_blocks()]).tolist() == [2, 0, 0.5]
+    assert np.concatenate([block.sample_weight for block in source.row_blocks()]).tolist() == [
+        2,
+        0,
+        0.5,
+    ]
     assert source.targets().tolist() == [0, 1, 1]
     assert np.concatenate(list(source.labels())).tolist() == [0, 1, 1]
 
@@ -104,16 +110,24 @@ def test_several_files_have_their_weights(tmp_path):
 def test_the_column_is_no_feature_whatever_is_kept(tmp_path):
     path = tmp_path / "rows.csv"
     write(clicks(), path)
-    assert open_source(path, "label", weight="times", only="a,times").feature_names.tolist() == ["a"]
-    assert open_source(path, "label", weight="times", drop="times,place").feature_names.tolist() == ["a", "b", "c", "d"]
-    assert open_source(path, "label", columns=["c", "a"], weight="times").feature_names.tolist() == ["c", "a"]
+    assert open_source(path, "label", weight="times", only="a,times").feature_names.tolist() == [
+        "a"
+    ]
+    assert open_source(
+        path, "label", weight="times", drop="times,place"
+    ).feature_names.tolist() == ["a", "b", "c", "d"]
+    assert open_source(
+        path, "label", columns=["c", "a"], weight="times"
+    ).feature_names.tolist() == ["c", "a"]
 
 
 def test_rows_to_test_on_and_later_rows_need_no_weights(tmp_path):
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     clicks().to_csv(train, index=False)
     clicks().drop(columns="times").to_csv(test, index=False)
-    record = ss.select(train, "sofs", 2, target="label", weight="times", test=test, output=tmp_path / "run")
+    record = ss.select(
+        train, "sofs", 2, target="label", weight="times", test=test, output=tmp_path / "run"
+    )
     assert record.test_accuracy is not None
     assert sum(len(part.labels) for part, _ in workflow.predict(tmp_path / "run", test)) == 300
     assert workflow.apply(tmp_path / "run", test, tmp_path / "reduced.csv") == 300
@@ -131,7 +145,14 @@ def test_a_run_with_weights_goes_on_as_it_began(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         ss.select(
-            path, "sofs", 2, target="label", weight="times", output=tmp_path / "run", checkpoint_every=100, watch=stop
+            path,
+            "sofs",
+            2,
+            target="label",
+            weight="times",
+            output=tmp_path / "run",
+            checkpoint_every=100,
+            watch=stop,
         )
     record = workflow.resume(tmp_path / "run")
     assert record.selection.scores.tolist() == whole.selection.scores.tolist()
@@ -141,9 +162,18 @@ def test_a_run_with_weights_goes_on_as_it_began(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weight": "time"}, "there is no column 'time' for the weights of rows; did you mean times?"),
-        ({"weight": "label"}, "there is no column 'label' for the weights of rows; did you mean place?"),
-        ({"weight": "place"}, "column 'place' is not a column of numbers, and weights must be numbers"),
+        (
+            {"weight": "time"},
+            "there is no column 'time' for the weights of rows; did you mean times?",
+        ),
+        (
+            {"weight": "label"},
+            "there is no column 'label' for the weights of rows; did you mean place?",
+        ),
+        (
+            {"weight": "place"},
+            "column 'place' is not a column of numbers, and weights must be numbers",
+        ),
         ({"weight": "place", "strings": "drop"}, "column 'place' is not a column of numbers"),
         ({"weight": "b"}, "row 1: its sample_weight is -"),
     ],
@@ -167,9 +197,18 @@ def test_what_has_no_columns_is_refused():
 @pytest.mark.parametrize(
     ("refuse", "reason"),
     [
-        (lambda path: ss.select(path, "saola", target="label", weight="times"), "saola does not learn row by row"),
-        (lambda path: ss.select(path, "mrmr", 2, target="label", weight="times"), "mrmr does not learn row by row"),
-        (lambda path: ss.SAOLA().fit_source(open_source(path, "label", weight="times")), "saola does not learn row"),
+        (
+            lambda path: ss.select(path, "saola", target="label", weight="times"),
+            "saola does not learn row by row",
+        ),
+        (
+            lambda path: ss.select(path, "mrmr", 2, target="label", weight="times"),
+            "mrmr does not learn row by row",
+        ),
+        (
+            lambda path: ss.SAOLA().fit_source(open_source(path, "label", weight="times")),
+            "saola does not learn row",
+        ),
         (
             lambda path: ss.select(path, "sofs", 2, target="label", weight="times", resamples=3),
             "subsamples have no weights; omit resamples or weight",
@@ -187,7 +226,9 @@ def test_what_has_no_columns_is_refused():
             "their column is written like any other",
         ),
         (
-            lambda path: workflow.convert_to_columns(path, path.with_suffix(".arrow"), "label", weight="times"),
+            lambda path: workflow.convert_to_columns(
+                path, path.with_suffix(".arrow"), "label", weight="times"
+            ),
             "their column is written like any other",
         ),
     ],

@@ -24,8 +24,21 @@ from streamsieve.sources.writers import write_rows
 from tests.effort import examples
 
 COMPRESSIONS = ["", ".gz", ".bz2", ".xz", ".zst"]
-TABLES = [*(f".csv{compression}" for compression in COMPRESSIONS), ".tsv", ".tab", ".parquet", ".arrow"]
-SPARSE = [*(f".svm{compression}" for compression in COMPRESSIONS), ".npz", ".parquet", ".arrow", ".feather", ".ipc"]
+TABLES = [
+    *(f".csv{compression}" for compression in COMPRESSIONS),
+    ".tsv",
+    ".tab",
+    ".parquet",
+    ".arrow",
+]
+SPARSE = [
+    *(f".svm{compression}" for compression in COMPRESSIONS),
+    ".npz",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".ipc",
+]
 
 X = np.array([[1, 0, 2.5, 0], [0, 0, 0, 0], [0, -0.1, 0, 1e30], [7, 0, 0, 1e-30]], np.float32)
 Y = np.array([1.0, -1.0, 0.5, 1.0])
@@ -79,10 +92,14 @@ def test_sparse_rows_keep_names_and_width(tmp_path, suffix):
 
 def test_table_without_names_calls_columns_by_their_ids(tmp_path):
     write_rows(tmp_path / "table.csv", blocks(), n_features=4)
-    assert (tmp_path / "table.csv").read_text().splitlines()[0].replace('"', "") == "x0,x1,x2,x3,label"
+    assert (tmp_path / "table.csv").read_text().splitlines()[0].replace(
+        '"', ""
+    ) == "x0,x1,x2,x3,label"
 
 
-@pytest.mark.parametrize("labels", [np.array(["no", "yes", "no", "no"]), np.array(["no", "yes", "no", "no"], object)])
+@pytest.mark.parametrize(
+    "labels", [np.array(["no", "yes", "no", "no"]), np.array(["no", "yes", "no", "no"], object)]
+)
 @pytest.mark.parametrize("suffix", [".npz", ".parquet", ".arrow", ".csv"])
 def test_labels_of_text_come_back(tmp_path, suffix, labels):
     path = tmp_path / f"rows{suffix}"
@@ -91,7 +108,8 @@ def test_labels_of_text_come_back(tmp_path, suffix, labels):
 
 
 @pytest.mark.parametrize(
-    "labels", [[0, 1, 1, 0], [True, False, True, True], [3, -4, 3, 10**15], [1e300, 0.1, -1e-300, 2]]
+    "labels",
+    [[0, 1, 1, 0], [True, False, True, True], [3, -4, 3, 10**15], [1e300, 0.1, -1e-300, 2]],
 )
 def test_labels_of_svmlight_are_numbers(tmp_path, labels):
     write_rows(tmp_path / "rows.svm", blocks(labels))
@@ -122,7 +140,9 @@ def test_zero_based_svmlight_comes_back(tmp_path):
 def test_ids_past_32_bits_come_back(tmp_path, suffix):
     ids = np.array([3, 5_000_000_000])
     path = tmp_path / f"rows{suffix}"
-    write_rows(path, [RowBlock(np.array([0, 2]), ids, np.ones(2, np.float32), np.ones(1), 5_000_000_001)])
+    write_rows(
+        path, [RowBlock(np.array([0, 2]), ids, np.ones(2, np.float32), np.ones(1), 5_000_000_001)]
+    )
     (block,) = open_source(path).row_blocks()
     assert block.indices.tolist() == ids.tolist()
     assert block.n_features == 5_000_000_001
@@ -138,7 +158,11 @@ def test_npz_is_what_scipy_reads(tmp_path):
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_sparse_file_has_the_documented_columns(tmp_path, suffix):
     write_rows(tmp_path / f"rows{suffix}", blocks(), NAMES, n_features=4)
-    table = pq.read_table(tmp_path / "rows.parquet") if suffix == ".parquet" else arrow_table(tmp_path / "rows.arrow")
+    table = (
+        pq.read_table(tmp_path / "rows.parquet")
+        if suffix == ".parquet"
+        else arrow_table(tmp_path / "rows.arrow")
+    )
     assert table.column_names == ["label", "indices", "values"]
     assert table.column("indices").to_pylist() == [[0, 2], [], [1, 3], [0, 3]]
     assert table.schema.types[1:] == [pa.list_(pa.int32()), pa.list_(pa.float32())]
@@ -160,9 +184,15 @@ def test_arrow_batches_have_a_good_size(tmp_path, monkeypatch):
         assert write_rows(tmp_path / "rows.arrow", given_blocks) == 30
         batches = arrow_table(tmp_path / "rows.arrow").to_batches()
         assert max(batch.num_rows for batch in batches) <= 8
-        assert max(len(batch.column("values").flatten()) for batch in batches if batch.num_rows > 1) <= 20
+        assert (
+            max(len(batch.column("values").flatten()) for batch in batches if batch.num_rows > 1)
+            <= 20
+        )
         assert len(batches) < 30
-        assert read(tmp_path / "rows.arrow", 30) == (np.tril(np.ones((30, 30))).tolist(), list(range(30)))
+        assert read(tmp_path / "rows.arrow", 30) == (
+            np.tril(np.ones((30, 30))).tolist(),
+            list(range(30)),
+        )
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
@@ -174,7 +204,9 @@ def test_file_without_rows_is_not_written(tmp_path, suffix, nothing):
 
 
 bits = st.integers(0, 2**32 - 1).map(lambda number: np.uint32(number).view(np.float32))
-values = st.lists(bits.filter(lambda value: np.isfinite(value) and value != 0), min_size=1, max_size=200)
+values = st.lists(
+    bits.filter(lambda value: np.isfinite(value) and value != 0), min_size=1, max_size=200
+)
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -203,7 +235,9 @@ def test_many_float32_survive_svmlight_exactly(tmp_path):
     numbers = np.concatenate([random[np.isfinite(random)], powers, borders])
     numbers = numbers[numbers != 0]
     write_rows(tmp_path / "many.svm", [dense_block(numbers[:, None], np.ones(numbers.size))])
-    got = np.concatenate([block.values for block in SvmlightSource(tmp_path / "many.svm").row_blocks()])
+    got = np.concatenate(
+        [block.values for block in SvmlightSource(tmp_path / "many.svm").row_blocks()]
+    )
     assert (got.view(np.uint32) == numbers.view(np.uint32)).all()
 
 
@@ -225,7 +259,13 @@ def test_blocks_may_grow_wider(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
 def test_table_fills_up_blocks_narrower_than_its_width(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
-    write_rows(path, [dense_block(X[:1, :3], Y[:1]), dense_block(X[1:], Y[1:])], NAMES, n_features=4, target="y")
+    write_rows(
+        path,
+        [dense_block(X[:1, :3], Y[:1]), dense_block(X[1:], Y[1:])],
+        NAMES,
+        n_features=4,
+        target="y",
+    )
     assert read(path, target="y") == (X.tolist(), Y.tolist())
 
 
@@ -244,7 +284,9 @@ def test_sparse_rows_without_labels_are_written(tmp_path, suffix):
 
 
 def test_svmlight_rows_need_labels(tmp_path):
-    with pytest.raises(DataError, match=r"^here: the rows have no labels, which svmlight text must have"):
+    with pytest.raises(
+        DataError, match=r"^here: the rows have no labels, which svmlight text must have"
+    ):
         write_rows(tmp_path / "rows.svm", blocks(None))
     assert os.listdir(tmp_path) == []
 
@@ -257,7 +299,9 @@ def test_text_is_no_svmlight_label(tmp_path):
 
 @pytest.mark.parametrize("old", [None, b"what was there"])
 @pytest.mark.parametrize("error", [DataError("bad row"), KeyboardInterrupt()])
-@pytest.mark.parametrize(("suffix", "target"), [*((s, None) for s in SPARSE), *((s, "y") for s in TABLES)])
+@pytest.mark.parametrize(
+    ("suffix", "target"), [*((s, None) for s in SPARSE), *((s, "y") for s in TABLES)]
+)
 def test_failure_in_the_middle_leaves_nothing_behind(tmp_path, suffix, target, error, old):
     path = tmp_path / f"rows{suffix}"
     if old:
@@ -272,7 +316,9 @@ def test_failure_in_the_middle_leaves_nothing_behind(tmp_path, suffix, target, e
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == ([old] if old else [])
 
 
-@pytest.mark.parametrize(("suffix", "target"), [*((s, None) for s in SPARSE), *((s, "y") for s in TABLES)])
+@pytest.mark.parametrize(
+    ("suffix", "target"), [*((s, None) for s in SPARSE), *((s, "y") for s in TABLES)]
+)
 def test_old_file_stands_until_the_new_one_is_whole(tmp_path, suffix, target):
     path = tmp_path / f"rows{suffix}"
     path.write_bytes(b"what was there")

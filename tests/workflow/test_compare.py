@@ -78,21 +78,33 @@ def test_figures_are_those_of_a_naive_loop(in_this_process: list[Trial]) -> None
                     else:
                         best = SelectKBest(f_classif, k=k).fit(X[train], y[train])
                         chosen = best.get_support(indices=True)
-                    asked = {"method": method, "k": k, "seed": seed, "fold": fold, "model": "linear"}
+                    asked = {
+                        "method": method,
+                        "k": k,
+                        "seed": seed,
+                        "fold": fold,
+                        "model": "linear",
+                    }
                     assert asked.items() <= line.items()
                     assert line["selected"] == chosen.tolist()
                     assert line["n_selected"] == k
                     model = make_pipeline(StandardScaler(), LinearSVC(dual=False))
                     model.fit(X[train][:, chosen], y[train])
-                    predicted, scores = (ask(X[test][:, chosen]) for ask in (model.predict, model.decision_function))
+                    predicted, scores = (
+                        ask(X[test][:, chosen]) for ask in (model.predict, model.decision_function)
+                    )
                     assert line["accuracy"] == accuracy_score(y[test], predicted)
-                    assert line["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y[test], predicted))
+                    assert line["balanced_accuracy"] == pytest.approx(
+                        balanced_accuracy_score(y[test], predicted)
+                    )
                     assert line["auc"] == pytest.approx(roc_auc_score(y[test], scores))
                     if method == "sofs":
                         own = next(found)
                         assert own["model"] == "own"
                         assert own["accuracy"] == selector.score(X[test], y[test])
-                        assert own["auc"] == pytest.approx(roc_auc_score(y[test], selector.decision_function(X[test])))
+                        assert own["auc"] == pytest.approx(
+                            roc_auc_score(y[test], selector.decision_function(X[test]))
+                        )
     assert next(found, None) is None
 
 
@@ -111,7 +123,9 @@ def test_hold_out_is_what_select_measures(in_this_process: list[Trial]) -> None:
                 assert line["accuracy"] == record.test_accuracy
                 assert line["auc"] == pytest.approx(record.details["test_auc"])
             assert line["online_mistake_rate"] == record.mistakes / 60
-    assert found[0]["selected"] != found[2]["selected"] or found[0]["accuracy"] != found[2]["accuracy"]
+    assert (
+        found[0]["selected"] != found[2]["selected"] or found[0]["accuracy"] != found[2]["accuracy"]
+    )
 
 
 def test_an_interrupted_comparison_goes_on(
@@ -156,7 +170,9 @@ def test_an_interrupted_comparison_goes_on(
         ss.compare(data, ["sofs"], **asked, output=tmp_path)
 
 
-def test_processes_give_the_same_table_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_give_the_same_table_and_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: dict[str, Any] = {"methods": ["sofs", "trees"], "ks": [2], "folds": 2}
     engines: list[ProcessEngine] = []
 
@@ -201,7 +217,8 @@ def test_what_fails_is_a_line_with_the_reason(tmp_path: Path, in_this_process: l
     found = ss.compare((X, numbers), ["sofs", "chi2", "saola"], 2, folds=2, output=tmp_path)
     errors = {line["method"]: line["error"] for line in found.lines()}
     assert (
-        "sofs learns classes, and the target holds numbers; methods that learn them: sofs-regressor" in errors["sofs"]
+        "sofs learns classes, and the target holds numbers; methods that learn them: sofs-regressor"
+        in errors["sofs"]
     )
     assert "chi2 is for classes" in errors["chi2"]
     assert errors["saola"] is None
@@ -247,7 +264,9 @@ def test_lost_workers_and_lack_of_memory_are_tried_again(
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-def test_integers_are_what_the_task_says_for_every_method(in_this_process: list[Trial], task: str) -> None:
+def test_integers_are_what_the_task_says_for_every_method(
+    in_this_process: list[Trial], task: str
+) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 6))
     y = np.round(10 * X[:, 2]).astype(int) if task == "regression" else (X[:, 2] > 0).astype(int)
@@ -257,11 +276,21 @@ def test_integers_are_what_the_task_says_for_every_method(in_this_process: list[
     assert all((line["r2"] is None) == (task == "classification") for line in lines)
 
 
-def test_methods_get_the_numbers_of_features_that_they_can_take(in_this_process: list[Trial]) -> None:
-    found = ss.compare(problem(), ["saola", "osfs", "f-test"], [2, "auto"], folds=2, params={"saola": {"alpha": 0.2}})
+def test_methods_get_the_numbers_of_features_that_they_can_take(
+    in_this_process: list[Trial],
+) -> None:
+    found = ss.compare(
+        problem(),
+        ["saola", "osfs", "f-test"],
+        [2, "auto"],
+        folds=2,
+        params={"saola": {"alpha": 0.2}},
+    )
     asked = {(line["method"], line["k"]) for line in found.lines()}
     assert asked == {("saola", 2), ("saola", None), ("osfs", None), ("f-test", 2)}
-    assert {trial.params.get("alpha") for trial in in_this_process if trial.method == "saola"} == {0.2}
+    assert {trial.params.get("alpha") for trial in in_this_process if trial.method == "saola"} == {
+        0.2
+    }
     with pytest.raises(UsageError, match="f-test cannot choose"):
         ss.compare(problem(), ["saola", "f-test"], "auto")
 
@@ -305,7 +334,9 @@ def test_damaged_cells_are_made_again(tmp_path: Path, in_this_process: list[Tria
         ({"test": {"other": problem()}}, "must have the names"),
     ],
 )
-def test_bad_requests_are_refused_before_anything_is_done(asked: dict[str, Any], message: str) -> None:
+def test_bad_requests_are_refused_before_anything_is_done(
+    asked: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         ss.compare(problem(), **{"methods": ["sofs", "f-test"], "ks": 2, **asked})
 
@@ -316,7 +347,10 @@ def test_bad_requests_are_refused_before_anything_is_done(asked: dict[str, Any],
         ((np.eye(4), [0, 1, 0, 1]), "4 rows are too few for 5 folds"),
         ((np.eye(12), [0] * 11 + [1]), "class 1 has 1 rows, too few for 5 folds"),
         ((np.eye(12), [1] * 12), "in all rows"),
-        ((np.where(np.eye(12) > 0, np.nan, 1.0), [0, 1] * 6), "row 1: the value of feature 0 is missing"),
+        (
+            (np.where(np.eye(12) > 0, np.nan, 1.0), [0, 1] * 6),
+            "row 1: the value of feature 0 is missing",
+        ),
     ],
 )
 def test_data_that_cannot_be_compared_on_is_refused(data: Any, message: str) -> None:
@@ -344,7 +378,14 @@ def lines_of(figures: dict[tuple[str, str, int], list[float]]) -> list[dict[str,
     """Lines by data, method and k, with accuracies of seeds."""
     return [
         cells.EMPTY
-        | {"data": data, "method": method, "k": k, "seed": seed, "model": "linear", "accuracy": accuracy}
+        | {
+            "data": data,
+            "method": method,
+            "k": k,
+            "seed": seed,
+            "model": "linear",
+            "accuracy": accuracy,
+        }
         | {"n_selected": k, "selected": list(range(k)), "seconds": 0.5, "peak_memory_bytes": 10**6}
         for (data, method, k), accuracies in figures.items()
         for seed, accuracy in enumerate(accuracies)
@@ -353,20 +394,38 @@ def lines_of(figures: dict[tuple[str, str, int], list[float]]) -> list[dict[str,
 
 def request_of(*names: str, methods: tuple[str, ...] = ("a", "b", "c")) -> dict[str, Any]:
     data = [{"name": name, "features": 10, "fingerprint": "f", "kind": "classes"} for name in names]
-    return {"data": data, "methods": list(methods), "models": ["linear"], "ks": [1, 2], "seeds": [0, 1]}
+    return {
+        "data": data,
+        "methods": list(methods),
+        "models": ["linear"],
+        "ks": [1, 2],
+        "seeds": [0, 1],
+    }
 
 
 def test_summary_best_and_stability_by_hand() -> None:
-    lines = lines_of({("one", "a", 1): [0.5, 0.7], ("one", "a", 2): [0.9, 0.9], ("one", "b", 2): [0.9]})
+    lines = lines_of(
+        {("one", "a", 1): [0.5, 0.7], ("one", "a", 2): [0.9, 0.9], ("one", "b", 2): [0.9]}
+    )
     lines[-1]["n_selected"] = 1
     lines.append(lines[-1] | {"seed": 1, "accuracy": None, "selected": None, "error": "it broke"})
     found = ss.Comparison.of(lines, request_of("one", methods=("a", "b")))
     first, _, last = found.summary()
     assert first["accuracy"] == pytest.approx(0.6)
     assert first["accuracy_sd"] == pytest.approx(0.2 / np.sqrt(2))
-    assert (last["n"], last["failed"], last["error"], last["accuracy_sd"]) == (1, 1, "it broke", None)
-    assert [(line["method"], line["k"]) for line in found.best()] == [("b", 2)]  # fewer features, at the same accuracy
-    assert [(line["method"], line["value"]) for line in found.stability()] == [("a", 1.0), ("a", 1.0)]
+    assert (last["n"], last["failed"], last["error"], last["accuracy_sd"]) == (
+        1,
+        1,
+        "it broke",
+        None,
+    )
+    assert [(line["method"], line["k"]) for line in found.best()] == [
+        ("b", 2)
+    ]  # fewer features, at the same accuracy
+    assert [(line["method"], line["value"]) for line in found.stability()] == [
+        ("a", 1.0),
+        ("a", 1.0),
+    ]
     assert found.ranks().average == {"b": 1.0, "a": 2.0}  # a: the mean of 0.6 and 0.9
     assert found.ranks(k=2).average == {"a": 1.5, "b": 1.5}
     assert found.ranks().critical_difference is None
@@ -396,7 +455,11 @@ def test_a_saved_comparison_is_the_same(tmp_path: Path) -> None:
     whole.save(tmp_path)
     assert ss.Comparison.load(tmp_path).table.equals(whole.table)
     table = csv.read_csv(tmp_path / "comparison.csv")
-    assert table["selected"].to_pylist() == [0, 0, "0 1"] or table["selected"].to_pylist() == ["0", "0", "0 1"]
+    assert table["selected"].to_pylist() == [0, 0, "0 1"] or table["selected"].to_pylist() == [
+        "0",
+        "0",
+        "0 1",
+    ]
     content = json.loads((tmp_path / "comparison.json").read_text(), parse_constant=pytest.fail)
     assert {"data", "methods", "ks", "seeds", "lines", "summary", "ranks"} <= set(content)
     (tmp_path / "comparison.parquet").write_bytes(b"PAR1")

@@ -74,7 +74,9 @@ def test_a_data_frame_with_text_truth_values_dates_and_missing_values() -> None:
     assert list(record.selection.to_frame().columns)[:2] == ["index", "name"]
 
 
-def test_a_csv_with_an_id_column_and_three_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_csv_with_an_id_column_and_three_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = customers(900)
     table["churn"] = np.where(table["city"] == "Rome", "maybe", table["churn"])
     table[:600].to_csv(tmp_path / "train.csv", index=False)
@@ -82,7 +84,16 @@ def test_a_csv_with_an_id_column_and_three_classes(tmp_path: Path, capsys: pytes
     table[600:].drop(columns="churn").to_csv(tmp_path / "new.csv", index=False)
     say("info", tmp_path / "train.csv", "--target", "churn", "--missing", "mean")
     assert "customer_id" in printed(capsys)
-    select = "select", tmp_path / "train.csv", "--target", "churn", "-k", "6", "--test", tmp_path / "test.csv"
+    select = (
+        "select",
+        tmp_path / "train.csv",
+        "--target",
+        "churn",
+        "-k",
+        "6",
+        "--test",
+        tmp_path / "test.csv",
+    )
     say(*select, code=1)
     assert re.search(r"'spent'.*--missing", printed(capsys))
     say(*select, "--missing", "mean", "--drop", "customer_id", "-o", tmp_path / "run", "--json")
@@ -99,7 +110,15 @@ def test_words_of_a_vectorizer() -> None:
     texts = ["the pitcher threw to the batter", "the goalie stopped the puck"] * 40
     labels = ["baseball", "hockey"] * 40
     steps = make_pipeline(TfidfVectorizer(), ss.SOFS(4)).fit(texts, labels)
-    assert set(steps.get_feature_names_out()) < {"pitcher", "threw", "to", "batter", "goalie", "stopped", "puck"}
+    assert set(steps.get_feature_names_out()) < {
+        "pitcher",
+        "threw",
+        "to",
+        "batter",
+        "goalie",
+        "stopped",
+        "puck",
+    }
     assert steps.predict(["a puck", "a batter"]).tolist() == ["hockey", "baseball"]
 
 
@@ -115,7 +134,9 @@ def test_words_of_a_vocabulary(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert '"hockey"' in (tmp_path / "reduced.csv").read_text().splitlines()[0].split(",")
 
 
-def test_ids_on_screen_are_those_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_on_screen_are_those_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.svm").write_text("".join(f"{label} 7:{label} 9:1\n" for label in (1, -1) * 50))
     say("select", tmp_path / "a.svm", "-k", "1", "-o", tmp_path / "run")
     with (tmp_path / "run" / "selection.csv").open() as file:
@@ -130,7 +151,9 @@ def test_a_click_log_with_kill_and_resume(tmp_path: Path) -> None:
     say("generate", "clicks", "-o", log, "--rows", "60000")
     begin = [*warm.streamsieve("select", log), "-k", "50", "--checkpoint-every", "5000", "-o"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    process = subprocess.Popen([*begin, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*begin, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     wait_for(lambda: (killed / "checkpoint").exists() or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -143,9 +166,13 @@ def test_genes_with_named_groups(tmp_path: Path, capsys: pytest.CaptureFixture[s
     genes = DATA / "leukemia.svm.xz"
     pathways = tmp_path / "pathways.tsv"
     pathways.write_text("".join(f"{gene}\tpathway {gene % 97}\n" for gene in range(1, 7130)))
-    say("select", genes, "-m", "group-saola", "--groups", pathways, "-o", tmp_path / "run", "--json")
+    say(
+        "select", genes, "-m", "group-saola", "--groups", pathways, "-o", tmp_path / "run", "--json"
+    )
     found = json.loads(capsys.readouterr().out)
-    assert found["details"]["groups"] == [f"pathway {(index + 1) % 97}" for index in found["selected"]]
+    assert found["details"]["groups"] == [
+        f"pathway {(index + 1) % 97}" for index in found["selected"]
+    ]
     say("select", genes, "-m", "group-saola", "-k", "5")
     assert re.search(r"note: .*--groups", printed(capsys))
 
@@ -174,7 +201,9 @@ def test_predictions_of_reduced_files_are_those_of_the_whole(
     suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, test = tmp_path / "run", f"{WORDS}.test.svm.xz"
-    say("select", f"{WORDS}.train.svm.xz", "-k", "30", "--names", f"{WORDS}.names.txt.xz", "-o", run)
+    say(
+        "select", f"{WORDS}.train.svm.xz", "-k", "30", "--names", f"{WORDS}.names.txt.xz", "-o", run
+    )
     say("predict", run, test, "-o", tmp_path / "whole.txt")
     say("apply", run, test, "-o", tmp_path / f"reduced.{suffix}")
     capsys.readouterr()

@@ -21,7 +21,13 @@ from scipy.sparse import csr_array, save_npz
 import streamsieve as ss
 from streamsieve import machine, workflow
 from streamsieve.blocks import RowBlock
-from streamsieve.machine import available_memory, limited, reading_bytes, reading_threads, resident_memory
+from streamsieve.machine import (
+    available_memory,
+    limited,
+    reading_bytes,
+    reading_threads,
+    resident_memory,
+)
 from streamsieve.runs import RunDirectory
 from streamsieve.selectors.matrix import weighing
 from streamsieve.selectors.rows.sofs import SOFS
@@ -80,7 +86,9 @@ def table(path: Path, n_rows: int, n_columns: int, **options: int) -> Path:
 
 @pytest.mark.parametrize("version", [2, 1])
 @pytest.mark.parametrize(("cached", "left"), [("70000000", 80 * MB), (None, 10 * MB)])
-def test_what_a_container_caches_of_files_is_available(tmp_path, monkeypatch, version, cached, left):
+def test_what_a_container_caches_of_files_is_available(
+    tmp_path, monkeypatch, version, cached, left
+):
     limit, used, details, key = (
         ("memory.max", "memory.current", "memory.stat", "inactive_file")
         if version == 2
@@ -145,13 +153,17 @@ def test_a_run_that_passes_its_limit_ends_with_what_to_do(tmp_path, monkeypatch)
     (tmp_path / "rows.svm").write_text("1 1:1\n0 2:1\n")
     with limited(10**12):
         monkeypatch.setattr(machine, "resident_memory", lambda: 2 * 10**12)
-        with pytest.raises(ss.errors.RunError, match=r"2,000,000 MB of memory, and 1,000,000 MB were allowed"):
+        with pytest.raises(
+            ss.errors.RunError, match=r"2,000,000 MB of memory, and 1,000,000 MB were allowed"
+        ):
             list(ss.open_source(tmp_path / "rows.svm").row_blocks())
 
 
 def test_pages_of_mapped_files_are_given_back(tmp_path):
     path = tmp_path / "rows.arrow"
-    write_rows(path, ArraySource(np.ones((200_000, 40), np.float32), np.arange(200_000) % 2).row_blocks())
+    write_rows(
+        path, ArraySource(np.ones((200_000, 40), np.float32), np.arange(200_000) % 2).row_blocks()
+    )
     blocks = list(ss.open_source(path).row_blocks())
     total = sum(float(block.values.sum()) for block in blocks)
     held = resident_memory()
@@ -216,7 +228,9 @@ def test_a_resumed_run_keeps_its_limit(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ss.select(rows, n_features_to_select=2, output=run, checkpoint_every=100, memory="4GB", watch=stop)
+        ss.select(
+            rows, n_features_to_select=2, output=run, checkpoint_every=100, memory="4GB", watch=stop
+        )
     assert RunDirectory(run).request().memory == "4GB"
     seen = []
     workflow.resume(run, lambda now: seen.append(machine.is_limited()))
@@ -235,7 +249,9 @@ def test_a_limit_and_workers_are_refused_together(tmp_path):
 def test_a_row_group_that_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = table(tmp_path / "table.parquet", 500, 30)
     monkeypatch.setattr(machine, "available_memory", lambda: 1000)
-    with pytest.raises(ss.DataError, match=r"table\.parquet: \d+ columns? of row group 1, .* smaller row groups"):
+    with pytest.raises(
+        ss.DataError, match=r"table\.parquet: \d+ columns? of row group 1, .* smaller row groups"
+    ):
         ss.select(path, target="t")
 
 
@@ -244,7 +260,9 @@ def test_a_matrix_in_npz_that_does_not_fit_is_refused_before_it_is_read(tmp_path
     save_npz(tmp_path / "rows.npz", matrix)
     monkeypatch.setattr("streamsieve.sources.npz.available_memory", lambda: 1000)
     monkeypatch.setattr(machine, "available_memory", lambda: 1000)
-    with pytest.raises(ss.DataError, match=r"rows\.npz: its arrays, which are read as a whole, take up to"):
+    with pytest.raises(
+        ss.DataError, match=r"rows\.npz: its arrays, which are read as a whole, take up to"
+    ):
         ss.open_source(tmp_path / "rows.npz")
     with pytest.raises(ss.DataError, match=r"new\.npz: the rows do not fit in memory"):
         write_rows(tmp_path / "new.npz", ArraySource(matrix, np.arange(2000) % 2).row_blocks())
@@ -256,7 +274,9 @@ def test_a_line_that_does_not_fit_is_refused(tmp_path, monkeypatch, name):
     path = tmp_path / name
     path.write_bytes((b"a,t\n" if name == "rows.csv" else b"1 ") + b" " * (40 << 20))
     monkeypatch.setattr("streamsieve.sources.text.available_memory", lambda: 100 * MB)
-    with pytest.raises(ss.DataError, match=rf"{name}: a line is longer than .* MB, too long for 100MB of memory"):
+    with pytest.raises(
+        ss.DataError, match=rf"{name}: a line is longer than .* MB, too long for 100MB of memory"
+    ):
         list(ss.open_source(path, "t" if name == "rows.csv" else None).row_blocks())
 
 
@@ -270,11 +290,15 @@ def test_columns_that_do_not_fit_are_no_whole_matrix(tmp_path, monkeypatch):
     ]
     monkeypatch.setattr(transpose, "available_memory", lambda: 10_000)
     for source in sources:
-        with pytest.raises(ss.DataError, match=r"does not fit in .* take fewer rows or features, or a method that"):
+        with pytest.raises(
+            ss.DataError, match=r"does not fit in .* take fewer rows or features, or a method that"
+        ):
             whole_matrix(source)
 
 
-def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(tmp_path, monkeypatch):
+def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(
+    tmp_path, monkeypatch
+):
     random = np.random.default_rng(0)
     X, y = random.standard_normal((300, 60)), np.arange(300) % 2
     X[:, 7] += y
@@ -283,7 +307,9 @@ def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(t
     select, scattered = sys.modules["streamsieve.workflow.select"], []
     monkeypatch.setattr(select, "available_memory", lambda: 200_000)
     scatter = buckets.scatter
-    monkeypatch.setattr(buckets, "scatter", lambda *known: scattered.append(known) or scatter(*known))
+    monkeypatch.setattr(
+        buckets, "scatter", lambda *known: scattered.append(known) or scatter(*known)
+    )
     found = ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
     assert scattered
     assert found.selection.indices.tolist() == expected.selection.indices.tolist()
@@ -328,18 +354,27 @@ def test_temporary_files_in_memory_alone_are_warned_of(tmp_path, monkeypatch, mo
 
 
 def test_rows_that_go_through_a_file_are_in_the_scratch_folder(tmp_path, monkeypatch):
-    write_rows(tmp_path / "rows.svm", ArraySource(np.eye(60), np.arange(60) % 2).row_blocks(), n_features=60)
+    write_rows(
+        tmp_path / "rows.svm",
+        ArraySource(np.eye(60), np.arange(60) % 2).row_blocks(),
+        n_features=60,
+    )
     select, seen = sys.modules["streamsieve.workflow.select"], []
     monkeypatch.setattr(select, "scratch_folder", lambda: tmp_path)
     transposed = select.transposed
-    monkeypatch.setattr(select, "transposed", lambda *known: seen.append(known[2]) or transposed(*known))
+    monkeypatch.setattr(
+        select, "transposed", lambda *known: seen.append(known[2]) or transposed(*known)
+    )
     ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
     assert [path.parent.parent for path in seen] == [tmp_path]
 
 
 def test_features_beyond_the_limit_end_a_run_but_not_its_checkpoint(tmp_path, monkeypatch):
     rows, run = tmp_path / "rows.svm", tmp_path / "run"
-    lines = [f"{row % 2} " + " ".join(f"{row * 2000 + entry + 1}:1" for entry in range(2000)) for row in range(400)]
+    lines = [
+        f"{row % 2} " + " ".join(f"{row * 2000 + entry + 1}:1" for entry in range(2000))
+        for row in range(400)
+    ]
     rows.write_text("\n".join(lines) + "\n")
     learned = []
 
@@ -347,8 +382,16 @@ def test_features_beyond_the_limit_end_a_run_but_not_its_checkpoint(tmp_path, mo
         return 10**9 if not learned or learned[-1] < 300 else 1000
 
     monkeypatch.setattr("streamsieve.selectors.rows.addresses.available_memory", room)
-    with pytest.raises(ss.DataError, match=r"different features need .* set max_cells \(sofs\), or"):
-        ss.select(rows, output=run, checkpoint_every=50, memory="4GB", watch=lambda now: learned.append(now.done))
+    with pytest.raises(
+        ss.DataError, match=r"different features need .* set max_cells \(sofs\), or"
+    ):
+        ss.select(
+            rows,
+            output=run,
+            checkpoint_every=50,
+            memory="4GB",
+            watch=lambda now: learned.append(now.done),
+        )
     assert RunDirectory(run).checkpoint is not None
 
 
@@ -367,7 +410,9 @@ def test_what_a_method_holds_must_fit(monkeypatch, method, what):
     X = random.standard_normal((60, 40)) + 5 * y[:, None]
     monkeypatch.setattr(machine, "available_memory", lambda: 100)
     options = {"n_features_to_select": 3} if method != "saola" else {}
-    with pytest.raises(ss.DataError, match=rf"{what}.* take up to .* are left; .* use a machine with more memory"):
+    with pytest.raises(
+        ss.DataError, match=rf"{what}.* take up to .* are left; .* use a machine with more memory"
+    ):
         ss.select((X, y), method, **options)
 
 
@@ -402,7 +447,10 @@ def test_long_work_is_announced_before_it_begins(caplog, monkeypatch, method):
     caplog.set_level(logging.WARNING, "streamsieve")
     ss.select((X, y), method)
     (note,) = caplog.messages
-    assert re.fullmatch(rf"array: {method} on 40 rows and 12 features takes about \d+ min and [\d.]+MB of memory", note)
+    assert re.fullmatch(
+        rf"array: {method} on 40 rows and 12 features takes about \d+ min and [\d.]+MB of memory",
+        note,
+    )
 
 
 def test_short_work_is_not_announced(caplog):
@@ -465,7 +513,9 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path):
 def test_a_run_on_a_full_disk_leaves_what_can_be_resumed_or_nothing(tmp_path, room):
     rows, run = tmp_path / "rows.svm", tmp_path / "run"
     workflow.convert("synthetic:x1?rows=300", rows)
-    code, messages = on_full_disk(room, "select", rows, "-k", 100, "-o", run, "--checkpoint-every", 100)
+    code, messages = on_full_disk(
+        room, "select", rows, "-k", 100, "-o", run, "--checkpoint-every", 100
+    )
     assert code == 1
     assert re.search(r"error: .*: .*File too large", messages), messages
     left = sorted(path.name for path in run.iterdir()) if run.exists() else []

@@ -21,8 +21,18 @@ from streamsieve.sources.writers import write_rows
 from streamsieve.workflow.row_norms import beside
 
 ROWS, FEATURES, KEPT = 240, 30, 6
-SPARSE = {"svm": "rows.svm", "parquet": "sparse.parquet", "arrow": "sparse.arrow", "npz": "rows.npz"}
-TABLES = {"csv": "table.csv", "tsv": "table.tsv", "parquet-table": "table.parquet", "arrow-table": "table.arrow"}
+SPARSE = {
+    "svm": "rows.svm",
+    "parquet": "sparse.parquet",
+    "arrow": "sparse.arrow",
+    "npz": "rows.npz",
+}
+TABLES = {
+    "csv": "table.csv",
+    "tsv": "table.tsv",
+    "parquet-table": "table.parquet",
+    "arrow-table": "table.arrow",
+}
 SOURCES = SPARSE | TABLES
 TARGET = "bought"
 
@@ -48,14 +58,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_rows(folder / name, ArraySource(X, y).row_blocks(), names, FEATURES, target=TARGET)
     for kind, name in SOURCES.items():
         target = TARGET if kind in TABLES else None
-        ss.select(folder / name, n_features_to_select=KEPT, target=target, output=folder / f"run-{kind}")
+        ss.select(
+            folder / name, n_features_to_select=KEPT, target=target, output=folder / f"run-{kind}"
+        )
     return folder
 
 
 def predicted(run: Path, data: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores, and that the accuracy is good if there are labels."""
     blocks = list(workflow.predict(run, data, **options))
-    labels, scores = (np.concatenate([getattr(found, name) for found, _ in blocks]) for name in ("labels", "scores"))
+    labels, scores = (
+        np.concatenate([getattr(found, name) for found, _ in blocks])
+        for name in ("labels", "scores")
+    )
     return labels, scores
 
 
@@ -72,7 +87,11 @@ def accuracy(run: Path, data: Any, **options: Any) -> float:
 def test_reduced_rows_are_predicted_as_complete_ones(
     folder: Path, tmp_path: Path, kind: str, output: str, renumber: bool
 ) -> None:
-    run, data, reduced = folder / f"run-{kind}", folder / SOURCES[kind], tmp_path / f"reduced.{output}"
+    run, data, reduced = (
+        folder / f"run-{kind}",
+        folder / SOURCES[kind],
+        tmp_path / f"reduced.{output}",
+    )
     is_table = output in ("csv", "tsv.gz") or (kind in TABLES and output in ("parquet", "arrow"))
     if is_table and renumber:
         with pytest.raises(ss.UsageError, match="a table has its columns by name; omit renumber"):
@@ -83,12 +102,18 @@ def test_reduced_rows_are_predicted_as_complete_ones(
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
     assert accuracy(run, reduced) == accuracy(run, data) > 0.8
-    width = ss.open_source(reduced, target=(TARGET if kind in TABLES else "label") if is_table else None).n_features
-    assert width in ((None,) if output.startswith("svm") else (KEPT,) if is_table or renumber else (FEATURES,))
+    width = ss.open_source(
+        reduced, target=(TARGET if kind in TABLES else "label") if is_table else None
+    ).n_features
+    assert width in (
+        (None,) if output.startswith("svm") else (KEPT,) if is_table or renumber else (FEATURES,)
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "arrow-table"])
-def test_selected_columns_are_enough_in_any_order_without_labels(folder: Path, tmp_path: Path, kind: str) -> None:
+def test_selected_columns_are_enough_in_any_order_without_labels(
+    folder: Path, tmp_path: Path, kind: str
+) -> None:
     run = folder / f"run-{kind}"
     workflow.apply(run, folder / SOURCES[kind], tmp_path / "reduced.csv")
     table = pd.read_csv(tmp_path / "reduced.csv").drop(columns=TARGET)
@@ -104,7 +129,9 @@ def test_selected_columns_are_enough_in_any_order_without_labels(folder: Path, t
         predicted(run, tmp_path / "fewer.csv")
 
 
-def test_lengths_that_are_not_known_are_estimated_and_said_to_be(folder: Path, tmp_path: Path, caplog: Any) -> None:
+def test_lengths_that_are_not_known_are_estimated_and_said_to_be(
+    folder: Path, tmp_path: Path, caplog: Any
+) -> None:
     run, data = folder / "run-csv", folder / SOURCES["csv"]
     workflow.apply(run, data, tmp_path / "reduced.csv")
     complete = predicted(run, data)[0]
@@ -114,11 +141,15 @@ def test_lengths_that_are_not_known_are_estimated_and_said_to_be(folder: Path, t
         shutil.copy(tmp_path / "reduced.csv", tmp_path / "moved.csv")
         assert np.mean(predicted(run, tmp_path / "moved.csv")[0] == complete) > 0.95
         shutil.copy(beside(tmp_path / "reduced.csv"), beside(tmp_path / "changed.csv"))
-        pd.read_csv(tmp_path / "reduced.csv").iloc[::-1].to_csv(tmp_path / "changed.csv", index=False)
+        pd.read_csv(tmp_path / "reduced.csv").iloc[::-1].to_csv(
+            tmp_path / "changed.csv", index=False
+        )
         predicted(run, tmp_path / "changed.csv")
         beside(tmp_path / "reduced.csv").write_bytes(b"{}")
         predicted(run, tmp_path / "reduced.csv")
-    reasons = [record.getMessage().split("not known (")[1].split(")")[0] for record in caplog.records]
+    reasons = [
+        record.getMessage().split("not known (")[1].split(")")[0] for record in caplog.records
+    ]
     assert reasons == [
         "there is no .moved.csv.lengths beside it",
         "changed.csv has changed since .changed.csv.lengths was written",
@@ -127,16 +158,23 @@ def test_lengths_that_are_not_known_are_estimated_and_said_to_be(folder: Path, t
 
 
 @pytest.mark.parametrize("renumber", [False, True])
-def test_reduced_rows_of_a_zero_based_run_are_written_as_predict_reads_them(tmp_path: Path, renumber: bool) -> None:
+def test_reduced_rows_of_a_zero_based_run_are_written_as_predict_reads_them(
+    tmp_path: Path, renumber: bool
+) -> None:
     X, y = some_rows()
     data, run, reduced = tmp_path / "zero.svm", tmp_path / "run", tmp_path / "reduced.svm"
-    write_rows(data, ArraySource(csr_array(X), y).row_blocks(), n_features=FEATURES, zero_based=True)
+    write_rows(
+        data, ArraySource(csr_array(X), y).row_blocks(), n_features=FEATURES, zero_based=True
+    )
     ss.select(data, n_features_to_select=KEPT, zero_based=True, output=run)
     workflow.apply(run, data, reduced, renumber=renumber)
     np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
 
 
-OMITTED = {"drop": "3,12,22", "only": "1,2,4,7,8,21,22,23,24"}  # ids that count from 1, some of them informative
+OMITTED = {
+    "drop": "3,12,22",
+    "only": "1,2,4,7,8,21,22,23,24",
+}  # ids that count from 1, some of them informative
 
 
 @pytest.mark.parametrize("option", OMITTED)
@@ -154,7 +192,9 @@ def test_omitted_ids_are_those_of_the_training_in_every_later_file(
         np.testing.assert_allclose(predicted(run, tmp_path / later)[1], expected[1], rtol=1e-6)
 
 
-def test_all_features_that_are_kept_make_complete_rows(folder: Path, tmp_path: Path, caplog: Any) -> None:
+def test_all_features_that_are_kept_make_complete_rows(
+    folder: Path, tmp_path: Path, caplog: Any
+) -> None:
     data, run = folder / SPARSE["svm"], tmp_path / "run"
     ss.select(data, n_features_to_select=4, only="3,12,22,23", output=run)
     with caplog.at_level(logging.WARNING, "streamsieve"):
@@ -168,8 +208,17 @@ def test_names_that_are_omitted_need_not_be_in_later_files(folder: Path, tmp_pat
     (tmp_path / "words.txt").write_text("\n".join(words))
     by_id = ss.select(data, n_features_to_select=KEPT, drop="3,12", test=data)
     for names in (tmp_path / "words.txt", words):
-        record = ss.select(data, n_features_to_select=KEPT, names=names, drop="word 2,word 11", test=data, output=run)
-        assert record.selection.names.tolist() == [words[feature] for feature in by_id.selection.indices]
+        record = ss.select(
+            data,
+            n_features_to_select=KEPT,
+            names=names,
+            drop="word 2,word 11",
+            test=data,
+            output=run,
+        )
+        assert record.selection.names.tolist() == [
+            words[feature] for feature in by_id.selection.indices
+        ]
         assert record.test_accuracy == by_id.test_accuracy == accuracy(run, data)
         workflow.apply(run, data, tmp_path / "less.csv")
         assert accuracy(run, tmp_path / "less.csv") == by_id.test_accuracy
@@ -192,14 +241,18 @@ def test_complete_rows_are_known_as_such_however_small_their_blocks_are(
     single = list(ArraySource(csr_array(X), y, name="rows", block_rows=1).row_blocks())
     with caplog.at_level(logging.WARNING, "streamsieve"):
         found = predicted(run, BlockSource(iter(single), n_features=FEATURES))
-        workflow.apply(run, BlockSource(iter(single), n_features=FEATURES), tmp_path / "reduced.npz")
+        workflow.apply(
+            run, BlockSource(iter(single), n_features=FEATURES), tmp_path / "reduced.npz"
+        )
         reduced = predicted(run, tmp_path / "reduced.npz")
     assert not caplog.records
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_allclose(reduced[1], expected[1], rtol=1e-6)
 
 
-def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_rows_that_another_selection_has_renumbered_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
     run, data = folder / "run-svm", folder / SOURCES["svm"]
     ss.select(data, n_features_to_select=3, output=tmp_path / "other")
     for suffix in ("svm", "npz", "parquet", "arrow", "svm.gz"):
@@ -217,19 +270,26 @@ def test_rows_that_another_selection_has_renumbered_are_refused(folder: Path, tm
         workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.csv")
 
 
-def test_a_run_on_renumbered_rows_takes_rows_that_are_numbered_alike(folder: Path, tmp_path: Path) -> None:
+def test_a_run_on_renumbered_rows_takes_rows_that_are_numbered_alike(
+    folder: Path, tmp_path: Path
+) -> None:
     data, reduced = folder / SOURCES["svm"], tmp_path / "reduced.svm"
     workflow.apply(folder / "run-svm", data, reduced, renumber=True)
     ss.select(reduced, n_features_to_select=2, output=tmp_path / "second")
     assert accuracy(tmp_path / "second", reduced) > 0.5
-    with pytest.raises(ss.DataError, match="the run has learned from rows with renumbered features, and these are not"):
+    with pytest.raises(
+        ss.DataError,
+        match="the run has learned from rows with renumbered features, and these are not",
+    ):
         workflow.predict(tmp_path / "second", data)
     twice = tmp_path / "twice.svm"
     workflow.apply(tmp_path / "second", reduced, twice, renumber=True)
     assert accuracy(tmp_path / "second", twice) == accuracy(tmp_path / "second", reduced)
 
 
-def test_columns_of_methods_that_read_columns_are_found_by_name(folder: Path, tmp_path: Path) -> None:
+def test_columns_of_methods_that_read_columns_are_found_by_name(
+    folder: Path, tmp_path: Path
+) -> None:
     data = folder / SOURCES["csv"]
     ss.select(data, "online-substitution", 3, target=TARGET, output=tmp_path / "run")
     table = pd.read_csv(data)
@@ -240,10 +300,14 @@ def test_columns_of_methods_that_read_columns_are_found_by_name(folder: Path, tm
     assert accuracy(tmp_path / "run", tmp_path / "reduced.svm") == accuracy(tmp_path / "run", data)
 
 
-def test_a_method_that_predicts_with_all_features_says_so(folder: Path, tmp_path: Path, caplog: Any) -> None:
+def test_a_method_that_predicts_with_all_features_says_so(
+    folder: Path, tmp_path: Path, caplog: Any
+) -> None:
     ss.select(folder / "table.csv", "arow", KEPT, target=TARGET, output=tmp_path / "run")
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.csv")
-    with pytest.raises(ss.DataError, match=r"is not there; .*; this model predicts with all features"):
+    with pytest.raises(
+        ss.DataError, match=r"is not there; .*; this model predicts with all features"
+    ):
         workflow.predict(tmp_path / "run", tmp_path / "reduced.csv")
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.npz")
     with caplog.at_level(logging.WARNING, "streamsieve"):
@@ -253,7 +317,9 @@ def test_a_method_that_predicts_with_all_features_says_so(folder: Path, tmp_path
 
 @pytest.mark.parametrize("kept", [2, 3])
 @pytest.mark.parametrize("output", ["csv", "parquet", "arrow"])
-def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(tmp_path: Path, output: str, kept: int) -> None:
+def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(
+    tmp_path: Path, output: str, kept: int
+) -> None:
     rng = np.random.default_rng(0)
     days = rng.integers(0, 1000, ROWS)
     frame = pd.DataFrame({"noise": rng.normal(size=ROWS), "since": pd.Timestamp("2020-01-01")})
@@ -268,7 +334,9 @@ def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(tmp_path: 
     np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
     chosen = frame[[*record.selection.names, "y"]]
     chosen.to_csv(tmp_path / "chosen.csv", index=False)  # dates as they are, which are days no less
-    np.testing.assert_array_equal(predicted(run, (chosen, None))[0], predicted(run, tmp_path / "chosen.csv")[0])
+    np.testing.assert_array_equal(
+        predicted(run, (chosen, None))[0], predicted(run, tmp_path / "chosen.csv")[0]
+    )
     if kept < 3:
         frame.assign(since=days).to_csv(tmp_path / "other.csv", index=False)
         with pytest.raises(ss.DataError, match="not a date such as 2024-01-31, as in the training"):
@@ -277,18 +345,29 @@ def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(tmp_path: 
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
 @pytest.mark.parametrize("output", ["csv", "parquet", "arrow", "npz", "svm"])
-def test_rows_of_which_nothing_was_selected_are_predicted(folder: Path, tmp_path: Path, kind: str, output: str) -> None:
+def test_rows_of_which_nothing_was_selected_are_predicted(
+    folder: Path, tmp_path: Path, kind: str, output: str
+) -> None:
     data, run, reduced = folder / SOURCES[kind], tmp_path / "run", tmp_path / f"reduced.{output}"
-    record = ss.select(data, "grafting", target=TARGET if kind in TABLES else None, penalty=1e9, output=run)
+    record = ss.select(
+        data, "grafting", target=TARGET if kind in TABLES else None, penalty=1e9, output=run
+    )
     assert not len(record.selection)
     workflow.apply(run, data, reduced)
     np.testing.assert_array_equal(predicted(run, reduced)[1], predicted(run, data)[1])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
-def test_rows_of_which_nothing_was_selected_may_have_columns_that_are_not_numbers(tmp_path: Path, suffix: str) -> None:
+def test_rows_of_which_nothing_was_selected_may_have_columns_that_are_not_numbers(
+    tmp_path: Path, suffix: str
+) -> None:
     table = pd.DataFrame(
-        {"a": [1.0, 2.0] * 20, "day": pd.Timestamp("2024-01-31"), "town": "Ulm", "y": [0] * 20 + [1] * 20}
+        {
+            "a": [1.0, 2.0] * 20,
+            "day": pd.Timestamp("2024-01-31"),
+            "town": "Ulm",
+            "y": [0] * 20 + [1] * 20,
+        }
     )
     table.to_csv(tmp_path / "table.csv", index=False)
     table.to_parquet(tmp_path / "table.parquet")
@@ -308,7 +387,9 @@ def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: P
     for suffix in ("csv", "parquet", "npz"):
         workflow.apply(run, tmp_path / "new.svm", tmp_path / f"reduced.{suffix}")
         assert np.array_equal(predicted(run, tmp_path / f"reduced.{suffix}")[0], expected)
-    with pytest.raises(ss.DataError, match="the rows have no labels, which svmlight text must have"):
+    with pytest.raises(
+        ss.DataError, match="the rows have no labels, which svmlight text must have"
+    ):
         workflow.apply(run, tmp_path / "new.svm", tmp_path / "reduced.svm")
     with pytest.raises(ss.DataError, match="the rows have no labels"):
         ss.select(tmp_path / "new.svm")
@@ -319,13 +400,17 @@ def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: P
 
 @pytest.mark.parametrize("suffix", ["svm", "npz", "parquet", "arrow"])
 @pytest.mark.parametrize("method", ["sofs", "saola"])
-def test_names_from_a_file_travel_to_every_format(folder: Path, tmp_path: Path, suffix: str, method: str) -> None:
+def test_names_from_a_file_travel_to_every_format(
+    folder: Path, tmp_path: Path, suffix: str, method: str
+) -> None:
     words = [f"word {j}" for j in range(FEATURES)]
     (tmp_path / "words.txt").write_text("\n".join(words))
     data = folder / SPARSE[suffix]
     run = tmp_path / "run"
     record = ss.select(data, method, 4, names=tmp_path / "words.txt", output=run)
-    assert record.selection.names.tolist() == [words[feature] for feature in record.selection.indices]
+    assert record.selection.names.tolist() == [
+        words[feature] for feature in record.selection.indices
+    ]
     table = pd.read_csv(run / "selection.csv")
     assert table["feature"].tolist() == [words[feature] for feature in table["index"]]
     for output in ("parquet", "arrow", "npz"):
@@ -347,21 +432,29 @@ def test_names_of_a_file_of_columns_are_kept(
     columns, run, table = tmp_path / f"columns.{suffix}", tmp_path / "run", folder / TABLES["csv"]
     words = pd.read_csv(table).columns.drop(TARGET).tolist()
     given = names == "given"
-    workflow.convert_to_columns(folder / SPARSE["npz"] if given else table, columns, target=None if given else TARGET)
-    record = ss.select(columns, method, n_features_to_select=3, names=words if given else None, output=run)
-    assert record.selection.names.tolist() == [words[feature] for feature in record.selection.indices]
+    workflow.convert_to_columns(
+        folder / SPARSE["npz"] if given else table, columns, target=None if given else TARGET
+    )
+    record = ss.select(
+        columns, method, n_features_to_select=3, names=words if given else None, output=run
+    )
+    assert record.selection.names.tolist() == [
+        words[feature] for feature in record.selection.indices
+    ]
     workflow.apply(run, table, tmp_path / "less.csv")
     workflow.apply(run, columns, tmp_path / "columns.csv")
     for reduced in ("less.csv", "columns.csv"):
-        assert pd.read_csv(tmp_path / reduced).columns.drop("label", errors="ignore").tolist() == list(
-            record.selection.names
-        )
+        assert pd.read_csv(tmp_path / reduced).columns.drop(
+            "label", errors="ignore"
+        ).tolist() == list(record.selection.names)
     if method == "sofs":
         np.testing.assert_array_equal(predicted(run, table)[0], predicted(run, columns)[0])
 
 
 @pytest.mark.parametrize("form", ["svm", "columns.parquet"])
-def test_rows_to_test_on_may_be_a_table_as_apply_writes_it(folder: Path, tmp_path: Path, form: str) -> None:
+def test_rows_to_test_on_may_be_a_table_as_apply_writes_it(
+    folder: Path, tmp_path: Path, form: str
+) -> None:
     X, y = some_rows()
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(FEATURES)]).assign(label=y)
     table[table.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
@@ -369,15 +462,25 @@ def test_rows_to_test_on_may_be_a_table_as_apply_writes_it(folder: Path, tmp_pat
     if form != "svm":
         workflow.convert_to_columns(data, tmp_path / form)
         data = tmp_path / form
-    record = ss.select(data, n_features_to_select=KEPT, test=tmp_path / "test.csv", output=tmp_path / "run")
+    record = ss.select(
+        data, n_features_to_select=KEPT, test=tmp_path / "test.csv", output=tmp_path / "run"
+    )
     assert record.test_accuracy == accuracy(tmp_path / "run", tmp_path / "test.csv") > 0.8
 
 
-def test_rows_to_test_on_may_be_a_table_with_the_names_of_a_file_of_columns(folder: Path, tmp_path: Path) -> None:
+def test_rows_to_test_on_may_be_a_table_with_the_names_of_a_file_of_columns(
+    folder: Path, tmp_path: Path
+) -> None:
     workflow.convert_to_columns(folder / TABLES["csv"], tmp_path / "columns.parquet", target=TARGET)
     test = pd.read_csv(folder / TABLES["csv"]).rename(columns={TARGET: "label"})
     test[test.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
-    record = ss.select(tmp_path / "columns.parquet", "grafting", 4, test=tmp_path / "test.csv", output=tmp_path / "run")
+    record = ss.select(
+        tmp_path / "columns.parquet",
+        "grafting",
+        4,
+        test=tmp_path / "test.csv",
+        output=tmp_path / "run",
+    )
     assert record.test_accuracy == accuracy(tmp_path / "run", tmp_path / "test.csv") > 0.6
 
 
@@ -387,7 +490,9 @@ def skipping(folder: Path) -> tuple[Path, Path]:
     table = pd.read_csv(folder / TABLES["csv"])
     table.loc[3, "column 21"] = np.nan
     table.to_csv(folder / "gaps.csv", index=False)
-    ss.select(folder / "gaps.csv", "saola", 3, target=TARGET, missing="skip", output=folder / "skipping")
+    ss.select(
+        folder / "gaps.csv", "saola", 3, target=TARGET, missing="skip", output=folder / "skipping"
+    )
     return folder / "skipping", folder / "gaps.csv"
 
 
@@ -403,14 +508,19 @@ def test_missing_values_that_a_method_skips_are_written_as_transform_gives_them(
     found = np.concatenate([block.to_dense() for block in blocks])
     expected = model.transform(rows).astype(np.float32)
     assert np.isnan(expected).sum() == 1
-    np.testing.assert_array_equal(found[:, model.get_support()] if suffix == "npz" else found, expected)
+    np.testing.assert_array_equal(
+        found[:, model.get_support()] if suffix == "npz" else found, expected
+    )
     if suffix == "csv":
         assert ",," in f",{reduced.read_text().splitlines()[4]}"
 
 
-def test_missing_values_are_not_written_to_svmlight_text(skipping: tuple[Path, Path], tmp_path: Path) -> None:
+def test_missing_values_are_not_written_to_svmlight_text(
+    skipping: tuple[Path, Path], tmp_path: Path
+) -> None:
     with pytest.raises(
-        ss.DataError, match=r"gaps.csv: there are missing values, which svmlight text cannot hold; write"
+        ss.DataError,
+        match=r"gaps.csv: there are missing values, which svmlight text cannot hold; write",
     ):
         workflow.apply(*skipping, tmp_path / "reduced.svm")
     assert not list(tmp_path.iterdir())
@@ -440,7 +550,9 @@ def test_ids_are_shown_as_the_file_writes_them(tmp_path: Path) -> None:
     (tmp_path / "zero.svm").write_text("1 0:1 1:1\n-1 1:1\n1 0:2\n-1 1:3\n" * 5)
     for name, zero_based, first in (("rows", False, 1), ("zero", True, 0)):
         run = tmp_path / f"run-{name}"
-        record = ss.select(tmp_path / f"{name}.svm", n_features_to_select=1, zero_based=zero_based, output=run)
+        record = ss.select(
+            tmp_path / f"{name}.svm", n_features_to_select=1, zero_based=zero_based, output=run
+        )
         assert record.details["first_id"] == first
         table = pd.read_csv(run / "selection.csv")
         assert table["feature"].tolist() == [index + first for index in record.selection.indices]
@@ -454,11 +566,20 @@ def test_a_table_is_converted_to_a_table(folder: Path, tmp_path: Path) -> None:
         copy = ss.open_source(tmp_path / f"copy.{suffix}", target=TARGET)
         assert copy.feature_names.tolist() == [f"column {j}" for j in range(FEATURES)]
     workflow.convert(folder / SPARSE["svm"], tmp_path / "rows.csv")
-    assert list(pd.read_csv(tmp_path / "rows.csv").columns) == [*(f"x{j}" for j in range(FEATURES)), "label"]
-    assert accuracy(folder / "run-svm", tmp_path / "rows.csv") == accuracy(folder / "run-svm", folder / "rows.svm")
-    with pytest.raises(ss.UsageError, match=r"has 20,000 features, and a table of more than 10,000 columns"):
+    assert list(pd.read_csv(tmp_path / "rows.csv").columns) == [
+        *(f"x{j}" for j in range(FEATURES)),
+        "label",
+    ]
+    assert accuracy(folder / "run-svm", tmp_path / "rows.csv") == accuracy(
+        folder / "run-svm", folder / "rows.svm"
+    )
+    with pytest.raises(
+        ss.UsageError, match=r"has 20,000 features, and a table of more than 10,000 columns"
+    ):
         workflow.convert("synthetic:x2?rows=3", tmp_path / "wide.csv")
-    with pytest.raises(ss.UsageError, match=r"\.txt is the suffix of no format; the suffixes are \.svm"):
+    with pytest.raises(
+        ss.UsageError, match=r"\.txt is the suffix of no format; the suffixes are \.svm"
+    ):
         workflow.convert(folder / SPARSE["svm"], tmp_path / "rows.txt")
     with pytest.raises(ss.UsageError, match=r"without a suffix it has no format"):
         workflow.apply(folder / "run-svm", folder / SPARSE["svm"], tmp_path / "rows")

@@ -65,7 +65,9 @@ class Group(click.Group):
             with spelling_as(OptionSpelling(self.commands.values())):
                 return super().invoke(ctx)
         except click.UsageError as error:
-            raise click.UsageError(printable(error.format_message(), LONGEST_LINE), error.ctx) from None
+            raise click.UsageError(
+                printable(error.format_message(), LONGEST_LINE), error.ctx
+            ) from None
         except UsageError as error:
             failure, code = str(error), MISUSED
         except FileNotFoundError as error:
@@ -99,7 +101,10 @@ def _end_in_order() -> None:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        for asked in (signal.SIGTERM, signal.SIGHUP):  # once is enough: cleaning up must not be interrupted
+        for asked in (
+            signal.SIGTERM,
+            signal.SIGHUP,
+        ):  # once is enough: cleaning up must not be interrupted
             signal.signal(asked, signal.SIG_IGN)
         _raise(Terminated(number))
 
@@ -132,7 +137,9 @@ def _open_what_is_closed() -> None:
     """
     for name, mode in (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, mode)  # the lowest that is free, and so that of the stream
+            descriptor = os.open(
+                os.devnull, mode
+            )  # the lowest that is free, and so that of the stream
             if name != "stdin":
                 setattr(sys, name, os.fdopen(descriptor, "w", encoding="utf-8"))
 
@@ -162,7 +169,18 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @click.group(
     cls=Group,
-    commands=[select, apply, predict, compare, report, convert, generate, info, methods, completion],
+    commands=[
+        select,
+        apply,
+        predict,
+        compare,
+        report,
+        convert,
+        generate,
+        info,
+        methods,
+        completion,
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`streamsieve COMMAND --help` explains a command, `streamsieve methods METHOD` a method.",
 )

@@ -82,7 +82,11 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
         say("")
         show_text(method["description"], "  ")
     say("")
-    facts = {"paper": method["paper"], "reads": READS[method["reads"]], "target": " or ".join(method["targets"])}
+    facts = {
+        "paper": method["paper"],
+        "reads": READS[method["reads"]],
+        "target": " or ".join(method["targets"]),
+    }
     facts["predicts"] = "yes" if method["predicts"] else "no: it selects"
     if method["groups"]:
         facts["groups"] = "--groups FILE has the group of every feature"
@@ -95,7 +99,9 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
         if option_name(name) in taken and name not in SHARED:
             option = f"--param {name}=VALUE"
         say(f"  {option}  (default {text_of(parameter['default'])})")
-        allowed = in_words(parameter["allowed"]) if choices is None else ", ".join(map(text_of, choices))
+        allowed = (
+            in_words(parameter["allowed"]) if choices is None else ", ".join(map(text_of, choices))
+        )
         show_text(allowed, "      allowed: ", " " * 15)
         show_text(parameter["meaning"], "      ")
     say("example")

@@ -33,7 +33,14 @@ from .selecting import Select
 from .show import fit_text, quality_text, show_data, show_summary, write_labels, write_scores
 from .terminal import is_quiet, remark, say
 
-BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  # the argument counts without a value
+BESIDE_RESUME = (
+    "train",
+    "resume",
+    "address",
+    "as_json",
+    "quiet",
+    "verbose",
+)  # the argument counts without a value
 
 
 @click.command(
@@ -77,28 +84,49 @@ BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  #
     metavar="FILE",
     help="Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a fraction held out: 0.2.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Keep model and result here.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RUN_DIR",
+    help="Keep model and result here.",
+)
 @click.option(
     "--checkpoint-every",
     type=click.IntRange(1),
     metavar="N",
     help="Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take columns.",
 )
-@click.option("--resume", type=click.Path(exists=True, file_okay=False), metavar="RUN_DIR", help="Go on with a run.")
-@click.option("--classes", metavar="A,B", help="The labels; without it those that occur, in a pipe the first two.")
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="RUN_DIR",
+    help="Go on with a run.",
+)
+@click.option(
+    "--classes",
+    metavar="A,B",
+    help="The labels; without it those that occur, in a pipe the first two.",
+)
 @click.option(
     "--groups",
     metavar="FILE",
     help="The groups of the features: one integer or name per line, or lines of a feature, a tab and its group.",
 )
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random."
+)
 @click.option(
     "--resamples",
     type=click.IntRange(2),
     metavar="N",
     help="Select from N subsamples of half the rows, too: how often each feature comes out.",
 )
-@click.option("--engine", type=click.Choice(ENGINES), help="Train in parts, on workers of this machine or of Ray.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help="Train in parts, on workers of this machine or of Ray.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1),
@@ -107,7 +135,11 @@ BESIDE_RESUME = ("train", "resume", "address", "as_json", "quiet", "verbose")  #
     callback=keep,
     help="How many workers; default: one per core here.",
 )
-@click.option("--address", metavar="HOST:PORT", help="Of a Ray cluster; default: one that runs here, or a new one.")
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    help="Of a Ray cluster; default: one that runs here, or a new one.",
+)
 @MEMORY
 @read_options()
 @click.option(
@@ -196,9 +228,18 @@ def refuse_beside_resume(context: click.Context) -> None:
 @RUN_DIR
 @DATA
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write.",
 )
-@click.option("--renumber", is_flag=True, help="Sparse rows: number the features 1, 2, ... in order of their ids.")
+@click.option(
+    "--renumber",
+    is_flag=True,
+    help="Sparse rows: number the features 1, 2, ... in order of their ids.",
+)
 @MEMORY
 @read_options("target", "zero_based")
 @QUIET
@@ -225,13 +266,24 @@ def apply(
 @click.command(short_help="Predict labels or numbers, and measure how well.")
 @RUN_DIR
 @DATA
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here.")
-@click.option("--scores", is_flag=True, help="Write a CSV table with the score beside each label, or one per class.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here."
+)
+@click.option(
+    "--scores",
+    is_flag=True,
+    help="Write a CSV table with the score beside each label, or one per class.",
+)
 @read_options("target", "zero_based")
 @QUIET
 @VERBOSE
 def predict(
-    run_dir: str, data: tuple[str, ...], output: Path | None, scores: bool, target: str | None, zero_based: bool
+    run_dir: str,
+    data: tuple[str, ...],
+    output: Path | None,
+    scores: bool,
+    target: str | None,
+    zero_based: bool,
 ) -> None:
     """Print the predicted label, or number, of every row of DATA, one or more files, one a line.
 
@@ -242,7 +294,9 @@ def predict(
 
     rows = workflow.predict(run_dir, data, target, zero_based)
     if scores and rows.classes is None:
-        raise UsageError("numbers are predicted, and there are no scores beside them; omit --scores")
+        raise UsageError(
+            "numbers are predicted, and there are no scores beside them; omit --scores"
+        )
     write = write_scores if scores else write_labels
     if output:
         with replacing(output) as partial, partial.open("w", encoding="utf-8", newline="") as file:
@@ -265,7 +319,9 @@ def predict(
 @click.argument("output", type=click.Path(path_type=Path))
 @read_options()
 @click.option(
-    "--columns", is_flag=True, help=f"Write column by column, to {formats.column_files()}, for methods that need that."
+    "--columns",
+    is_flag=True,
+    help=f"Write column by column, to {formats.column_files()}, for methods that need that.",
 )
 @MEMORY
 @QUIET
@@ -280,10 +336,14 @@ def convert(
     from .. import workflow
 
     if len(data) > 1 and output.is_file():
-        raise UsageError(f"{output}: exists already; several files are written to a new one, which is named last")
+        raise UsageError(
+            f"{output}: exists already; several files are written to a new one, which is named last"
+        )
     if columns:
         with progress_bar() as watch, hint_after(work_so_far, output, (KeyboardInterrupt, OSError)):
-            features = workflow.convert_to_columns(data, output, memory=memory, watch=watch, **given(read))
+            features = workflow.convert_to_columns(
+                data, output, memory=memory, watch=watch, **given(read)
+            )
         remark(f"{features:,} columns written to {output}")
     else:
         rows = workflow.convert(data, output, memory=memory, **given(read))
@@ -293,12 +353,25 @@ def convert(
 @click.command(short_help="Write synthetic data, to try things out.")
 @click.argument("kind", metavar="KIND")
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write."
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write.",
 )
-@click.option("--rows", type=click.IntRange(1), help="How many rows; the paper's number if not given.")
-@click.option("--features", type=click.IntRange(1), help="How many features; the paper's number if not given.")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives rows to test on."
+    "--rows", type=click.IntRange(1), help="How many rows; the paper's number if not given."
+)
+@click.option(
+    "--features", type=click.IntRange(1), help="How many features; the paper's number if not given."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Another seed gives rows to test on.",
 )
 @click.option(
     "--task",
@@ -306,7 +379,9 @@ def convert(
     help="For substitution: what to learn from it; regression if not given.",
 )
 @click.option(
-    "--informative", type=click.IntRange(1), help="For substitution: how many informative features; 100 if not given."
+    "--informative",
+    type=click.IntRange(1),
+    help="For substitution: how many informative features; 100 if not given.",
 )
 @click.option(
     "--noise",
@@ -328,7 +403,10 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     from .. import workflow
     from ..sources.synthetic import options_of, synthetic_source
 
-    known, given = options_of(kind), {name: value for name, value in options.items() if value is not None}
+    known, given = (
+        options_of(kind),
+        {name: value for name, value in options.items() if value is not None},
+    )
     for name in given:
         if name not in known:
             raise UsageError(
@@ -358,7 +436,13 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
 
 
 @click.command(short_help="Write runs and comparisons as one HTML page.")
-@click.argument("folders", nargs=-1, required=True, metavar="RUN_DIR...", type=click.Path(exists=True, file_okay=False))
+@click.argument(
+    "folders",
+    nargs=-1,
+    required=True,
+    metavar="RUN_DIR...",
+    type=click.Path(exists=True, file_okay=False),
+)
 @click.option(
     "-o",
     "--output",
@@ -368,7 +452,11 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
     metavar="FILE",
     help="The page to write; its data goes to a .json file beside it.",
 )
-@click.option("--no-data", is_flag=True, help="Do not read the data of runs again, for correlations and names.")
+@click.option(
+    "--no-data",
+    is_flag=True,
+    help="Do not read the data of runs again, for correlations and names.",
+)
 def report(folders: tuple[str, ...], output: Path, no_data: bool) -> None:
     """Write a report of one or more folders, of runs (select -o) and of comparisons (compare -o).
 

@@ -10,12 +10,23 @@ from click.shell_completion import CompletionItem
 
 from ..errors import UsageError
 from ..json_text import to_json
-from .options import AS_JSON, QUIET, VERBOSE, cells_so_far, given, hint_after, progress_bar, read_options
+from .options import (
+    AS_JSON,
+    QUIET,
+    VERBOSE,
+    cells_so_far,
+    given,
+    hint_after,
+    progress_bar,
+    read_options,
+)
 from .parameters import completed, read_value
 from .terminal import is_quiet, say
 
 
-def complete_contender(ctx: click.Context, option: click.Parameter, start: str) -> list[CompletionItem]:
+def complete_contender(
+    ctx: click.Context, option: click.Parameter, start: str
+) -> list[CompletionItem]:
     from ..evaluation.rivals import RIVALS
     from ..registry import METHODS
 
@@ -59,7 +70,12 @@ def complete_contender(ctx: click.Context, option: click.Parameter, start: str) 
     help="What is fitted on the selected features, repeatable: linear, logistic, knn, tree, forest.",
 )
 @click.option(
-    "--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Of the cross-validation."
+    "--folds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Of the cross-validation.",
 )
 @click.option(
     "--seeds",
@@ -70,7 +86,10 @@ def complete_contender(ctx: click.Context, option: click.Parameter, start: str) 
     help="How often to repeat it all, with other folds; with --test, with the rows in another order.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="How many processes work at once; default: one per core."
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many processes work at once; default: one per core.",
 )
 @click.option(
     "--param",
@@ -158,7 +177,9 @@ def given_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         name, equals, value = text.partition("=")
         method, dot, parameter = name.partition(".")
         if not equals or not dot or not method or not parameter:
-            raise UsageError(f"--param {text[:80]}: expected METHOD.NAME=VALUE, such as --param sofs.gamma=0.5")
+            raise UsageError(
+                f"--param {text[:80]}: expected METHOD.NAME=VALUE, such as --param sofs.gamma=0.5"
+            )
         if parameter in found.setdefault(method, {}):
             raise UsageError(f"--param {name}=... is given twice; omit one of them")
         found[method][parameter] = read_value(value)

@@ -13,7 +13,14 @@ from rich.text import Text
 
 from ..display import LONGEST_CELL, printable
 from ..errors import UsageError
-from ..evaluation.comparison import Comparison, Ranks, grouped, measure_text, memory_text, seconds_text
+from ..evaluation.comparison import (
+    Comparison,
+    Ranks,
+    grouped,
+    measure_text,
+    memory_text,
+    seconds_text,
+)
 from ..report.charts import sparkline
 from .terminal import LONGEST_LINE, draw, say
 
@@ -66,8 +73,12 @@ def by_budget(lines: Sequence[dict[str, Any]], measure: str) -> Table:
         known = {line["k"]: line for line in part}
         cells = [figure(known.get(k), measure, best, chosen=k is None) for k in budgets]
         if len(numbered) > 1:
-            cells.append(Text(sparkline([known[k][measure] if k in known else None for k in numbered])))
-        table.add_row(Text(method if model == first else f"{method} ({model})"), *cells, *costs(part))
+            cells.append(
+                Text(sparkline([known[k][measure] if k in known else None for k in numbered]))
+            )
+        table.add_row(
+            Text(method if model == first else f"{method} ({model})"), *cells, *costs(part)
+        )
     return table
 
 
@@ -119,7 +130,10 @@ def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
         [line for line in summary if line["error"] is not None], "data", "method", "error"
     ):
         where = f" on {printable(data, LONGEST_CELL)}" if several else ""
-        failed, all_lines = sum(line["failed"] for line in lines), sum(line["n"] + line["failed"] for line in lines)
+        failed, all_lines = (
+            sum(line["failed"] for line in lines),
+            sum(line["n"] + line["failed"] for line in lines),
+        )
         count = "" if failed == all_lines else f" ({failed:,} of {all_lines:,} times)"
         say(printable(f"{method} failed{where}{count}: {error}", LONGEST_LINE))
 

@@ -17,15 +17,27 @@ from .terminal import be_quiet, be_verbose, is_quiet, say
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MEMORY = click.option("--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused.")
+MEMORY = click.option(
+    "--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused."
+)
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on standard output."
+)
 QUIET = click.option(
-    "--quiet", is_flag=True, expose_value=False, callback=be_quiet, help="Print errors only, and what is asked for."
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=be_quiet,
+    help="Print errors only, and what is asked for.",
 )
 VERBOSE = click.option(
-    "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Say what is done, and when."
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=be_verbose,
+    help="Say what is done, and when.",
 )
 
 
@@ -100,7 +112,9 @@ def work_so_far(output: Path) -> str | None:
     from ..workflow import work_folder
 
     folder = work_folder(output)
-    again = f"the same command goes on from here; to give up instead, remove {shlex.quote(str(folder))}"
+    again = (
+        f"the same command goes on from here; to give up instead, remove {shlex.quote(str(folder))}"
+    )
     return None if folder is None else again
 
 

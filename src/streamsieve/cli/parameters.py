@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 BUDGET = "n_features_to_select"
 SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters that are options of the command, too
-SAME_AS = {BUDGET: "budget", "ks": "budgets"}  # arguments in Python, and what click calls their options
+SAME_AS = {
+    BUDGET: "budget",
+    "ks": "budgets",
+}  # arguments in Python, and what click calls their options
 WORDS = {"True": True, "False": False, "None": None}  # Python's, where JSON has others
 CHOSEN = "streamsieve.chosen"  # where the context has what was chosen
 Given = tuple[str, str, Any]  # a parameter, how it was given, and its value
@@ -73,7 +76,11 @@ def option_name(parameter: str) -> str:
 
 def option_help(parameter: Parameter) -> str:
     """One sentence on a parameter, what it may be and what it is otherwise."""
-    first = "The same as -k." if parameter.name == BUDGET else re.split(r"(?<=\.) (?=[A-Z\"])", parameter.meaning)[0]
+    first = (
+        "The same as -k."
+        if parameter.name == BUDGET
+        else re.split(r"(?<=\.) (?=[A-Z\"])", parameter.meaning)[0]
+    )
     allowed = "" if parameter.choices else f" Allowed: {in_words(parameter.allowed)}."
     return f"{first}{allowed} [default: {text_of(parameter.default)}]"
 
@@ -92,7 +99,9 @@ def completed(words: Iterable[str], start: str) -> list[CompletionItem]:
     return [CompletionItem(word) for word in words if word.startswith(start)]
 
 
-def complete_method(ctx: click.Context, option: click.Parameter, start: str) -> list[CompletionItem]:
+def complete_method(
+    ctx: click.Context, option: click.Parameter, start: str
+) -> list[CompletionItem]:
     from ..registry import METHODS
 
     return completed(METHODS, start)
@@ -117,7 +126,10 @@ def read_value(text: str) -> Any:
         return WORDS[text]
     try:
         return json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):  # of a list in lists, or an integer of thousands of digits, too
+    except (
+        ValueError,
+        RecursionError,
+    ):  # of a list in lists, or an integer of thousands of digits, too
         return text
 
 
@@ -148,15 +160,29 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
                 in_file.append((parameter, f"{path}: {option.lstrip('-')}", value))
     values = chosen.values
     on_line += [
-        (one.parameter, one.opts[0], read_value(values[one.name])) for one in chosen.options if one.name in values
+        (one.parameter, one.opts[0], read_value(values[one.name]))
+        for one in chosen.options
+        if one.name in values
     ]
-    on_line += [(name, f"--param {name}", value) for name, value in map(read_param, values.get("params", ()))]
+    on_line += [
+        (name, f"--param {name}", value)
+        for name, value in map(read_param, values.get("params", ()))
+    ]
     if chosen.config is not None:
         for name, value in chosen.config.params.items():
-            in_file.append((name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value))
+            in_file.append(
+                (name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value)
+            )
     typed, filed = once(chosen, on_line), once(chosen, in_file, path)
-    for name, option in (("random_state", "--seed"), *((name, option_name(name)) for name in chosen.without)):
-        if name in typed and typed[name][0] != option and is_typed(ctx, option.lstrip("-").replace("-", "_")):
+    for name, option in (
+        ("random_state", "--seed"),
+        *((name, option_name(name)) for name in chosen.without),
+    ):
+        if (
+            name in typed
+            and typed[name][0] != option
+            and is_typed(ctx, option.lstrip("-").replace("-", "_"))
+        ):
             raise UsageError(f"{option} and {shown(typed[name][0])} say the same; omit one of them")
     given = filed | typed
     chosen.typed.update({name: option for name, (option, _) in given.items()})
@@ -181,8 +207,13 @@ def once(chosen: Chosen, several: list[Given], origin: str = "") -> dict[str, tu
             before = given[name][0]
             same = "is given twice" if before == option else f"and {shown(option)} say the same"
             raise UsageError(f"{shown(before)} {same}; omit one of them")
-        if name == BUDGET and name not in (*chosen.without, *(option.parameter for option in chosen.options)):
-            raise UsageError(f"{option}: {chosen.method} decides by itself how many features to keep; omit it")
+        if name == BUDGET and name not in (
+            *chosen.without,
+            *(option.parameter for option in chosen.options),
+        ):
+            raise UsageError(
+                f"{option}: {chosen.method} decides by itself how many features to keep; omit it"
+            )
         if name != "workers":  # of an engine, if not of the method
             refuse_unknown_parameters(chosen.method, [name], origin)
         given[name] = option, value
@@ -201,7 +232,12 @@ class OptionSpelling(Spelling):
     """
 
     def __init__(self, commands: Iterable[click.Command], chosen: Chosen | None = None) -> None:
-        options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
+        options = [
+            option
+            for command in commands
+            for option in command.params
+            if isinstance(option, click.Option)
+        ]
         self.options, self.chosen = {option.name: option for option in options}, chosen
 
     def argument(self, name: str, value: Any = NO_VALUE) -> str:
@@ -213,7 +249,9 @@ class OptionSpelling(Spelling):
             return super().argument(name, value)
         if option.is_flag and value is True:
             return option.opts[0]
-        return with_value(option.opts[0], ",".join(map(str, value)) if isinstance(value, list | tuple) else value)
+        return with_value(
+            option.opts[0], ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+        )
 
     def allowed(self, text: str) -> str:
         return in_words(text)
@@ -256,7 +294,9 @@ def read_config(path: Path, command: click.Command) -> Config:
                 f"[{PARAMS}] for parameters of the method"
             )
         if option.name in options:
-            raise UsageError(f"{path}: {key} is there twice, under another name, too; omit one of them")
+            raise UsageError(
+                f"{path}: {key} is there twice, under another name, too; omit one of them"
+            )
         options[option.name] = value_of(path, key, option, value)
     return Config(path, options, params)
 

@@ -15,7 +15,16 @@ import click
 from click.core import ParameterSource
 
 from ..errors import DataError, UsageError, spelling_as
-from .parameters import CHOSEN, SHARED, Chosen, Config, MethodOption, OptionSpelling, option_name, read_config
+from .parameters import (
+    CHOSEN,
+    SHARED,
+    Chosen,
+    Config,
+    MethodOption,
+    OptionSpelling,
+    option_name,
+    read_config,
+)
 
 
 class Select(click.Command):
@@ -27,7 +36,9 @@ class Select(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
-        if ctx.resilient_parsing:  # the shell wants to complete what is typed so far, right or wrong
+        if (
+            ctx.resilient_parsing
+        ):  # the shell wants to complete what is typed so far, right or wrong
             with suppress(UsageError, OSError):
                 self.choose(ctx, given)
             return super().parse_args(ctx, args)
@@ -73,32 +84,44 @@ class Select(click.Command):
     def refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
         """Refuse an option that takes one value and has two: which of them is meant is anybody's guess."""
         _, _, order = self.make_parser(ctx).parse_args(list(args))
-        once = [option for option in order if isinstance(option, click.Option) and not option.multiple]
+        once = [
+            option for option in order if isinstance(option, click.Option) and not option.multiple
+        ]
         for option in once:
             if once.count(option) > 1 and not option.is_flag:
                 raise UsageError(f"{option.opts[-1]} is given twice; omit one of them")
 
     def no_such_option(self, ctx: click.Context, name: str) -> str:
         """What to say of an option that neither the command nor the method has."""
-        known = [opt for option in self.get_params(ctx) for opt in option.opts if opt.startswith("--")]
+        known = [
+            opt for option in self.get_params(ctx) for opt in option.opts if opt.startswith("--")
+        ]
         near = difflib.get_close_matches(name.lstrip("-"), [opt.lstrip("-") for opt in known])
         hint = f" (did you mean {' or '.join(f'--{one}' for one in near)}?)" if near else ""
         chosen: Chosen | None = ctx.meta.get(CHOSEN)
-        own = f"; {chosen.method} has {', '.join(option.opts[0] for option in chosen.options)}" if chosen else ""
+        own = (
+            f"; {chosen.method} has {', '.join(option.opts[0] for option in chosen.options)}"
+            if chosen
+            else ""
+        )
         return f"no such option: {name}{hint}{own}"
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of the command, then those of the method."""
         own = [option for option in super().get_params(ctx) if isinstance(option, click.Option)]
         with formatter.section("Options"):
-            formatter.write_dl([record for option in own if (record := option.get_help_record(ctx))])
+            formatter.write_dl(
+                [record for option in own if (record := option.get_help_record(ctx))]
+            )
         if CHOSEN not in ctx.meta:
             with formatter.section("Options of the method"):
                 formatter.write_text("streamsieve select -m METHOD --help lists them.")
             return
         chosen: Chosen = ctx.meta[CHOSEN]
         with formatter.section(f"Options of {chosen.method}"):
-            formatter.write_dl([record for option in chosen.options if (record := option.get_help_record(ctx))])
+            formatter.write_dl(
+                [record for option in chosen.options if (record := option.get_help_record(ctx))]
+            )
             for name in [name for name in chosen.without if name not in SHARED]:
                 formatter.write_text(
                     f"{option_name(name)} is an option of select; the parameter {name} of {chosen.method} is given by "
@@ -123,7 +146,11 @@ def method_of_run(folder: str) -> str | None:
 def in_file(ctx: click.Context, error: click.BadParameter) -> click.UsageError:
     """An error about the value of an option; if that is from a file, it names the file."""
     name = error.param.name if error.param else None
-    if name is None or CHOSEN not in ctx.meta or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
+    if (
+        name is None
+        or CHOSEN not in ctx.meta
+        or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP
+    ):
         return error
     config: Config = ctx.meta[CHOSEN].config
     return click.UsageError(f"{config.path}: {error.format_message()}", ctx)

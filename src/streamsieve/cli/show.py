@@ -38,11 +38,19 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
         {
             "rows": f"{summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)",
             "online mistakes": mistakes_text(summary),
-            "online R2": None if details.get("online_r2") is None else f"{details['online_r2']:.4f}",
-            "test R2": fit_text(summary["test_r2"], details["test_error"]) if "test_r2" in summary else None,
+            "online R2": None
+            if details.get("online_r2") is None
+            else f"{details['online_r2']:.4f}",
+            "test R2": fit_text(summary["test_r2"], details["test_error"])
+            if "test_r2" in summary
+            else None,
             "test accuracy": None
             if "test_accuracy" not in summary
-            else quality_text(summary["test_accuracy"], details.get("test_balanced_accuracy"), details.get("test_auc")),
+            else quality_text(
+                summary["test_accuracy"],
+                details.get("test_balanced_accuracy"),
+                details.get("test_auc"),
+            ),
         }
     )
     if "curve" in summary:
@@ -52,11 +60,17 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
         for k, value in zip(curve["n_features"], curve[kind], strict=True):
             say(f"    {k:>6,}        {'-' if value is None else shown.format(value)}")
     measures = summary.get("measures") if summary["params"].get("measure") == "auto" else None
-    measured = None if measures is None else ", ".join(f"{count:,} by {name}" for name, count in measures.items())
+    measured = (
+        None
+        if measures is None
+        else ", ".join(f"{count:,} by {name}" for name, count in measures.items())
+    )
     show_facts(
         {
             "relevant": measured,
-            "stability": stability_text(details["stability"]) if details.get("stability") is not None else None,
+            "stability": stability_text(details["stability"])
+            if details.get("stability") is not None
+            else None,
             "groups": f"{len(set(details['groups'])):,}" if "groups" in details else None,
             "workers": workers_text(engine) if engine else None,
             "time": time_taken(summary["seconds"], per_worker=bool(engine)),
@@ -122,7 +136,10 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
     rows += [[cell(show.get(title, str)(line[title])) for title in titles] for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [">" if title in ("score", "weight", "frequency") else "<" for title in titles]
-    cells = ([f"{text:{side}{width}}" for text, side, width in zip(row, aligned, widths, strict=True)] for row in rows)
+    cells = (
+        [f"{text:{side}{width}}" for text, side, width in zip(row, aligned, widths, strict=True)]
+        for row in rows
+    )
     return ["  ".join(row).rstrip() for row in cells]
 
 
@@ -145,7 +162,9 @@ def workers_text(engine: dict[str, Any]) -> str:
     text += f", {engine['rounds']:,} rounds" if "rounds" in engine else ""
     if "approximate" in engine:
         text += f", selected again from the {engine['approximate']['survivors']:,} that they kept (approximate)"
-    return text + (f"; {engine['lost_workers']:,} lost and started again" if engine["lost_workers"] else "")
+    return text + (
+        f"; {engine['lost_workers']:,} lost and started again" if engine["lost_workers"] else ""
+    )
 
 
 def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
@@ -181,9 +200,16 @@ def show_data(name: str, description: dict[str, Any]) -> None:
 def show_columns(columns: dict[str, Any]) -> None:
     """What the columns of a table are, if they are not just numbers."""
     text, missing = columns["text"], columns["missing"]
-    kinds = {"number": columns["numbers"], "boolean": columns["booleans"], "date": columns["dates"], "text": len(text)}
+    kinds = {
+        "number": columns["numbers"],
+        "boolean": columns["booleans"],
+        "date": columns["dates"],
+        "text": len(text),
+    }
     if sum(map(bool, kinds.values())) > 1 or not kinds["number"]:
-        counts = (f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items() if count)
+        counts = (
+            f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items() if count
+        )
         say(f"  columns    {', '.join(counts)}")
     levels = [f"{cell(name)} ({count:,})" for name, count in text.items()]
     without = listed(list(map(cell, missing))) if missing else None
@@ -207,7 +233,10 @@ def show_target(description: dict[str, Any]) -> None:
         range_of = f"{target['smallest']:.6g} to {target['largest']:.6g}, mean {target['mean']:.6g}"
         say(f"  target     numbers from {range_of}, {target['values']:,} different ones")
         return
-    shown = [(printable(label, LONGEST_CELL), count) for label, count in list(labels.items())[:MOST_LABELS]]
+    shown = [
+        (printable(label, LONGEST_CELL), count)
+        for label, count in list(labels.items())[:MOST_LABELS]
+    ]
     width = max(len(label) for label, _ in shown)
     for label, count in shown:
         unit = "row" if count == 1 else "rows"
@@ -236,8 +265,16 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
         return printable(label_text(label)) if on_screen else label_text(label)
 
     classes = [] if rows.classes is None else [shown(label) for label in rows.classes.tolist()]
-    writer.writerow(["prediction", *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes])])
+    writer.writerow(
+        [
+            "prediction",
+            *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes]),
+        ]
+    )
     for prediction, y in rows:
         scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
-        writer.writerows([shown(label), *some] for label, some in zip(prediction.labels.tolist(), scores, strict=True))
+        writer.writerows(
+            [shown(label), *some]
+            for label, some in zip(prediction.labels.tolist(), scores, strict=True)
+        )
         yield prediction, y

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 LONGEST_LINE = 2000  # letters; what a message quotes may be as long as a file
-notes = logging.getLogger("streamsieve")  # its level is how much is said: errors, notes, or every step
+notes = logging.getLogger(
+    "streamsieve"
+)  # its level is how much is said: errors, notes, or every step
 
 
 def say(text: object, err: bool = False) -> None:
@@ -63,7 +65,11 @@ class Notes(logging.Handler):
         self.began = time.perf_counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        kind = "note" if record.levelno >= logging.WARNING else f"{time.perf_counter() - self.began:.2f} s"
+        kind = (
+            "note"
+            if record.levelno >= logging.WARNING
+            else f"{time.perf_counter() - self.began:.2f} s"
+        )
         say(f"streamsieve: {kind}: {record.getMessage()}", err=True)
 
 

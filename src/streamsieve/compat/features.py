@@ -12,7 +12,9 @@ from ..blocks import NamedIds
 from ..kernels.reading.entries import hash_names
 from ..sources.named_rows import WIDTH, text_of
 
-MOST_REMEMBERED = 1 << 16  # names whose hash is remembered: to look it up is faster than to find it again
+MOST_REMEMBERED = (
+    1 << 16
+)  # names whose hash is remembered: to look it up is faster than to find it again
 NOT_TEXT = "\0"  # before what is shown of a name that is not text: 1 and "1" are two features
 
 
@@ -120,7 +122,9 @@ class HashedNames:
         return NamedIds(ids, [text_of_name(name) for name in names])
 
     def titles(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
-        return as_objects([str(name).removeprefix(NOT_TEXT) for name in ([] if names is None else names)])
+        return as_objects(
+            [str(name).removeprefix(NOT_TEXT) for name in ([] if names is None else names)]
+        )
 
 
 def text_of_name(name: Hashable) -> str:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 try:
     from river import base
 except ImportError:
-    raise ImportError("streamsieve.compat.river needs river: pip install streamsieve[river]") from None
+    raise ImportError(
+        "streamsieve.compat.river needs river: pip install streamsieve[river]"
+    ) from None
 
 from ..blocks import RowBlock
 from ..estimators import estimator_class
@@ -154,7 +156,11 @@ class SelectorRegressor(base.MiniBatchRegressor):
     def predict_one(self, x: Features) -> float:
         """The number of a row; 0 as long as nothing was learned."""
         stream = self._stream
-        return 0.0 if stream.learner is None else float(predicted(stream, stream.block(x, learning=False))[0])
+        return (
+            0.0
+            if stream.learner is None
+            else float(predicted(stream, stream.block(x, learning=False))[0])
+        )
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
         """Learn the rows of a data frame, in their order."""
@@ -167,7 +173,9 @@ class SelectorRegressor(base.MiniBatchRegressor):
         stream = self._stream
         if stream.learner is None:
             return pandas.Series(np.zeros(len(X)), index=X.index)
-        return pandas.Series(predicted(stream, stream.frame_block(X, learning=False)), index=X.index)
+        return pandas.Series(
+            predicted(stream, stream.frame_block(X, learning=False)), index=X.index
+        )
 
 
 class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
@@ -204,7 +212,11 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
     def transform_one(self, x: Features) -> Features:
         """The selected features of a row; none as long as nothing was learned."""
         ids, chosen = self._stream.features.found(x), self._stream.chosen()
-        return {name: value for feature, (name, value) in zip(ids, x.items(), strict=True) if feature in chosen}
+        return {
+            name: value
+            for feature, (name, value) in zip(ids, x.items(), strict=True)
+            if feature in chosen
+        }
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
         """Learn the rows of a data frame, in their order."""

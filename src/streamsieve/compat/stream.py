@@ -46,7 +46,9 @@ class SelectorStream:
         self.selector = checked(selector, frozenset(kinds))
         self.learns_classes = "classes" in self.selector.method.targets
         self.classes = None if classes is None else list(classes)
-        self.exact = self.selector.new_learner().inputs.centres  # a mean is taken off before values are rounded
+        self.exact = (
+            self.selector.new_learner().inputs.centres
+        )  # a mean is taken off before values are rounded
         self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
         self.learner: Any = None  # as soon as there is something to learn
         self.labels: dict[Any, NDArray[Any]] = {}  # those met, each as an array of one
@@ -68,7 +70,10 @@ class SelectorStream:
             if self.learns_classes:
                 self._refuse_missing([label])
             weight = None if w == 1.0 else np.array([w], np.float64)
-            self._learn(block.with_target(self._target_of(label), weight), [label] if self.learns_classes else [])
+            self._learn(
+                block.with_target(self._target_of(label), weight),
+                [label] if self.learns_classes else [],
+            )
 
     def learn_frame(self, X: DataFrame, y: Any, w: Any) -> None:
         """Learn the rows of a data frame, with a label each; ``w`` is a number, or one for each."""
@@ -77,7 +82,11 @@ class SelectorStream:
             target = simple_labels(np.asarray(y))
             if target.shape != (block.n_rows,):
                 raise DataError(f"{block.n_rows:,} rows and {target.size:,} labels")
-            weights = None if isinstance(w, float | int) and w == 1.0 else np.broadcast_to(w, target.shape)
+            weights = (
+                None
+                if isinstance(w, float | int) and w == 1.0
+                else np.broadcast_to(w, target.shape)
+            )
             weights = None if weights is None else np.array(weights, np.float64)
             block = block.with_target(target, weights).without_weightless()
             labels = np.asarray(block.y).tolist() if self.learns_classes else []
@@ -100,7 +109,9 @@ class SelectorStream:
             if label is None or (isinstance(label, float) and label != label):
                 raise DataError(f"row {row:,}: its label is missing; drop such rows")
             if not isinstance(label, Hashable):
-                raise DataError(f"row {row:,}: its label is a {type(label).__name__}; labels are text or numbers")
+                raise DataError(
+                    f"row {row:,}: its label is a {type(label).__name__}; labels are text or numbers"
+                )
 
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
         new, before = [label for label in labels if label not in self.labels], self.learner
@@ -136,7 +147,11 @@ class SelectorStream:
             labels = self.classes
         elif any(isinstance(label, bool) for label in labels):
             labels = [False, True, *(label for label in labels if not isinstance(label, bool))]
-        return clone(self.selector).new_learner().start(None, as_objects(labels) if len(labels) > 1 else None)
+        return (
+            clone(self.selector)
+            .new_learner()
+            .start(None, as_objects(labels) if len(labels) > 1 else None)
+        )
 
     def _begin_anew(self, labels: list[Any]) -> None:
         """Learn the last rows again, with more classes; the rules for two, and for each number of more, differ."""
@@ -180,7 +195,11 @@ class SelectorStream:
     def chosen(self) -> frozenset[int]:
         """The ids of the selected features."""
         if self._chosen is None:
-            self._chosen = frozenset() if self.learner is None else frozenset(self.selection().indices.tolist())
+            self._chosen = (
+                frozenset()
+                if self.learner is None
+                else frozenset(self.selection().indices.tolist())
+            )
         return self._chosen
 
     def selection(self) -> Selection:
@@ -188,7 +207,9 @@ class SelectorStream:
         if self.learner is None:
             return Selection(np.empty(0, np.int64), np.empty(0), np.empty(0, object))
         found = self.learner.results.selection()
-        return Selection(found.indices, found.scores, self.features.titles(found.indices, found.names))
+        return Selection(
+            found.indices, found.scores, self.features.titles(found.indices, found.names)
+        )
 
     # ---- rows
 
@@ -200,7 +221,9 @@ class SelectorStream:
         except ValueError:  # some are lists
             values = np.empty(0, object)
         if values.dtype != np.float64 or values.ndim > 1:
-            values = numbers_of(Entries([str(name) for name in x], list(x.values()), [len(x)]), self.n_rows)
+            values = numbers_of(
+                Entries([str(name) for name in x], list(x.values()), [len(x)]), self.n_rows
+            )
         ids = np.array(features.learned(x) if learning else features.found(x), features.id_type)
         kept_ids = np.empty(ids.size, ids.dtype)
         kept: NDArray[Any] = np.empty(ids.size, np.float64 if self.exact else np.float32)
@@ -208,7 +231,11 @@ class SelectorStream:
         if filled == NOT_FINITE:
             wrong = int(np.argmax(~(np.abs(values) <= LARGEST)))
             raise not_finite("", self.n_rows + 1, repr(list(x)[wrong]), float(values[wrong]))
-        names, width = (features.named(ids, x), features.width()) if learning else (None, features.width(ids.size))
+        names, width = (
+            (features.named(ids, x), features.width())
+            if learning
+            else (None, features.width(ids.size))
+        )
         indptr = self._bounds_of(filled)
         return RowBlock.trusted(indptr, kept_ids[:filled], kept[:filled], None, width, names=names)
 
@@ -225,15 +252,21 @@ class SelectorStream:
         """The rows of a data frame."""
         columns = X.columns.tolist()
         if len(set(columns)) < len(columns):
-            raise DataError("a column appears twice in the data frame; give every column a name of its own")
+            raise DataError(
+                "a column appears twice in the data frame; give every column a name of its own"
+            )
         values = np.empty(X.shape)
         for at, column in enumerate(columns):
             found = X[column].to_numpy()
             if found.dtype.kind not in "biuf":
-                found = numbers_of(Entries([str(column)] * len(X), found.tolist(), [1] * len(X)), self.n_rows)
+                found = numbers_of(
+                    Entries([str(column)] * len(X), found.tolist(), [1] * len(X)), self.n_rows
+                )
             values[:, at] = found
         features = self.features
-        ids = np.array(features.learned(columns) if learning else features.found(columns), features.id_type)
+        ids = np.array(
+            features.learned(columns) if learning else features.found(columns), features.id_type
+        )
         order = np.argsort(ids, kind="stable")
         with np.errstate(over="ignore"):
             rounded = values[:, order].astype(np.float32)
@@ -241,12 +274,16 @@ class SelectorStream:
         if wrong.size:
             row, at = wrong[0]
             column = columns[order[at]]
-            raise not_finite("", self.n_rows + int(row) + 1, repr(column), float(values[row, order[at]]))
+            raise not_finite(
+                "", self.n_rows + int(row) + 1, repr(column), float(values[row, order[at]])
+            )
         indptr, positions, kept = nonzeros(rounded)
         if self.exact:
             kept = values[:, order][rounded != 0]
         names, width = (
-            (features.named(ids, columns), features.width()) if learning else (None, features.width(ids.size))
+            (features.named(ids, columns), features.width())
+            if learning
+            else (None, features.width(ids.size))
         )
         return RowBlock.trusted(indptr, ids[order][positions], kept, None, width, names=names)
 
@@ -255,14 +292,22 @@ def checked(selector: Any, kinds: frozenset[Kind]) -> Any:
     """A selector that can learn from a stream of dictionaries; others are refused."""
     name = type(selector).__name__
     if not isinstance(selector, Estimator) or selector.method.reads != "rows":
-        raise UsageError(f"{name} does not learn row by row; give a selector of rows, such as SOFS(10)")
+        raise UsageError(
+            f"{name} does not learn row by row; give a selector of rows, such as SOFS(10)"
+        )
     targets = selector.method.targets
     if not targets & kinds:
-        learns, cure = ("numbers", "SelectorRegressor") if "numbers" in targets else ("classes", "SelectorClassifier")
+        learns, cure = (
+            ("numbers", "SelectorRegressor")
+            if "numbers" in targets
+            else ("classes", "SelectorClassifier")
+        )
         raise UsageError(f"{name} learns {learns}; {cure} is for that")
     learner: Any = selector.new_learner()
     if learner.needs_width:
-        raise UsageError(f"{name} draws from all features, and a stream does not say how many there will be")
+        raise UsageError(
+            f"{name} draws from all features, and a stream does not say how many there will be"
+        )
     return selector
 
 

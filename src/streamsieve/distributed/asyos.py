@@ -55,19 +55,27 @@ def train_asyos(
     pieces = feed.columns.column_shards(PIECES * engine.n_workers)
     set_workers(learner, min(engine.n_workers, len(pieces)))
     passes = learner.passes_over(feed.source)
-    learner.start(learner.width_of(feed.source), None, feed.source.feature_names, y=feed.y, origin=source.name)
+    learner.start(
+        learner.width_of(feed.source), None, feed.source.feature_names, y=feed.y, origin=source.name
+    )
     run = AsyOSRun(learner, engine, pieces, passes, feed.total)
     prepared = clock.seconds()  # what is compiled from here on is measured by the workers
     while run.left:
         run.step()
         if watch:
-            watch(Progress(run.offered, None if feed.total is None else feed.total * passes, feed.unit))
+            watch(
+                Progress(
+                    run.offered, None if feed.total is None else feed.total * passes, feed.unit
+                )
+            )
     finishing = Clock()
     with finishing.learning():
         run.gather()
         learner.finish(source.name)
         done = Training(remarks=learner.results.diagnosis(Look()))
-    learning, compiling = (sum(times) / learner.params.workers for times in zip(*run.seconds, strict=True))
+    learning, compiling = (
+        sum(times) / learner.params.workers for times in zip(*run.seconds, strict=True)
+    )
     total = clock.seconds()["total"]
     learning += finishing.seconds()["learn"]
     compiling += prepared["compile"] + finishing.seconds()["compile"]
@@ -80,7 +88,9 @@ def train_asyos(
 def set_workers(learner: ColumnLearner, n_workers: int) -> None:
     """Let it have that number of workers, or fewer: each keeps a column at least."""
     if is_integer(learner.params.n_features_to_select):  # or it is refused when it starts
-        learner.params.workers = max(1, min(n_workers, learner.params.n_features_to_select, MOST_WORKERS))
+        learner.params.workers = max(
+            1, min(n_workers, learner.params.n_features_to_select, MOST_WORKERS)
+        )
 
 
 def block_size(n_rows: int, n_features: int | None, wanted: int, workers: int) -> int:
@@ -96,7 +106,12 @@ class AsyOSRun:
     """The workers of a learner that has started, and what they have handed over."""
 
     def __init__(
-        self, learner: ColumnLearner, engine: Engine, pieces: list[ColumnSource], passes: int, n_features: int | None
+        self,
+        learner: ColumnLearner,
+        engine: Engine,
+        pieces: list[ColumnSource],
+        passes: int,
+        n_features: int | None,
     ) -> None:
         target, workers = learner.memory.target, learner.params.workers
         params = learner.params
@@ -108,7 +123,10 @@ class AsyOSRun:
         self.saved = [Saved.nothing(learner.features.width) for _ in range(workers)]
         self.seconds = [(0.0, 0.0)] * workers  # of each: learning and compiling
         self.crew = Crew(engine, self.begin)
-        self.left, self.absent = set(range(workers)), set(range(workers))  # have not finished; were never ready
+        self.left, self.absent = (
+            set(range(workers)),
+            set(range(workers)),
+        )  # have not finished; were never ready
         for worker in range(workers):
             self.begin(worker)
 
@@ -119,7 +137,13 @@ class AsyOSRun:
         """
         self.centre.forget(worker)
         self.engine.start(
-            worker, SubstitutionWorker, worker, self.task, self.centre, self.hands[worker], self.saved[worker]
+            worker,
+            SubstitutionWorker,
+            worker,
+            self.task,
+            self.centre,
+            self.hands[worker],
+            self.saved[worker],
         )
         self.engine.call(worker, "ready" if worker in self.absent else "work")
 
@@ -155,5 +179,7 @@ class AsyOSRun:
         learner, memory = self.learner, self.learner.memory
         rule: Any = learner.rule
         memory.state = rule.gather([saved.state for saved in self.saved])
-        memory.names = {feature: name for saved in self.saved for feature, name in saved.names.items()}
+        memory.names = {
+            feature: name for saved in self.saved for feature, name in saved.names.items()
+        }
         learner.adopt_counts([saved.tally for saved in self.saved])

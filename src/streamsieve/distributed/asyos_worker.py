@@ -73,14 +73,24 @@ class Saved(NamedTuple):
     def nothing(cls, width: int) -> Saved:
         """What a worker begins with, for data as wide as is known."""
         state = empty(SteppingState, slots=0, room=0)
-        return cls(Reached(), state, {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width, "noted": {}}, {})
+        return cls(
+            Reached(),
+            state,
+            {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width, "noted": {}},
+            {},
+        )
 
     def after(self, handed: Handover) -> Saved:
         """The same with what was handed over."""
         slots = self.state.slots
         if not np.array_equal(slots.ids, handed.ids):
             slots = picked([slots, handed.new], handed.ids)
-        return Saved(handed.reached, SteppingState(slots, handed.weights, handed.level), handed.tally, handed.names)
+        return Saved(
+            handed.reached,
+            SteppingState(slots, handed.weights, handed.level),
+            handed.tally,
+            handed.names,
+        )
 
 
 class WorkerRule(ColumnRule[SteppingState]):
@@ -88,7 +98,9 @@ class WorkerRule(ColumnRule[SteppingState]):
 
     takes_again: ClassVar[bool] = True
 
-    def __init__(self, number: int, worker: BlockWorker, centre: CentreLike, target: Target) -> None:
+    def __init__(
+        self, number: int, worker: BlockWorker, centre: CentreLike, target: Target
+    ) -> None:
         super().__init__(None, target)
         self.number, self.worker, self.centre = number, worker, centre
         self.pushed = worker.part()
@@ -110,7 +122,12 @@ class SubstitutionWorker:
     """
 
     def __init__(
-        self, number: int, task: Task, centre: CentreLike, pieces: Sequence[ColumnSource], saved: Saved
+        self,
+        number: int,
+        task: Task,
+        centre: CentreLike,
+        pieces: Sequence[ColumnSource],
+        saved: Saved,
     ) -> None:
         params = task.params
         share = shares(params.n_features_to_select, params.workers)[number]
@@ -118,7 +135,9 @@ class SubstitutionWorker:
         slots, weights, level = saved.state
         own = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
         self.worker = BlockWorker(rule, params.workers, own)
-        self.learner = ColumnLearner(ASYOS, AsyOSParameters())  # checks and counts columns, and notes their names
+        self.learner = ColumnLearner(
+            ASYOS, AsyOSParameters()
+        )  # checks and counts columns, and notes their names
         self.learner.adopt(task.target, own, WorkerRule(number, self.worker, centre, task.target))
         self.learner.memory.names = saved.names
         self.learner.adopt_counts([saved.tally])

@@ -45,7 +45,9 @@ class Survivors:
     def note(self, block: ColumnBlock, remembered: NDArray[np.int64]) -> None:
         """Keep the columns of a block that are remembered, and drop those that are so no more."""
         wanted = set(remembered.tolist())
-        self.columns = {feature: column for feature, column in self.columns.items() if feature in wanted}
+        self.columns = {
+            feature: column for feature, column in self.columns.items() if feature in wanted
+        }
         for at in np.flatnonzero(np.isin(block.ids, remembered)).tolist():
             feature = int(block.ids[at])
             if feature not in self.columns:
@@ -53,15 +55,25 @@ class Survivors:
 
     def block(self, order: NDArray[np.int64] | None = None) -> ColumnBlock | None:
         """All of them, in order of their ids, or in the ``order`` of a source; None if there are none."""
-        ids = sorted(self.columns) if order is None else order[np.isin(order, list(self.columns))].tolist()
+        ids = (
+            sorted(self.columns)
+            if order is None
+            else order[np.isin(order, list(self.columns))].tolist()
+        )
         columns = [self.columns[feature] for feature in ids]
         return ColumnBlock.joined(columns) if columns else None
 
 
 def owned(block: ColumnBlock) -> ColumnBlock:
     """The same block with arrays of its own, so that the one it is a part of can go."""
-    names, groups = (None if array is None else array.copy() for array in (block.names, block.groups))
-    entries = {"indices": block.indices.copy(), "values": block.values.copy(), "ids": block.ids.copy()}
+    names, groups = (
+        None if array is None else array.copy() for array in (block.names, block.groups)
+    )
+    entries = {
+        "indices": block.indices.copy(),
+        "values": block.values.copy(),
+        "ids": block.ids.copy(),
+    }
     return block.derived(**entries, names=names, groups=groups)
 
 
@@ -85,7 +97,9 @@ class Part(NamedTuple):
 class ColumnWorker:
     """Learns a shard of the columns from a model that has started; ``alone`` if there are no other shards."""
 
-    def __init__(self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool) -> None:
+    def __init__(
+        self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool
+    ) -> None:
         self.learner = cast(ColumnLearner, find_method(base.method).load(base.copy()))
         feed = ColumnFeed(shard, self.learner.memory.target.numbers, groups, None)
         self.pieces = (part for part, _ in pieces(feed, self.learner, passes))
@@ -120,7 +134,9 @@ class ColumnWorker:
 class ColumnShards:
     """A training of columns on the workers of an engine, with a learner that has started."""
 
-    def __init__(self, learner: ColumnLearner, feed: ColumnFeed, engine: Engine, watch: Watch | None) -> None:
+    def __init__(
+        self, learner: ColumnLearner, feed: ColumnFeed, engine: Engine, watch: Watch | None
+    ) -> None:
         self.learner, self.feed, self.engine, self.watch = learner, feed, engine, watch
         self.passes = learner.passes_over(feed.columns)
         self.shards = feed.columns.column_shards(engine.n_workers)
@@ -139,7 +155,9 @@ class ColumnShards:
         groups = None if self.feed.groups is None else self.engine.share(self.feed.groups)
 
         def begin(worker: int) -> None:
-            self.engine.start(worker, ColumnWorker, base, self.shards[worker], groups, self.passes, alone)
+            self.engine.start(
+                worker, ColumnWorker, base, self.shards[worker], groups, self.passes, alone
+            )
             self.engine.call(worker, "go_on")
 
         crew, found = Crew(self.engine, begin), dict[int, Found]()
@@ -185,7 +203,11 @@ class ColumnShards:
 
     def details(self) -> dict[str, Any]:
         """How it was trained; what is approximate says so."""
-        known = {"workers": self.n_workers, "lost_workers": self.losses, "worker_memory_bytes": self.memory}
+        known = {
+            "workers": self.n_workers,
+            "lost_workers": self.losses,
+            "worker_memory_bytes": self.memory,
+        }
         if self.n_workers == 1:
             return known
         return {**known, "approximate": {"shards": self.n_workers, "survivors": self.survivors}}
@@ -215,7 +237,13 @@ def train_column_shards(
 
     feed = ColumnFeed(source, y, groups, report, learner.method.knows_groups)
     columns = cast(ColumnLearner, learner)
-    columns.start(columns.width_of(feed.columns), None, feed.columns.feature_names, y=feed.y, origin=source.name)
+    columns.start(
+        columns.width_of(feed.columns),
+        None,
+        feed.columns.feature_names,
+        y=feed.y,
+        origin=source.name,
+    )
     columns.name_groups(feed.group_names)
     shards = ColumnShards(columns, feed, engine, watch)
     shards.learn()

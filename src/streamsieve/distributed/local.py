@@ -61,7 +61,9 @@ class SharedCentre(Centre):
 
     def __init__(self, memory: Memory, n_workers: int, n_rows: int) -> None:
         self.known = memory, n_workers, n_rows
-        super().__init__(np.frombuffer(memory.map(), np.float64, n_workers * n_rows).reshape(n_workers, n_rows))
+        super().__init__(
+            np.frombuffer(memory.map(), np.float64, n_workers * n_rows).reshape(n_workers, n_rows)
+        )
 
     def __reduce__(self) -> Any:
         return SharedCentre, self.known
@@ -137,7 +139,10 @@ class ProcessEngine(Engine):
 
     @staticmethod
     def _parts(first: Any, args: tuple[Any, ...]) -> list[Message]:
-        return [packed(first), *(arg.message if isinstance(arg, Shared) else packed(arg) for arg in args)]
+        return [
+            packed(first),
+            *(arg.message if isinstance(arg, Shared) else packed(arg) for arg in args),
+        ]
 
     def next(self) -> Answer:
         waiting = {self.processes[worker].connection: worker for worker in sorted(self.asked)}
@@ -219,7 +224,11 @@ class ThreadEngine(Engine):
         thread.start()
 
     def _serve(
-        self, number: int, calls: queue.SimpleQueue[Any], make: Callable[..., Any], args: tuple[Any, ...]
+        self,
+        number: int,
+        calls: queue.SimpleQueue[Any],
+        make: Callable[..., Any],
+        args: tuple[Any, ...],
     ) -> None:
         worker = Worker(make, args)
         while (call := calls.get()) is not None:

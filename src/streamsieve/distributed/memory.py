@@ -34,7 +34,9 @@ class Memory:
                 file = os.dup(named.fileno())
         memory = cls(file, max(1, size))
         try:
-            if hasattr(os, "posix_fallocate"):  # or a process would be killed when it writes what there is no room for
+            if hasattr(
+                os, "posix_fallocate"
+            ):  # or a process would be killed when it writes what there is no room for
                 os.posix_fallocate(file, 0, memory.size)
             else:
                 os.ftruncate(file, memory.size)
@@ -45,7 +47,9 @@ class Memory:
 
     def map(self, private: bool = False) -> mmap.mmap:
         """The bytes; those of a private map can be changed without anybody seeing it."""
-        return mmap.mmap(self.file, self.size, flags=mmap.MAP_PRIVATE if private else mmap.MAP_SHARED)
+        return mmap.mmap(
+            self.file, self.size, flags=mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+        )
 
     def close(self) -> None:
         if self.file >= 0:
@@ -101,7 +105,9 @@ class _Pickler(CheckedPickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, body: bytes, memories: Sequence[Memory], buffers: Sequence[memoryview]) -> None:
+    def __init__(
+        self, body: bytes, memories: Sequence[Memory], buffers: Sequence[memoryview]
+    ) -> None:
         super().__init__(io.BytesIO(body), buffers=buffers)
         self.memories = memories
 
@@ -131,12 +137,16 @@ def packed(value: Any) -> Message:
 def unpacked(message: Message) -> Any:
     """The value of a message. Its large arrays are copies as soon as they are changed."""
     whole = memoryview(message.memories[0].map(private=True)) if message.spans else memoryview(b"")
-    return _Unpickler(message.body, message.memories, [whole[start:stop] for start, stop in message.spans]).load()
+    return _Unpickler(
+        message.body, message.memories, [whole[start:stop] for start, stop in message.spans]
+    ).load()
 
 
 def send(connection: Connection, pid: int, parts: Sequence[Message]) -> None:
     """Send messages as one, to a process."""
-    plain = [(part.body, [memory.size for memory in part.memories], list(part.spans)) for part in parts]
+    plain = [
+        (part.body, [memory.size for memory in part.memories], list(part.spans)) for part in parts
+    ]
     connection.send_bytes(pickle.dumps(plain))
     for part in parts:
         for memory in part.memories:

@@ -25,8 +25,13 @@ from .local import ONE_THREAD
 
 CONNECT_SECONDS = 5.0  # for a machine of the cluster to answer; Ray itself would try for minutes
 STORE_FRACTION = 5  # of the memory available, one part in so many is for Ray's object store
-STORE_BYTES = 80 << 20, 4 << 30  # at least (Ray wants 75 MiB) and at most; what does not fit is written to disk
-INLINE_BYTES = 1 << 20  # of a message that goes along with a call: four times as fast as through the object store
+STORE_BYTES = (
+    80 << 20,
+    4 << 30,
+)  # at least (Ray wants 75 MiB) and at most; what does not fit is written to disk
+INLINE_BYTES = (
+    1 << 20
+)  # of a message that goes along with a call: four times as fast as through the object store
 LONGEST_ADDRESS = 300  # bytes of HOST:PORT: names of hosts have up to 253
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
@@ -61,20 +66,25 @@ class Cluster:
         elif address != "local" and (running := _running_here()) is not None:
             self._connect_here(running, n_workers, optional=address is None)
         elif address == "auto":
-            raise UsageError("auto: no Ray cluster runs on this machine; start one with 'ray start --head'")
+            raise UsageError(
+                "auto: no Ray cluster runs on this machine; start one with 'ray start --head'"
+            )
         else:
             self._start(n_workers)
 
     def _connect_here(self, address: str, n_workers: int, optional: bool) -> None:
         """Connect to a cluster of this machine; if nobody has asked for it and it is somebody else's, start another."""
-        use_token = "RAY_AUTH_MODE" not in os.environ and _has_token()  # as Ray itself does, on this machine
+        use_token = (
+            "RAY_AUTH_MODE" not in os.environ and _has_token()
+        )  # as Ray itself does, on this machine
         try:
             self._connect(address, {"RAY_AUTH_MODE": "token"} if use_token else {})
         except RunError as error:
             if not optional:
                 raise
             warnings.warn(
-                f"{error}; now one is started for this run ({spell('address', 'local')} says so)", stacklevel=2
+                f"{error}; now one is started for this run ({spell('address', 'local')} says so)",
+                stacklevel=2,
             )
             self.connected = False
             self._start(n_workers)
@@ -99,7 +109,10 @@ class Cluster:
 
     def _start(self, n_workers: int) -> None:
         """Start a cluster for this run alone: a token nobody else knows, and a folder only this user can look into."""
-        given = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_max_direct_call_object_size": str(INLINE_BYTES)}
+        given = {
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_max_direct_call_object_size": str(INLINE_BYTES),
+        }
         given |= dict.fromkeys(ONE_THREAD, "1")
         given |= {"RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "token")}
         if not _has_token():
@@ -120,7 +133,9 @@ class Cluster:
                     **QUIET,
                 )
         except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
-            raise RunError(f"Ray could not be started on this machine: {_first_line(error)}") from error
+            raise RunError(
+                f"Ray could not be started on this machine: {_first_line(error)}"
+            ) from error
 
     def check(self, n_workers: int) -> None:
         """Refuse more workers than can run at the same time: Ray would wait for machines that may never come."""
@@ -136,7 +151,9 @@ class Cluster:
         if self.connected:
             self.connected = False
             ray.shutdown(wait_for_processes=True)
-            if "RAY_AUTH_MODE" not in os.environ:  # or Ray might look for a token that is gone, and abort
+            if (
+                "RAY_AUTH_MODE" not in os.environ
+            ):  # or Ray might look for a token that is gone, and abort
                 _read_settings()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -149,7 +166,9 @@ def _check_same(address: str | None) -> None:
     if address is None or address == "auto":
         return
     if address == "local" or _resolved(address) != _resolved(connected):
-        raise UsageError(f"{address}: Ray is connected to {connected} in this process; call ray.shutdown() before")
+        raise UsageError(
+            f"{address}: Ray is connected to {connected} in this process; call ray.shutdown() before"
+        )
 
 
 def _check_address(address: str) -> None:
@@ -160,7 +179,9 @@ def _check_address(address: str) -> None:
             "this on a machine of the cluster ('ray job submit')"
         )
     if not _is_address(address):
-        raise UsageError(f"{address}: not an address of a Ray cluster; it is HOST:PORT, port 6379 by default")
+        raise UsageError(
+            f"{address}: not an address of a Ray cluster; it is HOST:PORT, port 6379 by default"
+        )
     if not _answers(address):
         raise RunError(
             f"{address}: no Ray cluster answers there; check the address (its port is 6379 by default), whether the "
@@ -203,7 +224,10 @@ def _running_here() -> str | None:
     path = Path(_temporary_folder()) / "ray" / "ray_current_cluster"
     try:
         with open(path, "rb", opener=_open_plain) as file:
-            ours, content = os.fstat(file.fileno()).st_uid == os.getuid(), file.read(LONGEST_ADDRESS)
+            ours, content = (
+                os.fstat(file.fileno()).st_uid == os.getuid(),
+                file.read(LONGEST_ADDRESS),
+            )
     except OSError:
         return None
     address = content.decode(errors="replace").strip()
@@ -214,7 +238,9 @@ def _running_here() -> str | None:
             stacklevel=2,
         )
     elif not _is_address(address):
-        warnings.warn(f"{path} does not name a cluster as HOST:PORT and is ignored; remove it", stacklevel=2)
+        warnings.warn(
+            f"{path} does not name a cluster as HOST:PORT and is ignored; remove it", stacklevel=2
+        )
     elif _answers(address):
         return address
     return None
@@ -279,7 +305,9 @@ def _has_token() -> bool:
 
 def _read_settings() -> None:
     """Make Ray read the environment again: it remembers the token of an earlier cluster, which is of no use now."""
-    _raylet().Config.initialize("")  # first: a thread of Ray's that wants the token must not find that there is none
+    _raylet().Config.initialize(
+        ""
+    )  # first: a thread of Ray's that wants the token must not find that there is none
     _raylet().AuthenticationTokenLoader.instance().reset_cache()
 
 

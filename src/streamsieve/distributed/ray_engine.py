@@ -156,8 +156,12 @@ class RayEngine(Engine):
         self.asked: dict[Any, int] = {}  # reference of an answer -> worker
         self.unreachable: set[int] = set()
         self.cluster = Cluster(n_workers, address)
-        self.threads = max(1, cores() // n_workers) if self.cluster.started else 1  # elsewhere CPUs are counted
-        self.remote = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(RemoteWorker)
+        self.threads = (
+            max(1, cores() // n_workers) if self.cluster.started else 1
+        )  # elsewhere CPUs are counted
+        self.remote = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(
+            RemoteWorker
+        )
 
     def share(self, value: Any) -> Any:
         with storing():
@@ -218,7 +222,9 @@ class RayEngine(Engine):
             return Answer(worker, lost=True)
         except ray.exceptions.RayError as failure:
             raise RunError(f"Ray failed: {failure}") from failure
-        if worker in self.unreachable:  # it is back, but its last call may or may not have come through
+        if (
+            worker in self.unreachable
+        ):  # it is back, but its last call may or may not have come through
             return Answer(worker, lost=True)
         return Answer(worker, *opened(sent))
 

@@ -47,7 +47,9 @@ MOST_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at wi
 AT_ONCE = 256  # of these rows
 GROWTH = 0.25
 FIRST_ROUND = 1000  # rows of one worker; each of its rounds doubles what it knows
-LONGEST_ROUND = 1 << 22  # rows per worker: so that checkpoints, and news of how it goes, come now and then
+LONGEST_ROUND = (
+    1 << 22
+)  # rows per worker: so that checkpoints, and news of how it goes, come now and then
 PIECES = 16  # per worker, where rows can be split
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -58,7 +60,9 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class RowStream:
     """The rows of some sources, one after the other, pass after pass; the first ``skip`` are omitted."""
 
-    def __init__(self, pieces: Sequence[Source], passes: int, missing: Missing, skip: int = 0) -> None:
+    def __init__(
+        self, pieces: Sequence[Source], passes: int, missing: Missing, skip: int = 0
+    ) -> None:
         self.pieces, self.passes, self.missing, self.skip = list(pieces), passes, missing, skip
         self._read = 0  # bytes of pieces before this one
         self._piece: Source | None = None
@@ -115,7 +119,12 @@ class RowWorker:
     """Learns rows of its own from a model that it is given, a number of rows at a time."""
 
     def __init__(
-        self, pieces: Sequence[Source], passes: int, missing: Missing, skip: int, first_rows: RowBlock | None
+        self,
+        pieces: Sequence[Source],
+        passes: int,
+        missing: Missing,
+        skip: int,
+        first_rows: RowBlock | None,
     ) -> None:
         self.stream, self.first_rows = RowStream(pieces, passes, missing, skip), first_rows
         self.learner: RowLearner | None = None
@@ -146,7 +155,9 @@ class RowWorker:
             if model is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
                 break
         mistakes = mistakes_of(learner) - self.mistakes_before
-        return Part(self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss)
+        return Part(
+            self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss
+        )
 
 
 def mistakes_of(learner: RowLearner) -> int:
@@ -165,14 +176,18 @@ def loss_on(learner: RowLearner, rows: RowBlock) -> float:
 class RowShards:
     """A training of rows on the workers of an engine."""
 
-    def __init__(self, learner: RowLearner, source: Source, engine: Engine, watch: Watch | None) -> None:
+    def __init__(
+        self, learner: RowLearner, source: Source, engine: Engine, watch: Watch | None
+    ) -> None:
         self.learner, self.source, self.engine, self.watch = learner, source, engine, watch
         self.pieces = pieces_of(source, engine.n_workers)
         self.n_workers = min(engine.n_workers, len(self.pieces))
         owners = deal(range(len(self.pieces)), sizes_of(self.pieces).tolist(), self.n_workers)
         self.owner = {piece: worker for worker, pieces in enumerate(owners) for piece in pieces}
         self.passes = learner.passes_over(source)
-        self.positions = [0] * self.n_workers  # rows of its pieces that every worker, or the driver for it, has learned
+        self.positions = (
+            [0] * self.n_workers
+        )  # rows of its pieces that every worker, or the driver for it, has learned
         self.left = set(range(self.n_workers))  # who still has rows
         self.parts = [Part() for _ in self.positions]
         self.spent = Spent()
@@ -184,7 +199,9 @@ class RowShards:
     @property
     def n_first(self) -> int:
         """How many rows are learned here before there are rounds."""
-        return min(MOST_FIRST_ROWS, max(FIRST_ROWS, ROWS_PER_CLASS * self.learner.memory.target.n_vectors))
+        return min(
+            MOST_FIRST_ROWS, max(FIRST_ROWS, ROWS_PER_CLASS * self.learner.memory.target.n_vectors)
+        )
 
     def read_first_rows(self) -> Iterator[tuple[int, RowBlock]]:
         """The first rows, in order, a few at a time, and whose they are."""
@@ -198,12 +215,22 @@ class RowShards:
 
         A learner that has started has learned them, and they are only looked at.
         """
-        learner, sample, rows, kept = self.learner, Sample(), self.read_first_rows(), list[RowBlock]()
+        learner, sample, rows, kept = (
+            self.learner,
+            Sample(),
+            self.read_first_rows(),
+            list[RowBlock](),
+        )
         going_on = learner.started
         if not going_on:
             if classes is None and "classes" in learner.method.targets:
                 classes = first_classes(self.source)
-            learner.start(learner.width_of(self.source), classes, self.source.all_names(), origin=self.source.name)
+            learner.start(
+                learner.width_of(self.source),
+                classes,
+                self.source.all_names(),
+                origin=self.source.name,
+            )
         seen = 0
         while seen < self.n_first or learner.memory.warm_up is not None:
             worker, block = next(rows, (0, None))
@@ -224,7 +251,9 @@ class RowShards:
         """How many rows every worker learns in the next round; for several workers the known rows alone decide."""
         known = self.learner.n_learned
         if self.n_workers == 1:
-            return min(LONGEST_ROUND, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known)
+            return min(
+                LONGEST_ROUND, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known
+            )
         return min(LONGEST_ROUND, math.ceil(GROWTH * known / self.n_workers))
 
     def learn_round(self, rows: int) -> None:
@@ -234,8 +263,16 @@ class RowShards:
         times = min(self.times, len(self.left)) if self.n_workers > 1 else 0
 
         def begin(worker: int) -> None:
-            pieces = [piece for number, piece in enumerate(self.pieces) if self.owner[number] == worker]
-            given = pieces, self.passes, self.learner.missing_rows, self.positions[worker], first_rows
+            pieces = [
+                piece for number, piece in enumerate(self.pieces) if self.owner[number] == worker
+            ]
+            given = (
+                pieces,
+                self.passes,
+                self.learner.missing_rows,
+                self.positions[worker],
+                first_rows,
+            )
             self.engine.start(worker, RowWorker, *given)
             self.engine.call(worker, "begin", shared, rows, times)
 
@@ -274,7 +311,10 @@ class RowShards:
         self.learner.take_up(models[0] if self.n_workers == 1 else merge_models(base, models))
         if self.first_rows is None or times >= len(models):
             return
-        loss, usual = loss_on(self.learner, self.first_rows), sum(part.loss for part in parts) / len(parts)
+        loss, usual = (
+            loss_on(self.learner, self.first_rows),
+            sum(part.loss for part in parts) / len(parts),
+        )
         if not loss <= usual:  # it may be no number
             self.learner.take_up(merge_models(base, models, len(models)))
             self.times = min(2 * self.times, self.n_workers)
@@ -291,7 +331,11 @@ class RowShards:
             return
         learner, source, counters = self.learner, self.source, self.learner.results.counters()
         done = learner.n_learned + sum(part.rows for part in self.parts)
-        mistakes = None if counters.mistakes is None else counters.mistakes + sum(part.mistakes for part in self.parts)
+        mistakes = (
+            None
+            if counters.mistakes is None
+            else counters.mistakes + sum(part.mistakes for part in self.parts)
+        )
         total = None if source.n_rows is None else source.n_rows * self.passes
         bytes_read, n_bytes = (
             sum(part.bytes_read for part in self.parts),
@@ -339,7 +383,11 @@ def train_row_shards(
     learner.finish(source.name)
     done.remarks = learner.results.diagnosis(sample)
     done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
-    done.details = {"workers": shards.n_workers, "rounds": shards.rounds, "lost_workers": shards.losses}
+    done.details = {
+        "workers": shards.n_workers,
+        "rounds": shards.rounds,
+        "lost_workers": shards.losses,
+    }
     done.details["worker_memory_bytes"] = shards.memory
     return done
 
@@ -361,7 +409,9 @@ def pieces_of(source: Source, n_workers: int) -> list[Source]:
     if n_workers == 1:
         return [source]
     if not source.rewindable:
-        raise UsageError(f"{source.name}: can be read only once, and every worker reads for itself; save it to a file")
+        raise UsageError(
+            f"{source.name}: can be read only once, and every worker reads for itself; save it to a file"
+        )
     return source.shards(n_workers * PIECES)
 
 
@@ -392,7 +442,14 @@ def sample_of(source: Source, missing: Missing) -> Sample:
 def checked(note: Mapping[str, Any], n_workers: int) -> tuple[list[int], int]:
     """The positions and the times that a checkpoint has noted, if they can be."""
     positions, times = note.get("positions"), note.get("times")
-    fit = isinstance(positions, list) and len(positions) == n_workers and type(times) is int and 1 <= times <= n_workers
+    fit = (
+        isinstance(positions, list)
+        and len(positions) == n_workers
+        and type(times) is int
+        and 1 <= times <= n_workers
+    )
     if not fit or any(type(position) is not int or position < 0 for position in positions or []):
-        raise DataError("the checkpoint does not say how far every worker was; remove it to go on from the start")
+        raise DataError(
+            "the checkpoint does not say how far every worker was; remove it to go on from the start"
+        )
     return list(positions or []), times or 1

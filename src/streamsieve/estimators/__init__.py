@@ -35,8 +35,15 @@ def make_class(name: str) -> type[Estimator]:
     module, kind = kinds.get(method.reads, of_rows)
     interface: type[Estimator] = getattr(import_module(f".{module}", __package__), kind)
     failing = {**interface.expected_failed_checks, **method.expected_failed_checks}
-    described = {"method": method, "__doc__": method.doc, "__module__": "streamsieve", "__qualname__": title}
-    return type(title, (interface, method.parameters), {**described, "expected_failed_checks": failing})
+    described = {
+        "method": method,
+        "__doc__": method.doc,
+        "__module__": "streamsieve",
+        "__qualname__": title,
+    }
+    return type(
+        title, (interface, method.parameters), {**described, "expected_failed_checks": failing}
+    )
 
 
 def as_estimator(learner: AnyLearner) -> Estimator:

@@ -87,7 +87,9 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def new_learner(self) -> AnyLearner:
         """Return a learner with the parameters as they are now, which are checked."""
-        learner = self.method.make(**{name: getattr(self, name) for name in self.method.parameter_names})
+        learner = self.method.make(
+            **{name: getattr(self, name) for name in self.method.parameter_names}
+        )
         learner.lock = self.lock
         return learner
 
@@ -102,12 +104,16 @@ class Estimator(TransformerMixin, BaseEstimator):
         if name != "learner" and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit or start first")
+            raise NotFittedError(
+                f"this {type(self).__name__} has learned nothing yet; call fit or start first"
+            )
         return self._learner if name == "learner" else getattr(self._learner.results, name)
 
     def __dir__(self) -> list[str]:
         learned = dir(self.learner.results) if self.__sklearn_is_fitted__() else []
-        shown = (name for name in learned if name[0] != "_" and name[-1] == "_" and hasattr(self, name))
+        shown = (
+            name for name in learned if name[0] != "_" and name[-1] == "_" and hasattr(self, name)
+        )
         return [*super().__dir__(), *shown]
 
     # ---- learning
@@ -165,7 +171,9 @@ class Estimator(TransformerMixin, BaseEstimator):
         """Return the names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
         selection = self.selection()
         if input_features is not None:
-            return cast(NDArray[Any], _check_feature_names_in(self, input_features)[selection.indices])
+            return cast(
+                NDArray[Any], _check_feature_names_in(self, input_features)[selection.indices]
+            )
         if selection.names is not None:
             return selection.names
         return np.array([f"x{feature}" for feature in selection.indices], dtype=object)
@@ -180,11 +188,17 @@ class Estimator(TransformerMixin, BaseEstimator):
         rows = named_rows(self.learner, X)
         if rows is not None:
             return select_named(rows, selected)
-        options = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": not get_tags(self).input_tags.allow_nan}
+        options = {
+            "dtype": None,
+            "accept_sparse": "csr",
+            "ensure_all_finite": not get_tags(self).input_tags.allow_nan,
+        }
         X, names, _ = encode_table(self, X, features)
         if has_unseen(X, features):  # in training there were no such columns, so they count nothing
             X = usable(X).tocsr()[:, : features.width]
-        chosen = _safe_indexing(validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1)
+        chosen = _safe_indexing(
+            validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1
+        )
         return chosen if names is None or not is_sparse(chosen) else chosen.toarray()
 
     @alone
@@ -193,7 +207,9 @@ class Estimator(TransformerMixin, BaseEstimator):
         selected, width = self.selection().indices, self.learner.features.width
         X = check_array(X, accept_sparse="csr", dtype=None)
         if X.shape[1] != selected.size:
-            raise ValueError(f"X has {X.shape[1]} columns, but {selected.size} features were selected")
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but {selected.size} features were selected"
+            )
         if is_sparse(X):
             return csr_array((X.data, selected[X.indices], X.indptr), shape=(X.shape[0], width))
         wide = np.zeros((X.shape[0], width), X.dtype)
@@ -269,7 +285,9 @@ def refit(
     progress: bool = False,
 ) -> None:
     """Have a learner learn from a source, and give it to an estimator; ``progress`` shows a bar."""
-    estimator._learner = learner  # what was learned before makes room, and what an error leaves can be looked at
+    estimator._learner = (
+        learner  # what was learned before makes room, and what an error leaves can be looked at
+    )
     with watching(None, progress) as watch:
         done = train(learner, source, y=y, classes=classes, groups=groups, watch=watch)
     warn_of(done.remarks, stacklevel=4)

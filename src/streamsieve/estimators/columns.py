@@ -32,7 +32,11 @@ class ColumnEstimator(Estimator):
         """
         learner, known = self.new_learner(), self._given(groups)
         finite = "allow-nan" if learner.missing_rows == "keep" else True
-        options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_min_samples": 2}
+        options: dict[str, Any] = {
+            "accept_sparse": ("csc", "csr"),
+            "dtype": "numeric",
+            "ensure_min_samples": 2,
+        }
         source = read_matrix(self, X, y, **options, ensure_all_finite=finite)
         refit(self, learner, source, groups=known)
         learner.features.names = source.feature_names
@@ -89,11 +93,17 @@ class ColumnEstimator(Estimator):
             with naming_methods(learner):
                 learner.start(y=as_labels(y, ""))
         first, memory = learner.features.width, learner.memory
-        ids = np.arange(first, first + matrix.shape[1]) if feature_ids is None else np.asarray(feature_ids, np.int64)
+        ids = (
+            np.arange(first, first + matrix.shape[1])
+            if feature_ids is None
+            else np.asarray(feature_ids, np.int64)
+        )
         titles = titles if names is None else np.asarray(names, dtype=object)
         before = memory.group_names
         try:
-            numbers = None if self._given(groups) is None else memory.numbers_of(groups, matrix.shape[1])
+            numbers = (
+                None if self._given(groups) is None else memory.numbers_of(groups, matrix.shape[1])
+            )
             learner.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=numbers))
         except Exception:
             memory.group_names = before  # what cannot be learned changes nothing
@@ -104,5 +114,7 @@ class ColumnEstimator(Estimator):
     def _given(self, groups: Any | None) -> GivenGroups | None:
         """Return groups, if they are given, for a method that knows them."""
         if groups is not None and not self.method.knows_groups:
-            raise UsageError(f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do")
+            raise UsageError(
+                f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do"
+            )
         return None if groups is None else given_groups(groups)

@@ -80,9 +80,17 @@ def encode_table(
     reads = encoding
     if names_of(X) == encoding.feature_names.tolist():  # may be encoded already
         if encoding.has_groups:
-            return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding  # sparse, as the table itself is
+            return (
+                csr_array(as_matrix(X, "")[0]),
+                encoding.feature_names,
+                encoding,
+            )  # sparse, as the table itself is
         reads = Encoding(encoding.columns, encoding.missing, reduced=True)
-    return encoded_matrix(X, reads, "", known=features is not None), encoding.feature_names, encoding
+    return (
+        encoded_matrix(X, reads, "", known=features is not None),
+        encoding.feature_names,
+        encoding,
+    )
 
 
 def has_unseen(X: Any, features: FeatureInfo) -> bool:
@@ -109,7 +117,9 @@ def validate_data(
     stand_in = type(estimator)(**estimator.get_params(deep=False))  # which is told widths and names
     if features is not None:
         stand_in.n_features_in_ = features.width
-        if features.names is not None and names is None:  # a matrix has none, which would be warned of
+        if (
+            features.names is not None and names is None
+        ):  # a matrix has none, which would be warned of
             stand_in.feature_names_in_ = features.names
     X = usable(X)
     if y is not None and not isinstance(y, str):
@@ -167,7 +177,11 @@ class ExactRows(ArraySource):
         start, matrix = 0, self._by_rows()
         for block in super().row_blocks(missing):
             lines = rows_of(matrix, start, start + block.n_rows)
-            values = np.asarray(lines.data if is_sparse(lines) else lines).ravel().astype(np.float64, copy=False)
+            values = (
+                np.asarray(lines.data if is_sparse(lines) else lines)
+                .ravel()
+                .astype(np.float64, copy=False)
+            )
             if values.size > block.n_nonzero:
                 values = values[values.astype(np.float32) != 0]
             yield block.derived(values=values)
@@ -186,11 +200,19 @@ def row_source(
     source = ArraySource(X, y, names, name="", sample_weight=sample_weight)
     if not centres or np.can_cast(source.matrix.dtype, np.float32):
         return source
-    return ExactRows(source.matrix, source.y, source.feature_names, name="", sample_weight=sample_weight)
+    return ExactRows(
+        source.matrix, source.y, source.feature_names, name="", sample_weight=sample_weight
+    )
 
 
 def read_matrix(
-    estimator: Any, X: Any, y: Any, *, centres: bool = False, sample_weight: Any | None = None, **options: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    centres: bool = False,
+    sample_weight: Any | None = None,
+    **options: Any,
 ) -> ArraySource:
     """Return a matrix or a table to learn from, once it is clear that it can be; ``options`` are scikit-learn's."""
     X, names, encoding = encode_table(estimator, X, None)
@@ -211,9 +233,13 @@ def named_rows(learner: AnyLearner, X: Any, *, learning: bool = False) -> Iterab
     if rows is None:
         return None
     if learner.params.max_cells is None:
-        raise UsageError(NEEDS_CELLS.format(type(learner.params).__name__.removesuffix("Parameters")))
+        raise UsageError(
+            NEEDS_CELLS.format(type(learner.params).__name__.removesuffix("Parameters"))
+        )
     if learner.started and not learning and learner.memory.names is None:
-        raise UsageError("these are rows by name, and it learned rows by id; give rows of the same kind")
+        raise UsageError(
+            "these are rows by name, and it learned rows by id; give rows of the same kind"
+        )
     return rows
 
 
@@ -226,13 +252,21 @@ def select_named(rows: Iterable[Any], selected: I64) -> Any:
         entries = block.indptr, block.indices, block.values
         values = np.empty(block.n_nonzero, np.float32)
         filled = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
-        parts.append(csr_array((values[:filled], indices[:filled], indptr), shape=(block.n_rows, selected.size)))
+        parts.append(
+            csr_array(
+                (values[:filled], indices[:filled], indptr), shape=(block.n_rows, selected.size)
+            )
+        )
     return vstack(parts, format="csr")
 
 
 def accepted(method: Method) -> dict[str, Any]:
     """Return what input is let in: sparse or dense; missing values only where what is not asked for is not read."""
-    return {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": "allow-nan" if method.asks else True}
+    return {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_all_finite": "allow-nan" if method.asks else True,
+    }
 
 
 def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
@@ -247,7 +281,9 @@ def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
     else:
         X, names, _ = encode_table(estimator, X, learner.features)
         options = accepted(learner.method)
-        if has_unseen(X, learner.features):  # they count nothing, but "l2" measures the rows with them
+        if has_unseen(
+            X, learner.features
+        ):  # they count nothing, but "l2" measures the rows with them
             X = check_array(X, **options)
         else:
             X = validate_data(estimator, X, features=learner.features, names=names, **options)[0]

@@ -17,7 +17,11 @@ class MatrixEstimator(Estimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
         learner = self.new_learner()
-        options: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_min_samples": 2}
+        options: dict[str, Any] = {
+            "accept_sparse": ("csc", "csr"),
+            "dtype": "numeric",
+            "ensure_min_samples": 2,
+        }
         refit(self, learner, read_matrix(self, X, y, **options))
         return self
 

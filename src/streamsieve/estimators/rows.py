@@ -32,7 +32,10 @@ from .inputs import (
 )
 
 ONE_PASS = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
     "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
 )
 
@@ -57,7 +60,11 @@ class RowClassifier(ClassifierMixin, Estimator):
 
     @alone
     def fit_source(
-        self, source: Source | Iterable[RowBlock], classes: Any | None = None, *, progress: bool = False
+        self,
+        source: Source | Iterable[RowBlock],
+        classes: Any | None = None,
+        *,
+        progress: bool = False,
     ) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
@@ -71,12 +78,16 @@ class RowClassifier(ClassifierMixin, Estimator):
         return self
 
     @alone
-    def partial_fit(self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None
+    ) -> Self:
         """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
         if classes is not None and self.__sklearn_is_fitted__():
             known = self.classes_
             if not np.array_equal(np.unique(classes), known):
-                raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}")
+                raise ValueError(
+                    f"classes={classes!r} are not those of the first call, {known.tolist()}"
+                )
         learn_rows(self, X, y, classes, sample_weight)
         return self
 
@@ -103,7 +114,9 @@ class RowClassifier(ClassifierMixin, Estimator):
             )
         present = seen != 0
         bounds, width = np.array([0, np.count_nonzero(present)]), learner.memory.declared_width
-        learner.partial_fit_block(RowBlock(bounds, asked[present], seen[present], np.asarray([y]), width, dense=True))
+        learner.partial_fit_block(
+            RowBlock(bounds, asked[present], seen[present], np.asarray([y]), width, dense=True)
+        )
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -141,16 +154,22 @@ class RowRegressor(RegressorMixin, Estimator):
         return self
 
 
-def read_rows(estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight: Any | None) -> Source:
+def read_rows(
+    estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight: Any | None
+) -> Source:
     """Return the rows to learn from, once it is clear that they can be."""
     rows = named_rows(learner, X)
     if rows is not None:
         return NamedRowSource(rows, y, sample_weight)
     options = {**accepted(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
-    return read_matrix(estimator, X, y, centres=learner.inputs.centres, sample_weight=sample_weight, **options)
+    return read_matrix(
+        estimator, X, y, centres=learner.inputs.centres, sample_weight=sample_weight, **options
+    )
 
 
-def learn_rows(estimator: Any, X: Any, y: Any, classes: Any | None, sample_weight: Any | None) -> None:
+def learn_rows(
+    estimator: Any, X: Any, y: Any, classes: Any | None, sample_weight: Any | None
+) -> None:
     """Learn from some more rows; what cannot be learned changes nothing."""
     first = not estimator.__sklearn_is_fitted__()
     learner: RowLearner = estimator.new_learner() if first else estimator.learner
@@ -193,7 +212,9 @@ def read_chunk(
     (X, y), names = validate_data(estimator, X, y, None if wider else features, titles, **options)
     known = None if first else features.names
     if known is not None and (names is None or not np.array_equal(names[: features.width], known)):
-        raise ValueError("the columns seen before must come first, under the same names; new ones after them")
+        raise ValueError(
+            "the columns seen before must come first, under the same names; new ones after them"
+        )
     return X, y, names
 
 
@@ -206,5 +227,7 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
         except ValueError as error:
             raise ValueError(f"{error} SOFSRegressor and AROWRegressor learn numbers.") from None
     if classes.size < 2:
-        raise ValueError(f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}")
+        raise ValueError(
+            f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}"
+        )
     return classes

@@ -50,15 +50,21 @@ def accuracy_against_k(
         learner = make_learner(method, {**params, "n_features_to_select": k}, seed)
         codes, classes = classes_in(learned, learner)
         groups = learned.groups if learner.method.knows_groups else None
-        seconds = train(learner, learned.rows(rows, learner.reads), classes=classes, groups=groups).seconds
+        seconds = train(
+            learner, learned.rows(rows, learner.reads), classes=classes, groups=groups
+        ).seconds
         chosen = learned.selected(learner)
         judge = model
         if isinstance(model, str):
             judge = downstream(model, "classification" if codes.any() else "regression", seed)
         quality = None
         if chosen.size:
-            answers = labels_like(np.unique(learned.y) if codes.any() else None, tested.y, tested.name)
-            quality = hold_out(judge, learned.columns(chosen), learned.y, tested.columns(chosen), answers)
+            answers = labels_like(
+                np.unique(learned.y) if codes.any() else None, tested.y, tested.name
+            )
+            quality = hold_out(
+                judge, learned.columns(chosen), learned.y, tested.columns(chosen), answers
+            )
         took = seconds["total"] - seconds["compile"]
         points.append(AgainstK(int(k), chosen.size, quality, took, seconds["learn"]))
     return points

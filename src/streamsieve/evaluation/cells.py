@@ -38,9 +38,18 @@ OWN = "own"  # the model of a line that has the method's own predictions
 BUDGET, AUTO = "n_features_to_select", "auto"
 MOSTLY = 0.5  # of the values not 0: a sparse matrix with more is taken as dense by models
 LONGEST_ERROR = 500
-LOADED = "ensemble", "feature_selection", "linear_model", "model_selection", "neighbors", "svm"  # of scikit-learn
+LOADED = (
+    "ensemble",
+    "feature_selection",
+    "linear_model",
+    "model_selection",
+    "neighbors",
+    "svm",
+)  # of scikit-learn
 WARM = 24, 6  # rows and features that a method is loaded with
-OUT_OF_MEMORY = "out of memory; take fewer rows or features, fewer jobs, or a machine with more memory"
+OUT_OF_MEMORY = (
+    "out of memory; take fewer rows or features, fewer jobs, or a machine with more memory"
+)
 
 FIGURES = (  # what is known of a selection, whatever judges it
     "n_selected",
@@ -54,7 +63,20 @@ FIGURES = (  # what is known of a selection, whatever judges it
 
 Line = dict[str, Any]  # by column of the table
 EMPTY: Line = dict.fromkeys(
-    ("data", "method", "k", "seed", "fold", "model", "accuracy", "balanced_accuracy", "auc", "r2", *FIGURES, "error")
+    (
+        "data",
+        "method",
+        "k",
+        "seed",
+        "fold",
+        "model",
+        "accuracy",
+        "balanced_accuracy",
+        "auc",
+        "r2",
+        *FIGURES,
+        "error",
+    )
 )
 
 
@@ -108,7 +130,9 @@ class Trial(NamedTuple):
     def digest(self, fingerprint: str, model: str) -> str:
         """What a cell is kept under: everything that decides it."""
         asked = self._replace(models=(), known=None)._asdict()
-        programs = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")} | {"streamsieve": __version__}
+        programs = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")} | {
+            "streamsieve": __version__
+        }
         content = {"data": fingerprint, "model": model, **asked, "programs": programs}
         return digest(to_json(content, sort_keys=True))
 
@@ -135,10 +159,14 @@ class Bench:
             warnings.simplefilter("ignore")  # of what many lines would repeat
             try:
                 rows, test = split(data, trial)
-                found = selected_again(trial.known) if trial.known else self._select(data, rows, trial)
+                found = (
+                    selected_again(trial.known) if trial.known else self._select(data, rows, trial)
+                )
             except Exception as error:
                 return failed(data.name, trial, message_of(error))
-            done = [judged(data.kind, rows, test, found, model, trial.seed) for model in trial.models]
+            done = [
+                judged(data.kind, rows, test, found, model, trial.seed) for model in trial.models
+            ]
         return [
             EMPTY | asked_of(data.name, trial, model) | found.figures | part
             for model, part in zip(trial.models, done, strict=True)
@@ -146,7 +174,14 @@ class Bench:
 
     def _select(self, data: DataSet, rows: Rows, trial: Trial) -> Selected:
         """What a method selects. What it needs is loaded before, by a few rows, and so takes none of its time."""
-        needs = trial.method, str(trial.params), trial.k == AUTO, data.kind, is_sparse(rows.X), rows.X.dtype
+        needs = (
+            trial.method,
+            str(trial.params),
+            trial.k == AUTO,
+            data.kind,
+            is_sparse(rows.X),
+            rows.X.dtype,
+        )
         compiled = compile_seconds()
         if needs not in self.warm:
             warm_up(data, trial)
@@ -161,7 +196,11 @@ def warm_up(data: DataSet, trial: Trial) -> None:
     """Select from a few rows of the same kind, whatever comes of it."""
     random = np.random.default_rng(0)
     X: Any = np.abs(random.normal(size=WARM)).astype(data.train.X.dtype)
-    labels = random.normal(size=WARM[0]) if data.kind == "numbers" else np.resize(np.unique(data.train.y), WARM[0])
+    labels = (
+        random.normal(size=WARM[0])
+        if data.kind == "numbers"
+        else np.resize(np.unique(data.train.y), WARM[0])
+    )
     rows = Rows(type(data.train.X)(X) if is_sparse(data.train.X) else X, labels)
     small = trial._replace(k=2 if isinstance(trial.k, int) else trial.k)
     try:
@@ -178,7 +217,14 @@ def failed(data: str, trial: Trial, error: str) -> list[Line]:
 def asked_of(data: str, trial: Trial, model: str) -> Line:
     """What a line repeats of its trial."""
     k = trial.k if isinstance(trial.k, int) else None
-    return {"data": data, "method": trial.method, "k": k, "seed": trial.seed, "fold": trial.fold, "model": model}
+    return {
+        "data": data,
+        "method": trial.method,
+        "k": k,
+        "seed": trial.seed,
+        "fold": trial.fold,
+        "model": model,
+    }
 
 
 # ---- the data of a trial
@@ -193,7 +239,9 @@ def split(data: DataSet, trial: Trial) -> tuple[Rows, Rows]:
     if data.test is not None:
         if not trial.seed:
             return data.train, data.test
-        return data.train.part(np.random.default_rng(trial.seed).permutation(data.train.y.size)), data.test
+        return data.train.part(
+            np.random.default_rng(trial.seed).permutation(data.train.y.size)
+        ), data.test
     from sklearn.model_selection import KFold, StratifiedKFold
 
     kind = StratifiedKFold if data.kind == "classes" else KFold
@@ -214,7 +262,11 @@ def dense_if_full(X: Any) -> Any:
 def selected_by(data: DataSet, rows: Rows, trial: Trial) -> Selected:
     """What a method selects from rows, and what it takes: time without compiling, memory of this process."""
     reset_peak_memory()
-    return select_rival(data, rows, trial) if trial.method in RIVALS else select_learned(data, rows, trial)
+    return (
+        select_rival(data, rows, trial)
+        if trial.method in RIVALS
+        else select_learned(data, rows, trial)
+    )
 
 
 def selected_again(line: Line) -> Selected:
@@ -237,7 +289,9 @@ def select_learned(data: DataSet, rows: Rows, trial: Trial) -> Selected:
     source = ArraySource(rows.X, rows.y, name=data.name)
     training = train(learner, source, groups=data.groups if learner.method.knows_groups else None)
     seconds, features = training.seconds, learner.results.selection().indices
-    figures = figures_of(features, seconds["total"] - seconds["compile"], seconds["learn"], seconds["compile"])
+    figures = figures_of(
+        features, seconds["total"] - seconds["compile"], seconds["learn"], seconds["compile"]
+    )
     mistakes = learner.results.counters().mistakes
     if mistakes is not None:
         figures["online_mistake_rate"] = mistakes / learner.n_learned
@@ -286,7 +340,9 @@ def can_choose(method: str) -> bool:
 
 def decides_alone(method: str) -> bool:
     """Whether a method chooses the number of features unless one is given."""
-    return not takes_budget(method) or parameters_of(find_method(method).parameters())[BUDGET] is None
+    return (
+        not takes_budget(method) or parameters_of(find_method(method).parameters())[BUDGET] is None
+    )
 
 
 def predicts(method: str) -> bool:
@@ -294,7 +350,9 @@ def predicts(method: str) -> bool:
     return method in METHODS and find_method(method).predicts
 
 
-def figures_of(features: NDArray[np.int64], seconds: float, learning: float, compiling: float) -> Line:
+def figures_of(
+    features: NDArray[np.int64], seconds: float, learning: float, compiling: float
+) -> Line:
     return {
         "n_selected": int(features.size),
         "online_mistake_rate": None,
@@ -317,7 +375,11 @@ def judged(kind: Kind, rows: Rows, test: Rows, found: Selected, model: str, seed
         if model == OWN:
             return measures(own_quality(found.learner, test))
         fresh = downstream(model, TASK_OF_KIND[kind], seed)
-        return measures(hold_out(fresh, rows.columns(found.features), rows.y, test.columns(found.features), test.y))
+        return measures(
+            hold_out(
+                fresh, rows.columns(found.features), rows.y, test.columns(found.features), test.y
+            )
+        )
     except Exception as error:
         return {"error": message_of(error)}
 
@@ -331,7 +393,9 @@ def own_quality(learner: AnyLearner | None, test: Rows) -> Quality | Fit:
     if predictor.classes is None:
         return fit_of_numbers(test.y, labels)
     chances = [None if part.scores.ndim == 1 else part.probabilities for part in parts]
-    evidence = [part.scores if known is None else known for part, known in zip(parts, chances, strict=True)]
+    evidence = [
+        part.scores if known is None else known for part, known in zip(parts, chances, strict=True)
+    ]
     scores = np.concatenate([one[:, None] if one.ndim == 1 else one for one in evidence])
     return quality_of_labels(test.y, labels == test.y, scores, predictor.classes)
 

@@ -49,8 +49,22 @@ SCHEMA = pa.schema(
         "error": pa.string(),
     }
 )
-SPREAD = "accuracy", "balanced_accuracy", "auc", "r2", "online_mistake_rate", "seconds", "learn_seconds"
-LOWER_IS_BETTER = "online_mistake_rate", "seconds", "learn_seconds", "compile_seconds", "peak_memory_bytes"
+SPREAD = (
+    "accuracy",
+    "balanced_accuracy",
+    "auc",
+    "r2",
+    "online_mistake_rate",
+    "seconds",
+    "learn_seconds",
+)
+LOWER_IS_BETTER = (
+    "online_mistake_rate",
+    "seconds",
+    "learn_seconds",
+    "compile_seconds",
+    "peak_memory_bytes",
+)
 MEASURES = *SPREAD, "compile_seconds", "peak_memory_bytes"  # what methods can be ranked by
 PERCENT = "accuracy", "balanced_accuracy", "online_mistake_rate"
 LONGEST_NAME = 30  # of data, in a short text
@@ -70,7 +84,9 @@ class Ranks(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary that JSON can hold."""
-        return self._asdict() | {"friedman": None if self.friedman is None else self.friedman._asdict()}
+        return self._asdict() | {
+            "friedman": None if self.friedman is None else self.friedman._asdict()
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -95,7 +111,11 @@ class Comparison:
     @property
     def measure(self) -> str:
         """What methods are judged by unless something else is asked for: accuracy or, for numbers, R2."""
-        return "r2" if all(known.get("kind") == "numbers" for known in self.request["data"]) else "accuracy"
+        return (
+            "r2"
+            if all(known.get("kind") == "numbers" for known in self.request["data"])
+            else "accuracy"
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas DataFrame; pandas must be installed."""
@@ -118,7 +138,10 @@ class Comparison:
         ``n`` lines went well and ``failed`` did not, with the first ``error``; memory is the most of all lines.
         """
         groups = grouped(self.lines(), "data", "method", "k", "model")
-        return [dict(zip(("data", "method", "k", "model"), key, strict=True)) | summed(part) for key, part in groups]
+        return [
+            dict(zip(("data", "method", "k", "model"), key, strict=True)) | summed(part)
+            for key, part in groups
+        ]
 
     def best(self, measure: str | None = None) -> list[dict[str, Any]]:
         """For every data set the line of ``summary`` with the best mean; of equal ones that with fewer features."""
@@ -131,7 +154,9 @@ class Comparison:
 
         return [min(lines, key=order) for _, lines in grouped(known, "data")]
 
-    def ranks(self, measure: str | None = None, *, k: int | None = None, model: str | None = None) -> Ranks:
+    def ranks(
+        self, measure: str | None = None, *, k: int | None = None, model: str | None = None
+    ) -> Ranks:
         """How the methods rank over the data sets, Friedman's test and the critical difference (Demšar 2006).
 
         The score of a method on a data set is its mean over seeds and folds with ``k`` features or, without that, the
@@ -142,22 +167,32 @@ class Comparison:
         model = self.request["models"][0] if model is None else model
         means = self._means(measure, k, model)
         sets = [name for name in self._names() if any(name in means[method] for method in means)]
-        whole = {method: [part[name] for name in sets] for method, part in means.items() if set(sets) <= set(part)}
+        whole = {
+            method: [part[name] for name in sets]
+            for method, part in means.items()
+            if set(sets) <= set(part)
+        }
         omitted = [method for method in means if method not in whole]
         if len(whole) < 2 or not sets:
-            raise UsageError(f"ranks need two methods with {measure} on the same data sets, judged by {model!r}")
+            raise UsageError(
+                f"ranks need two methods with {measure} on the same data sets, judged by {model!r}"
+            )
         average = average_ranks(whole, higher_is_better=measure not in LOWER_IS_BETTER)
         average = dict(sorted(average.items(), key=lambda pair: pair[1]))
         if len(sets) < 2:
             return Ranks(measure, model, average, len(sets), None, None, [], omitted)
         difference = nemenyi_critical_difference(len(average), len(sets))
         groups = cliques(average, difference)
-        return Ranks(measure, model, average, len(sets), friedman(whole), difference, groups, omitted)
+        return Ranks(
+            measure, model, average, len(sets), friedman(whole), difference, groups, omitted
+        )
 
     def _means(self, measure: str, k: int | None, model: str) -> dict[str, dict[str, float]]:
         """By method and data set, the mean of a measure over what was asked for."""
         means: dict[str, dict[str, float]] = {method: {} for method in self.request["methods"]}
-        known = [line for line in self.summary() if line["model"] == model and line[measure] is not None]
+        known = [
+            line for line in self.summary() if line["model"] == model and line[measure] is not None
+        ]
         wanted = [line for line in known if k is None or line["k"] in (k, None)]
         for (method, data), lines in grouped(wanted, "method", "data"):
             means[method][data] = fmean(line[measure] for line in lines)
@@ -181,7 +216,9 @@ class Comparison:
 
     def _known(self, measure: str | None) -> str:
         if measure is not None and measure not in MEASURES:
-            raise UsageError(f"there is no measure {measure!r}; the measures are {', '.join(MEASURES)}")
+            raise UsageError(
+                f"there is no measure {measure!r}; the measures are {', '.join(MEASURES)}"
+            )
         return self.measure if measure is None else measure
 
     def _names(self) -> list[str]:
@@ -217,14 +254,18 @@ class Comparison:
 
         request, path = read_request(Path(folder)), Path(folder) / PARQUET
         if not is_there(path):
-            raise UsageError(f"{folder}: the comparison is not finished; run the same command once more")
+            raise UsageError(
+                f"{folder}: the comparison is not finished; run the same command once more"
+            )
         try:
             table = parquet.read_table(path)
             if table.schema.names != SCHEMA.names:
                 raise ValueError("other columns")
             table = table.cast(SCHEMA)
         except (pa.ArrowException, ValueError, OSError) as error:
-            raise DataError(f"{path}: damaged, or of another version ({error}); compare once more") from error
+            raise DataError(
+                f"{path}: damaged, or of another version ({error}); compare once more"
+            ) from error
         return cls(table, request)
 
     # ---- showing
@@ -239,7 +280,10 @@ class Comparison:
         return plot(self, axes)
 
     def __repr__(self) -> str:
-        shown = [f"{printable(line['data'], LONGEST_NAME)} {self._text(line)}" for line in self.best()[:3]]
+        shown = [
+            f"{printable(line['data'], LONGEST_NAME)} {self._text(line)}"
+            for line in self.best()[:3]
+        ]
         more = ", ..." if len(self._names()) > 3 else ""
         return f"<Comparison: {self._size_text()}{'; best on ' + ', '.join(shown) + more if shown else ''}>"
 
@@ -249,7 +293,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         order = {name: number for number, name in enumerate(self._names())}
-        summary = sorted(self.summary(), key=lambda line: (order[line["data"]], -(line[self.measure] or 0.0)))
+        summary = sorted(
+            self.summary(), key=lambda line: (order[line["data"]], -(line[self.measure] or 0.0))
+        )
         lines = [
             {
                 "data": line["data"],
@@ -292,10 +338,17 @@ def summed(lines: list[Line]) -> dict[str, Any]:
         values = [line[name] for line in good if line[name] is not None]
         return how(values) if values else None
 
-    found: dict[str, Any] = {"n": len(good), "failed": len(errors), "n_selected": over("n_selected", fmean)}
+    found: dict[str, Any] = {
+        "n": len(good),
+        "failed": len(errors),
+        "n_selected": over("n_selected", fmean),
+    }
     for name in SPREAD:
         found |= {name: over(name, fmean), f"{name}_sd": over(name, deviation)}
-    found |= {"compile_seconds": over("compile_seconds", fmean), "peak_memory_bytes": over("peak_memory_bytes", max)}
+    found |= {
+        "compile_seconds": over("compile_seconds", fmean),
+        "peak_memory_bytes": over("peak_memory_bytes", max),
+    }
     return found | {"error": errors[0] if errors else None}
 
 
@@ -306,7 +359,9 @@ def deviation(values: list[float]) -> float | None:
 
 def as_text(table: pa.Table) -> pa.Table:
     """The same table with ids as text, a blank between them: CSV has no lists."""
-    ids = [None if one is None else " ".join(map(str, one)) for one in table["selected"].to_pylist()]
+    ids = [
+        None if one is None else " ".join(map(str, one)) for one in table["selected"].to_pylist()
+    ]
     position = table.schema.get_field_index("selected")
     return table.set_column(position, "selected", pa.array(ids, pa.string()))
 
@@ -326,7 +381,11 @@ def seconds_text(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     return (
-        f"{1000 * seconds:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+        f"{1000 * seconds:.0f} ms"
+        if seconds < 0.9995
+        else f"{seconds:.1f} s"
+        if seconds < 100
+        else f"{seconds:,.0f} s"
     )
 
 

@@ -70,7 +70,9 @@ class InMemory:
     def n_bytes(self) -> int:
         """The memory that the matrix takes."""
         if is_sparse(self.matrix):
-            return int(self.matrix.data.nbytes + self.matrix.indices.nbytes + self.matrix.indptr.nbytes)
+            return int(
+                self.matrix.data.nbytes + self.matrix.indices.nbytes + self.matrix.indptr.nbytes
+            )
         return int(self.matrix.nbytes)
 
     def rows(self, rows: NDArray[np.int64], reads: Reads) -> DataSource:
@@ -96,7 +98,11 @@ class InMemory:
         """What some features are called, if that is known."""
         if self.names is None:
             return None
-        at = np.searchsorted(self.ids, features) if self.ids is not None and self.renumbered else features
+        at = (
+            np.searchsorted(self.ids, features)
+            if self.ids is not None and self.renumbered
+            else features
+        )
         return self.names[at]
 
     def _under_ids(self, part: Any) -> Any:
@@ -105,7 +111,9 @@ class InMemory:
 
         part = csr_array(part)
         assert self.ids is not None
-        return csr_array((part.data, self.ids[part.indices], part.indptr), shape=(part.shape[0], self.n_features))
+        return csr_array(
+            (part.data, self.ids[part.indices], part.indptr), shape=(part.shape[0], self.n_features)
+        )
 
     def columns(self, features: NDArray[np.int64]) -> Any:
         """Some features, ascending, as a dense array or CSR; those that the data does not have are 0."""
@@ -125,13 +133,19 @@ class InMemory:
     def refuse_copies(self, fraction: float, copies: int) -> None:
         """Refuse more copies of a fraction of the rows, at a time, than memory has room for."""
         needed = int(2 * fraction * copies * self.n_bytes)  # columns are transposed from them
-        refuse_beyond_memory(needed, f"{prefix(self.name)}subsamples", "take a smaller fraction or fewer jobs")
+        refuse_beyond_memory(
+            needed, f"{prefix(self.name)}subsamples", "take a smaller fraction or fewer jobs"
+        )
 
 
-def names_and_groups(source: ColumnSource, ids: NDArray[np.int64]) -> tuple[NDArray[Any] | None, list[Any] | None]:
+def names_and_groups(
+    source: ColumnSource, ids: NDArray[np.int64]
+) -> tuple[NDArray[Any] | None, list[Any] | None]:
     """What some columns of a source are called, and their groups, as far as it has such."""
     if not source.rewindable:
-        raise UsageError(f"{source.name}: can be read only once, and is read twice here; save the columns to a file")
+        raise UsageError(
+            f"{source.name}: can be read only once, and is read twice here; save the columns to a file"
+        )
     names = np.full(ids.size, "", object) if source.has_names else None
     groups = np.zeros(ids.size, np.int64) if source.facts.has_groups else None
     for block in source.column_blocks():
@@ -143,4 +157,6 @@ def names_and_groups(source: ColumnSource, ids: NDArray[np.int64]) -> tuple[NDAr
             groups[at] = block.groups[there]
     if groups is None:
         return names, None
-    return names, (groups if source.facts.group_names is None else source.facts.group_names[groups]).tolist()
+    return names, (
+        groups if source.facts.group_names is None else source.facts.group_names[groups]
+    ).tolist()

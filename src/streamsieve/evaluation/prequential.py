@@ -117,10 +117,14 @@ def prequential(
     """
     if selector.method.reads != "rows":
         name = selector.method.name
-        raise UsageError(f"{name} does not learn row by row; prequential accuracy is for methods on rows")
+        raise UsageError(
+            f"{name} does not learn row by row; prequential accuracy is for methods on rows"
+        )
     step = window if every is None else every
     if not is_integer(window) or not is_integer(step) or step < 1 or window < 1 or window % step:
-        raise UsageError(f"window={window!r}, every={every!r}: give integers of 1 or more, the window a multiple")
+        raise UsageError(
+            f"window={window!r}, every={every!r}: give integers of 1 or more, the window a multiple"
+        )
     learner: AnyLearner = selector.current_learner()
     source = rows_in(data)
     expect_classes(source, classes)
@@ -133,17 +137,25 @@ def prequential(
         return Training(seconds=clock.seconds())
 
     search = not learner.started
-    done = with_all_classes(learner, source, classes, attempt) if search else attempt(classes, False)
+    done = (
+        with_all_classes(learner, source, classes, attempt) if search else attempt(classes, False)
+    )
     return stages[0].result(window, done.seconds)
 
 
 def rows_in(data: Any) -> Source:
     """The rows to learn: of a source, of what ``open_source`` opens, or of blocks."""
-    blocks = isinstance(data, Sequence) and len(data) and all(isinstance(block, RowBlock) for block in data)
+    blocks = (
+        isinstance(data, Sequence)
+        and len(data)
+        and all(isinstance(block, RowBlock) for block in data)
+    )
     return BlockSource(data) if blocks or isinstance(data, Iterator) else by_rows(open_source(data))
 
 
-def with_rows(learner: AnyLearner, source: Source, classes: Any | None, stages: Stages, clock: Clock) -> None:
+def with_rows(
+    learner: AnyLearner, source: Source, classes: Any | None, stages: Stages, clock: Clock
+) -> None:
     """Learn all rows of a source."""
     fresh = not learner.started
     if fresh:
@@ -171,7 +183,9 @@ class Stages:
         while at < block.n_rows:
             if self.tallies[-1].rows == self.step:
                 self.tallies.append(Tally())
-            stop = min(block.n_rows, at + self.step - self.tallies[-1].rows, self._countable(block, at))
+            stop = min(
+                block.n_rows, at + self.step - self.tallies[-1].rows, self._countable(block, at)
+            )
             if stop > at:
                 found = self._counted(block.rows(at, stop))
             else:
@@ -192,7 +206,11 @@ class Stages:
     def _lost(self) -> float:
         """Mistakes, or squared errors, as the learner counts them."""
         learner = self.learner
-        return float(learner.memory.target.totals[ERRORS]) if self.numbers else float(learner.results.mistakes_)
+        return (
+            float(learner.memory.target.totals[ERRORS])
+            if self.numbers
+            else float(learner.results.mistakes_)
+        )
 
     def _counted(self, rows: RowBlock) -> Tally:
         """Learn rows; the learner counts."""
@@ -212,7 +230,9 @@ class Stages:
         if self.numbers:
             off = float(np.asarray(row.y, np.float64)[0] - predicted.labels[0])
             return self._tally(row, float(weights_of(row)[0]) * off * off)
-        return self._tally(row, float(is_wrong(predicted.scores[0], np.asarray(row.y)[0], np.asarray(classes))))
+        return self._tally(
+            row, float(is_wrong(predicted.scores[0], np.asarray(row.y)[0], np.asarray(classes)))
+        )
 
     def _tally(self, rows: RowBlock, lost: float) -> Tally:
         if not self.numbers:
@@ -255,7 +275,9 @@ class Stages:
 
 def is_wrong(scores: Any, label: Any, classes: NDArray[Any]) -> bool:
     """Whether the scores of a row, one for the last class or one per class, do not put its label first."""
-    code = int(label == classes[-1]) if np.ndim(scores) == 0 else int(np.searchsorted(classes, label))
+    code = (
+        int(label == classes[-1]) if np.ndim(scores) == 0 else int(np.searchsorted(classes, label))
+    )
     return bool(is_mistake(np.atleast_1d(scores), code))
 
 

@@ -46,7 +46,9 @@ def quality_of_labels(
     _, codes = np.unique(y, return_inverse=True)
     recalls = np.bincount(codes, hits) / np.bincount(codes)
     known = [] if evidence is None else areas_of(y, evidence, classes)
-    return Quality(float(hits.mean()), float(recalls.mean()), sum(known) / len(known) if known else None)
+    return Quality(
+        float(hits.mean()), float(recalls.mean()), sum(known) / len(known) if known else None
+    )
 
 
 def areas_of(y: NDArray[Any], evidence: NDArray[np.float64], classes: NDArray[Any]) -> list[float]:
@@ -89,7 +91,9 @@ def hold_out(model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any) -
     predicted = np.asarray(fitted.predict(X_test))
     if not is_classifier(fitted):
         return fit_of_numbers(answers.astype(np.float64), predicted.astype(np.float64))
-    return quality_of_labels(answers, predicted == answers, evidence_of(fitted, X_test), fitted.classes_)
+    return quality_of_labels(
+        answers, predicted == answers, evidence_of(fitted, X_test), fitted.classes_
+    )
 
 
 def evidence_of(model: Any, X: Any) -> NDArray[np.float64] | None:
@@ -103,7 +107,9 @@ def evidence_of(model: Any, X: Any) -> NDArray[np.float64] | None:
     return chances[:, 1:] if chances.shape[1] == 2 else chances
 
 
-def cross_validated(model: Any, X: Any, y: Any, folds: int = 5, seed: int = 0) -> list[Quality | Fit]:
+def cross_validated(
+    model: Any, X: Any, y: Any, folds: int = 5, seed: int = 0
+) -> list[Quality | Fit]:
     """How good a scikit-learn model is on each of ``folds`` parts, fitted on the others.
 
     Rows are shuffled by ``seed``; for classifiers every part has the classes in the same fractions.
@@ -116,19 +122,26 @@ def cross_validated(model: Any, X: Any, y: Any, folds: int = 5, seed: int = 0) -
     if folds < 2:
         raise UsageError("folds", f"must be 2 or more, got {folds}")
     if folds > labels.size:
-        raise DataError(f"{folds} folds need as many rows at least, and there are {labels.size}; take fewer folds")
+        raise DataError(
+            f"{folds} folds need as many rows at least, and there are {labels.size}; take fewer folds"
+        )
     matrix = X.tocsr() if is_sparse(X) else np.asarray(X)
     kind = StratifiedKFold if is_classifier(model) else KFold
     if is_classifier(model):
         refuse_rare(labels, folds)
     parts = kind(folds, shuffle=True, random_state=seed).split(matrix, labels)
-    return [hold_out(model, matrix[train], labels[train], matrix[test], labels[test]) for train, test in parts]
+    return [
+        hold_out(model, matrix[train], labels[train], matrix[test], labels[test])
+        for train, test in parts
+    ]
 
 
 def refuse_other_rows(X: Any, y: NDArray[Any], which: str) -> None:
     """Refuse a matrix and labels of different lengths, and nothing at all."""
     if np.shape(X)[0] != y.size or not y.size:
-        raise DataError(f"the {which} data has {np.shape(X)[0]:,} rows and {y.size:,} labels; give one label per row")
+        raise DataError(
+            f"the {which} data has {np.shape(X)[0]:,} rows and {y.size:,} labels; give one label per row"
+        )
 
 
 def refuse_rare(labels: NDArray[Any], folds: int) -> None:

@@ -22,7 +22,9 @@ class Friedman(NamedTuple):
 
     statistic: float  # distributed as chi squared, if they are
     p_value: float
-    f_statistic: float | None  # of Iman and Davenport; None where the ranks are the same on all data sets
+    f_statistic: (
+        float | None
+    )  # of Iman and Davenport; None where the ranks are the same on all data sets
     f_p_value: float
 
 
@@ -71,7 +73,9 @@ def nemenyi_critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05
     from scipy.stats import studentized_range
 
     if n_methods < 2 or n_sets < 1 or not 0.0 < alpha < 1.0:
-        raise UsageError("a critical difference needs two methods, a data set and an alpha between 0 and 1")
+        raise UsageError(
+            "a critical difference needs two methods, a data set and an alpha between 0 and 1"
+        )
     quantile = float(studentized_range.ppf(1.0 - alpha, n_methods, np.inf)) / np.sqrt(2.0)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets)))
 
@@ -101,7 +105,10 @@ def win_tie_loss(a: Sequence[Any], b: Sequence[Any], alpha: float = 0.05) -> Win
     """
     if len(a) != len(b):
         raise UsageError(f"{len(a)} data sets of one method and {len(b)} of the other")
-    pairs = [(np.asarray(one, np.float64), np.asarray(other, np.float64)) for one, other in zip(a, b, strict=True)]
+    pairs = [
+        (np.asarray(one, np.float64), np.asarray(other, np.float64))
+        for one, other in zip(a, b, strict=True)
+    ]
     signs = [significant_sign(one, other, alpha) for one, other in pairs]
     return WinTieLoss(signs.count(1), signs.count(0), signs.count(-1))
 
@@ -116,7 +123,9 @@ def significant_sign(one: NDArray[np.float64], other: NDArray[np.float64], alpha
         )
     difference = one - other
     mean, error = float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(one.size)
-    if error <= 1e-12 * abs(mean):  # the same difference in all repeats: no test can divide by its spread
+    if error <= 1e-12 * abs(
+        mean
+    ):  # the same difference in all repeats: no test can divide by its spread
         return int(np.sign(mean))
     p_value = 2.0 * float(stats.t.sf(abs(mean) / error, one.size - 1))
     return int(np.sign(mean)) if p_value < alpha else 0
@@ -135,7 +144,9 @@ def table_of(scores: Any) -> tuple[list[Any], NDArray[np.float64]]:
     if table.ndim != 2 or table.shape[1] < 2 or not table.shape[0]:
         raise UsageError("ranks need the scores of two methods or more on the same data sets")
     if not np.isfinite(table).all():
-        raise UsageError("some scores are missing; take the data sets on which all methods have one")
+        raise UsageError(
+            "some scores are missing; take the data sets on which all methods have one"
+        )
     return methods, table
 
 

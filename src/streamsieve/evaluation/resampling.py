@@ -40,7 +40,9 @@ class StabilitySelection:
 
     def frequency_of(self, features: Iterable[int]) -> NDArray[np.float64]:
         """How often some features were selected, in their order; 0 for those that never were."""
-        wanted = np.asarray(features if isinstance(features, np.ndarray) else list(features), np.int64)
+        wanted = np.asarray(
+            features if isinstance(features, np.ndarray) else list(features), np.int64
+        )
         if not self.indices.size:
             return np.zeros(wanted.size)
         at = np.minimum(np.searchsorted(self.indices, wanted), self.indices.size - 1)
@@ -53,7 +55,10 @@ class StabilitySelection:
     def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
         """Every feature with its ``feature`` (id), ``frequency`` and, where known, ``name``; most frequent first."""
         order = np.lexsort((self.indices, -self.frequency))[:most]
-        lines = [{"feature": int(self.indices[at]), "frequency": float(self.frequency[at])} for at in order]
+        lines = [
+            {"feature": int(self.indices[at]), "frequency": float(self.frequency[at])}
+            for at in order
+        ]
         if self.names is not None:
             for line, at in zip(lines, order, strict=True):
                 line["name"] = self.names[at]
@@ -155,7 +160,9 @@ def refuse_counts(n_resamples: int, fraction: float, seed: int, jobs: int) -> No
         raise UsageError("jobs", f"must be an integer of 1 or more, got {jobs!r}")
 
 
-def classes_in(held: InMemory, learner: AnyLearner) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+def classes_in(
+    held: InMemory, learner: AnyLearner
+) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
     """The stratum of every row, its class or 0; and the classes, for methods that must be given them."""
     y = held.y
     values, codes = np.unique(y, return_inverse=True)
@@ -168,7 +175,9 @@ def classes_in(held: InMemory, learner: AnyLearner) -> tuple[NDArray[np.int64], 
     return codes.astype(np.int64), values if learner.reads == "rows" else None
 
 
-def subsample(random: np.random.Generator, codes: NDArray[np.int64], fraction: float) -> NDArray[np.int64]:
+def subsample(
+    random: np.random.Generator, codes: NDArray[np.int64], fraction: float
+) -> NDArray[np.int64]:
     """Rows drawn without replacement, ascending: of every stratum a fraction, and one row at least."""
     chosen = []
     for code in range(int(codes.max()) + 1):

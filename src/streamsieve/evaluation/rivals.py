@@ -41,11 +41,15 @@ class Task(NamedTuple):
 Rival = Callable[[Task], NDArray[np.int64]]
 
 
-def select_by(rival: str, X: Any, y: NDArray[Any], kind: Kind, k: int, seed: int = 0) -> NDArray[np.int64]:
+def select_by(
+    rival: str, X: Any, y: NDArray[Any], kind: Kind, k: int, seed: int = 0
+) -> NDArray[np.int64]:
     """The ids of the ``k`` features that a rival takes, ascending; all of them if there are no more."""
     task = Task(X, y, kind, min(k, X.shape[1]), seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns that are constant, searches that stop before the last digit
+        warnings.simplefilter(
+            "ignore"
+        )  # columns that are constant, searches that stop before the last digit
         return np.sort(RIVALS[rival](task)).astype(np.int64)
 
 
@@ -81,7 +85,9 @@ def k_best(measure: Callable[..., Any], task: Task) -> NDArray[np.int64]:
     """scikit-learn's own choice of the best."""
     from sklearn.feature_selection import SelectKBest
 
-    chosen: NDArray[np.int64] = SelectKBest(measure, k=task.k).fit(task.X, task.y).get_support(indices=True)
+    chosen: NDArray[np.int64] = (
+        SelectKBest(measure, k=task.k).fit(task.X, task.y).get_support(indices=True)
+    )
     return chosen
 
 
@@ -106,7 +112,9 @@ def lasso(task: Task) -> NDArray[np.int64]:
     X, targets = standardized(task.X), indicators(task)
     X = X.tocsc() if is_sparse(X) else np.asfortranarray(X)
     centred = targets - targets.mean(axis=0)
-    most = float(np.abs(X.T @ centred).max()) / len(task.y) or 1.0  # the first column is about to enter here
+    most = (
+        float(np.abs(X.T @ centred).max()) / len(task.y) or 1.0
+    )  # the first column is about to enter here
 
     def strength(power: float) -> F64:
         model = Lasso(alpha=most * 10.0**-power, tol=1e-3)
@@ -121,8 +129,14 @@ def rfe(task: Task) -> NDArray[np.int64]:
     from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC
 
-    model = LinearSVC(random_state=task.seed, tol=1e-3) if task.kind == "classes" else Ridge(random_state=task.seed)
-    eliminated = RFE(model, n_features_to_select=task.k, step=ELIMINATED).fit(standardized(task.X), task.y)
+    model = (
+        LinearSVC(random_state=task.seed, tol=1e-3)
+        if task.kind == "classes"
+        else Ridge(random_state=task.seed)
+    )
+    eliminated = RFE(model, n_features_to_select=task.k, step=ELIMINATED).fit(
+        standardized(task.X), task.y
+    )
     chosen: NDArray[np.int64] = eliminated.get_support(indices=True)
     return chosen
 
@@ -149,7 +163,9 @@ RIVALS: dict[str, Rival] = {
 
 def refuse_numbers(task: Task, rival: str) -> None:
     if task.kind == "numbers":
-        raise DataError(f"{rival} is for classes, and the target holds numbers; take f-test or lasso")
+        raise DataError(
+            f"{rival} is for classes, and the target holds numbers; take f-test or lasso"
+        )
 
 
 def standardized(X: Any) -> Any:

@@ -36,7 +36,9 @@ def overlap(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     return common / union if union else 1.0
 
 
-def nogueira(selections: Sequence[Iterable[int]], n_features: int, alpha: float = 0.05) -> Stability:
+def nogueira(
+    selections: Sequence[Iterable[int]], n_features: int, alpha: float = 0.05
+) -> Stability:
     """The stability of selections from ``n_features`` features (Nogueira, Sechidis, Brown 2018).
 
     With M selections of k features on average out of d, and p_f how often feature f is in them,
@@ -62,7 +64,9 @@ def nogueira(selections: Sequence[Iterable[int]], n_features: int, alpha: float 
     value = 1.0 - m / (m - 1) * float((p * (1.0 - p)).sum()) / d / spread
     owner = np.repeat(np.arange(m), sizes.astype(np.int64))
     shared = np.bincount(owner, p[at], minlength=m) / d  # mean over all features of z_if p_f
-    phi = shared - sizes * k / d**2 + value / 2.0 * (2.0 * sizes * k / d**2 - sizes / d - k / d + 1.0)
+    phi = (
+        shared - sizes * k / d**2 + value / 2.0 * (2.0 * sizes * k / d**2 - sizes / d - k / d + 1.0)
+    )
     deviation = 2.0 / m * float(np.linalg.norm((phi - phi.mean()) / spread))
     half = normal_quantile(1.0 - alpha / 2.0) * deviation
     return Stability(value, value - half, min(1.0, value + half))
@@ -95,15 +99,22 @@ def uncertainties(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArra
     """
     a, b = indicators(first), indicators(second)
     n_rows = first.shape[0]
-    entropies = [np.log2(n_rows) - by_column(part.sum(axis=0), columns) / n_rows for part, columns in (a, b)]
+    entropies = [
+        np.log2(n_rows) - by_column(part.sum(axis=0), columns) / n_rows for part, columns in (a, b)
+    ]
     joint = (a[0].T @ b[0]).tocoo()
     terms = joint.data * np.log2(joint.data)
     n_first, n_second = first.shape[1], second.shape[1]
     pair = a[1][joint.row] * n_second + b[1][joint.col]
-    together = np.log2(n_rows) - np.bincount(pair, terms, n_first * n_second).reshape(n_first, n_second) / n_rows
+    together = (
+        np.log2(n_rows)
+        - np.bincount(pair, terms, n_first * n_second).reshape(n_first, n_second) / n_rows
+    )
     alone = entropies[0][:, None] + entropies[1]
     varies = alone > 1e-12
-    return np.where(varies, np.clip(2.0 * (alone - together) / np.where(varies, alone, 1.0), 0.0, 1.0), 1.0)
+    return np.where(
+        varies, np.clip(2.0 * (alone - together) / np.where(varies, alone, 1.0), 0.0, 1.0), 1.0
+    )
 
 
 def by_column(counts: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -119,14 +130,18 @@ def indicators(codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
     levels = codes.max(axis=0) + 1
     first = np.concatenate([[0], np.cumsum(levels)])
     at = (codes + first[:-1]).ravel()
-    matrix = csr_array((np.ones(at.size), at, np.arange(0, at.size + 1, n_columns)), shape=(n_rows, int(first[-1])))
+    matrix = csr_array(
+        (np.ones(at.size), at, np.arange(0, at.size + 1, n_columns)), shape=(n_rows, int(first[-1]))
+    )
     return matrix, np.repeat(np.arange(n_columns), levels)
 
 
 def coded(X: Any, features: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
     """Some columns as codes from 0 on, each of which occurs."""
     if features[0] < 0 or features[-1] >= X.shape[1]:
-        raise UsageError(f"X has {X.shape[1]:,} columns, and the selections go up to feature {features[-1]:,}")
+        raise UsageError(
+            f"X has {X.shape[1]:,} columns, and the selections go up to feature {features[-1]:,}"
+        )
     chosen = X.tocsc()[:, features].toarray() if is_sparse(X) else np.asarray(X)[:, features]
     return np.column_stack([codes_of(column, bins) for column in chosen.T])
 
@@ -136,7 +151,9 @@ def codes_of(column: NDArray[Any], bins: int) -> NDArray[np.int64]:
     if values.size <= DISCRETE_VALUES:
         return codes.astype(np.int64)
     edges = np.quantile(column, np.arange(1, bins) / bins)
-    return np.unique(np.searchsorted(edges, column, side="right"), return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.searchsorted(edges, column, side="right"), return_inverse=True)[1].astype(
+        np.int64
+    )
 
 
 def as_sets(selections: Sequence[Iterable[int]]) -> list[NDArray[np.int64]]:

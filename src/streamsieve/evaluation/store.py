@@ -76,9 +76,13 @@ class ComparisonFolder:
         self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if lock(self._lock) == "taken":
-                raise UsageError(f"{self.path}: another process is at work on this comparison; wait until it has ended")
+                raise UsageError(
+                    f"{self.path}: another process is at work on this comparison; wait until it has ended"
+                )
             if not is_there(self.path / REQUEST) and any(self.path.iterdir()):
-                raise UsageError(f"{self.path}: holds something else than a comparison; name a new or empty folder")
+                raise UsageError(
+                    f"{self.path}: holds something else than a comparison; name a new or empty folder"
+                )
             self.before = read_request(self.path) if is_there(self.path / REQUEST) else None
             self._make_cells()
         except BaseException:
@@ -94,7 +98,9 @@ class ComparisonFolder:
     def _make_cells(self) -> None:
         cells = self.path / CELLS
         if cells.is_symlink():
-            raise DataError(f"{cells}: is a link, where only a folder can be; look who made it, and remove it")
+            raise DataError(
+                f"{cells}: is a link, where only a folder can be; look who made it, and remove it"
+            )
         cells.mkdir(exist_ok=True)
 
     def refuse_changed(self, name: str, fingerprint: str) -> None:

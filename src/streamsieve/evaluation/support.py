@@ -37,7 +37,9 @@ def recovery_error(weights: Any, true_weights: Any) -> float:
     """
     found, true = vector(weights), vector(true_weights)
     if found.shape != true.shape:
-        raise UsageError(f"{found.size:,} weights and {true.size:,} true ones; give one for every feature")
+        raise UsageError(
+            f"{found.size:,} weights and {true.size:,} true ones; give one for every feature"
+        )
     length = float(np.linalg.norm(true))
     if not length:
         raise UsageError("the true weights are all 0, so that nothing can be recovered")

@@ -14,7 +14,10 @@ from numba.core import event
 P = ParamSpec("P")
 R = TypeVar("R")
 
-COMPILED, LOCKED = "numba:compile", "numba:compiler_lock"  # Numba's events; the second is around the first
+COMPILED, LOCKED = (
+    "numba:compile",
+    "numba:compiler_lock",
+)  # Numba's events; the second is around the first
 notes = logging.getLogger("streamsieve")
 
 
@@ -60,8 +63,12 @@ class _Compiling(event.Listener):
     def __init__(self) -> None:
         self.said = False
         self.changing = threading.Lock()
-        self.depth: dict[int, int] = {}  # of calls of the compiler, by thread: one kernel compiles others
-        self.began: dict[int, tuple[float, str]] = {}  # by thread that compiles: since when, and what
+        self.depth: dict[
+            int, int
+        ] = {}  # of calls of the compiler, by thread: one kernel compiles others
+        self.began: dict[
+            int, tuple[float, str]
+        ] = {}  # by thread that compiles: since when, and what
         self.first = 0.0  # since when any thread does
         self.seconds = 0.0  # when none did
         self.interrupt: BaseException | None = None  # of the main thread, for when a kernel is done

@@ -41,5 +41,7 @@ def slopes(loss: int, scores: F64, y: F64, first: F64, second: F64) -> float:
             chance = abs(first[row])  # of the other class
             second[row] = chance * (1.0 - chance)
             margin = y[row] * scores[row]
-            total += np.log1p(np.exp(-margin)) if margin > 0.0 else np.log1p(np.exp(margin)) - margin
+            total += (
+                np.log1p(np.exp(-margin)) if margin > 0.0 else np.log1p(np.exp(margin)) - margin
+            )
     return total / y.size

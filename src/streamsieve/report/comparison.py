@@ -76,7 +76,11 @@ def ranks_of(comparison: Comparison) -> dict[str, Any]:
 
 def headline_of(found: dict[str, Any]) -> str:
     """Return which method is best, in one sentence."""
-    n_methods, n_sets, ranks = len(found["asked"]["methods"]), len(found["asked"]["data"]), found["ranks"]
+    n_methods, n_sets, ranks = (
+        len(found["asked"]["methods"]),
+        len(found["asked"]["data"]),
+        found["ranks"],
+    )
     if not found["best"]:
         return "No cell of this comparison has a result."
     if n_sets == 1:

@@ -40,7 +40,9 @@ def k_column(ks: Sequence[int | None]) -> Column:
 
 
 def memory_column(sizes: Sequence[int | None]) -> Column:
-    return integer_column("Memory, MB", [None if size is None else round(size / 1e6) for size in sizes])
+    return integer_column(
+        "Memory, MB", [None if size is None else round(size / 1e6) for size in sizes]
+    )
 
 
 COLUMNS: dict[str, Callable[[list[Any]], Column]] = {  # of all lines
@@ -70,8 +72,14 @@ def key_figures(found: dict[str, Any]) -> list[KeyFigure]:
         best = found["best"][0]
         spread = best.get(f"{measure}_sd")
         method = f"{printable(contender(best), 24)}, {best['n_selected']:,.0f} features"
-        some.append(KeyFigure(f"Best {MEASURES[measure]}", value_text(found, best[measure]), method))
-        about = "reading and learning" if spread is None else f"± {value_text(found, spread)} over repeats"
+        some.append(
+            KeyFigure(f"Best {MEASURES[measure]}", value_text(found, best[measure]), method)
+        )
+        about = (
+            "reading and learning"
+            if spread is None
+            else f"± {value_text(found, spread)} over repeats"
+        )
         some.append(KeyFigure("In", seconds(best["seconds"]), about))
     elif "average" in ranks:
         first, rank = next(iter(ranks["average"].items()))
@@ -114,7 +122,9 @@ def asked(request: dict[str, Any]) -> Html:
     }
     if request.get("params"):
         settings = (
-            f"{method}.{name} = {value}" for method, given in request["params"].items() for name, value in given.items()
+            f"{method}.{name} = {value}"
+            for method, given in request["params"].items()
+            for name, value in given.items()
         )
         known["Parameters"] = foreign(", ".join(settings), MAX_VALUE_LENGTH)
     return facts(known)
@@ -126,18 +136,31 @@ def the_data(sets: list[dict[str, Any]], prefix: str) -> Html:
         if any(isinstance(one.get(key), int) for one in sets):
             columns.append(integer_column(title, [one.get(key) for one in sets]))
     if any(one.get("classes") for one in sets):
-        columns.append(integer_column("Classes", [len(one["classes"]) if one.get("classes") else None for one in sets]))
+        columns.append(
+            integer_column(
+                "Classes", [len(one["classes"]) if one.get("classes") else None for one in sets]
+            )
+        )
     columns.append(text_column("Fingerprint", [printable(one["fingerprint"], 20) for one in sets]))
     return table(f"{prefix}-sets", "Data sets", columns, "data sets")
 
 
 def results(found: dict[str, Any], prefix: str) -> Html:
     """Return a line per data set and k, a column per method; the best of a line, and what equals it, is bold."""
-    measure, models, is_accuracy = found["measure"], found["asked"]["models"], found["measure"] == "accuracy"
+    measure, models, is_accuracy = (
+        found["measure"],
+        found["asked"]["models"],
+        found["measure"] == "accuracy",
+    )
     cells: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = defaultdict(dict)
     for line in found["summary"]:  # own predictions are beside those of the first model
-        cells[line["data"], line["k"], models[0] if line["model"] == OWN else line["model"]][contender(line)] = line
-    columns: list[Column] = [text_column("Data", [data for data, _, _ in cells]), k_column([k for _, k, _ in cells])]
+        cells[line["data"], line["k"], models[0] if line["model"] == OWN else line["model"]][
+            contender(line)
+        ] = line
+    columns: list[Column] = [
+        text_column("Data", [data for data, _, _ in cells]),
+        k_column([k for _, k, _ in cells]),
+    ]
     if len(models) > 1:
         columns.append(text_column("Model", [model for _, _, model in cells]))
     best = [
@@ -154,13 +177,20 @@ def results(found: dict[str, Any], prefix: str) -> Html:
                 "percent" if is_accuracy else "number",
                 digits=1,
                 more=[spread_text(line.get(f"{measure}_sd"), is_accuracy) for line in lines],
-                bold=[int(mean is not None and mean == top) for mean, top in zip(means, best, strict=True)],
+                bold=[
+                    int(mean is not None and mean == top)
+                    for mean, top in zip(means, best, strict=True)
+                ],
             )
         )
-    repeats = len(found["asked"]["seeds"]) > 1 or any(fold is not None for fold in found["lines"]["fold"])
+    repeats = len(found["asked"]["seeds"]) > 1 or any(
+        fold is not None for fold in found["lines"]["fold"]
+    )
     spread = " ± standard deviation over seeds and folds" if repeats else ""
     about = f"Mean {MEASURES[measure]}{spread}; the best of each line in bold."
-    return table(f"{prefix}-results", "Results by data set and number of features", columns, "lines", about)
+    return table(
+        f"{prefix}-results", "Results by data set and number of features", columns, "lines", about
+    )
 
 
 def spread_text(spread: float | None, is_accuracy: bool) -> str:
@@ -169,8 +199,14 @@ def spread_text(spread: float | None, is_accuracy: bool) -> str:
 
 def against_k(found: dict[str, Any], prefix: str) -> Html:
     key = f"{found['measure']}_sd"
-    has_spread = any(line.get(key) is not None for _, lines in figures.sets_of(found) for line in lines)
-    about = "Means over seeds and folds; bars are one standard deviation to either side." if has_spread else ""
+    has_spread = any(
+        line.get(key) is not None for _, lines in figures.sets_of(found) for line in lines
+    )
+    about = (
+        "Means over seeds and folds; bars are one standard deviation to either side."
+        if has_spread
+        else ""
+    )
     return pictures(figures.against_k(found), found, prefix, about)
 
 
@@ -199,7 +235,10 @@ def ranks(found: dict[str, Any], prefix: str) -> Html:
     figure = figures.ranks(found)
     if figure is not None:
         return figure.html(prefix)
-    order = ", ".join(f"{printable(name, LONGEST_CELL)} {rank:.2f}" for name, rank in found.get("average", {}).items())
+    order = ", ".join(
+        f"{printable(name, LONGEST_CELL)} {rank:.2f}"
+        for name, rank in found.get("average", {}).items()
+    )
     return joined(
         note("No critical difference: ", foreign(found["missing"], MAX_VALUE_LENGTH), "."),
         note("Ranks: ", foreign(order)) if order else None,

@@ -60,10 +60,16 @@ class Figure:
             )
             for kind in ("svg", "png")
         )
-        caption = tag("figcaption", tag("span", self.title, class_="title"), tag("span", buttons, class_="tools"))
+        caption = tag(
+            "figcaption",
+            tag("span", self.title, class_="title"),
+            tag("span", buttons, class_="tools"),
+        )
         canvas = tag("div", Html(self.chart()), class_="canvas")
         about = tag("p", self.note, class_="note") if self.note else None
-        return tag("figure", caption, canvas, about, id=f"picture-{prefix}-{self.name}", class_="picture")
+        return tag(
+            "figure", caption, canvas, about, id=f"picture-{prefix}-{self.name}", class_="picture"
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the picture as an SVG file."""
@@ -98,7 +104,9 @@ class Figures(dict[str, Figure]):
     def save(self, path: str | Path) -> None:
         """Write all pictures as one SVG file, one below the other."""
         if Path(path).suffix.lower() != ".svg":
-            raise UsageError(f"{path}: pictures are written as SVG; give the file a name that ends in .svg")
+            raise UsageError(
+                f"{path}: pictures are written as SVG; give the file a name that ends in .svg"
+            )
         with replacing(Path(path)) as partial_file:
             partial_file.write_text(self._repr_html_(), encoding="utf-8")
 
@@ -125,7 +133,9 @@ def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figur
     figures = Figures(made)
     if axes is not None:
         if not figures:
-            raise UsageError("there is nothing to draw yet: no cell of this comparison has a result")
+            raise UsageError(
+                "there is nothing to draw yet: no cell of this comparison has a result"
+            )
         next(iter(figures.values())).draw(axes)
     return figures
 
@@ -147,12 +157,19 @@ def weights(columns: dict[str, list[Any]]) -> Figure:
     """Return the weights, or scores, of the best features as bars, in the colours of their classes."""
     key = "weight" if "weight" in columns else "score"
     n = len(columns[key])
-    groups = [None if label is None else f"speaks for {label}" for label in columns.get("class", [None] * n)]
+    groups = [
+        None if label is None else f"speaks for {label}"
+        for label in columns.get("class", [None] * n)
+    ]
     best = islice(zip(columns["feature"], columns[key], groups, strict=True), MAX_BARS)
     bars = [(name, value, group) for name, value, group in best if value is not None]
-    items = [{"name": name, "value": value, "group": group, "tip": group} for name, value, group in bars]
+    items = [
+        {"name": name, "value": value, "group": group, "tip": group} for name, value, group in bars
+    ]
     what = "Weights" if key == "weight" else "Scores"
-    title = f"{what} of the best {len(items)} features" if n > len(items) else f"{what} of the features"
+    title = (
+        f"{what} of the best {len(items)} features" if n > len(items) else f"{what} of the features"
+    )
     return Figure("weights", title, partial(charts.bar_chart, items, signed=key == "weight"))
 
 
@@ -184,12 +201,19 @@ def curve(found: dict[str, Any] | None) -> Figure | None:
         y_title=series["name"],
         log_x=is_wide(found["n_features"]),
         percent=found["measure"] == "accuracy",
-        marked={"x": found["taken"], "label": f"{'chosen' if found['automatic'] else 'kept'}: {found['taken']:,}"},
+        marked={
+            "x": found["taken"],
+            "label": f"{'chosen' if found['automatic'] else 'kept'}: {found['taken']:,}",
+        },
     )
-    about = "Each row is predicted with the best k features before it is learned, all in the same pass."
+    about = (
+        "Each row is predicted with the best k features before it is learned, all in the same pass."
+    )
     bars = " Bars are 95% intervals." if found["low"] is not None else ""
     chosen = " The marked number was chosen automatically." if found["automatic"] else ""
-    return Figure("curve", f"Online {quality} with the best k features", chart, about + bars + chosen)
+    return Figure(
+        "curve", f"Online {quality} with the best k features", chart, about + bars + chosen
+    )
 
 
 def mistakes(found: dict[str, Any] | None) -> Figure | None:
@@ -205,7 +229,9 @@ def mistakes(found: dict[str, Any] | None) -> Figure | None:
     recent = {"name": "in a window", "x": windows["rows"], "y": windows["rate"]}
     ranges = {"low": windows["low"], "high": windows["high"]}
     series = [recent | ranges, {"name": "so far", "x": found["rows"], "y": found["so_far"]}]
-    chart = partial(charts.line_chart, series, x_title="rows", y_title="mistakes", percent=True, log_x=log_x)
+    chart = partial(
+        charts.line_chart, series, x_title="rows", y_title="mistakes", percent=True, log_x=log_x
+    )
     about = "Every row is predicted before it is learned. A window has the rows since the one before; the ranges are "
     return Figure("mistakes", "Mistakes made before learning", chart, f"{about}95% intervals.")
 
@@ -217,20 +243,38 @@ def changes(found: dict[str, Any] | None) -> list[Figure]:
     at, unit, end = found["at"], found["unit"], found["end"]
     rows = []
     for feature in found["features"]:
-        last = end if feature["selected"] else end - 1  # what left at the very end must not look as if it had stayed
-        rows.append({"name": feature["name"], "spans": [[at, min(stop, last)] for at, stop in feature["stays"]]})
+        last = (
+            end if feature["selected"] else end - 1
+        )  # what left at the very end must not look as if it had stayed
+        rows.append(
+            {
+                "name": feature["name"],
+                "spans": [[at, min(stop, last)] for at, stop in feature["stays"]],
+            }
+        )
     moments = zip(at, found["entered"], found["left"], strict=True)
     last = max((moment for moment, entered, left in moments if entered or left), default=0)
     about = (
         f"The best of those that were selected in the end, and of the {found['n_gone']:,} others those that "
         f"stayed longest. The last change was after {last:,} {unit}."
     )
-    about += "" if found["complete"] else " Of so large a selection, only the best features were followed."
+    about += (
+        ""
+        if found["complete"]
+        else " Of so large a selection, only the best features were followed."
+    )
     timeline = partial(charts.timeline, rows, x_title=unit, end=end)
     made = [Figure("stays", "When features were among the selected", timeline, about)]
     if len(at) > 2:
         series = [{"name": key, "x": at, "y": found[key]} for key in ("entered", "left")]
-        chart = partial(charts.line_chart, series, x_title=unit, y_title="features", step=True, log_x=is_wide(at))
+        chart = partial(
+            charts.line_chart,
+            series,
+            x_title=unit,
+            y_title="features",
+            step=True,
+            log_x=is_wide(at),
+        )
         made.append(Figure("moves", "How many entered and left", chart))
     return made
 
@@ -248,7 +292,13 @@ def redundancy(found: dict[str, Any]) -> Figure:
     if pairs:
         _, value, a, b = max(pairs)
         first, second = (foreign(printable(names[i], MAX_NOTE_NAME_LENGTH)) for i in (b, a))
-        strongest = ("The most alike are ", first, " and ", second, f", with a correlation of {value:+.2f}. ")
+        strongest = (
+            "The most alike are ",
+            first,
+            " and ",
+            second,
+            f", with a correlation of {value:+.2f}. ",
+        )
     return Figure(
         "redundancy",
         f"Correlations of the best {len(names)} features",
@@ -259,8 +309,13 @@ def redundancy(found: dict[str, Any]) -> Figure:
 
 def times(seconds: dict[str, float]) -> Figure:
     """Return where the time went."""
-    items = [{"name": "reading", "value": seconds["read"]}, {"name": "learning", "value": seconds["learn"]}]
-    return Figure("cost", "Seconds, without compiling", partial(charts.bar_chart, items, x_title="seconds"))
+    items = [
+        {"name": "reading", "value": seconds["read"]},
+        {"name": "learning", "value": seconds["learn"]},
+    ]
+    return Figure(
+        "cost", "Seconds, without compiling", partial(charts.bar_chart, items, x_title="seconds")
+    )
 
 
 # ---- of a comparison
@@ -305,11 +360,17 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
     """Return the means of a method by rising number of features, with their standard deviations where all have one."""
     own = [line for line in lines if contender(line) == name and line["n_selected"]]
     own.sort(key=lambda line: float(line["n_selected"]))
-    series = {"name": name, "x": [line["n_selected"] for line in own], "y": [line[measure] for line in own]}
+    series = {
+        "name": name,
+        "x": [line["n_selected"] for line in own],
+        "y": [line[measure] for line in own],
+    }
     spreads = [line.get(f"{measure}_sd") for line in own]
     if None in spreads:
         return series
-    ranges = [(mean - spread, mean + spread) for mean, spread in zip(series["y"], spreads, strict=True)]
+    ranges = [
+        (mean - spread, mean + spread) for mean, spread in zip(series["y"], spreads, strict=True)
+    ]
     return series | {"low": [low for low, _ in ranges], "high": [high for _, high in ranges]}
 
 

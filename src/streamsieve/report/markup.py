@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 
 from ..display import printable
 
-TEXT_LENGTHS = 200, 80, 40, 20  # letters of a text in a table: the first with which a column is not too large
+TEXT_LENGTHS = (
+    200,
+    80,
+    40,
+    20,
+)  # letters of a text in a table: the first with which a column is not too large
 MAX_TEXT_BYTES = 2_500_000  # of a column
 DIGITS = 4  # that are shown of a number
 MAX_LEVELS = 200  # different texts of a column that are written once each
@@ -35,7 +40,8 @@ Child = Html | str | int | float | None | Iterable["Child"]
 def tag(name: str, *children: Child, **attributes: str) -> Html:
     """Return an element; ``class_`` is its class, ``data_x`` is data-x."""
     known = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
+        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"'
+        for key, value in attributes.items()
     )
     return Html(f"<{name}{known}>{joined(*children)}</{name}>")
 
@@ -61,7 +67,9 @@ def foreign(text: object, longest: int | None = None) -> Html:
 def data_block(identity: str, value: Any) -> Html:
     """Return data for the page's scripts, which no text in it can end; all numbers in it are finite."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Html(f'<script type="application/json" id="{escape(identity)}">{text.translate(IN_SCRIPT)}</script>')
+    return Html(
+        f'<script type="application/json" id="{escape(identity)}">{text.translate(IN_SCRIPT)}</script>'
+    )
 
 
 # ---- parts of pages
@@ -91,7 +99,11 @@ def key_figure(figure: KeyFigure) -> Html:
 
 def facts(known: Mapping[str, Child]) -> Html:
     """Return facts with their titles, but for those that are not known."""
-    lines = (joined(tag("dt", title), tag("dd", value)) for title, value in known.items() if value not in (None, ""))
+    lines = (
+        joined(tag("dt", title), tag("dd", value))
+        for title, value in known.items()
+        if value not in (None, "")
+    )
     return tag("dl", lines, class_="facts")
 
 
@@ -137,7 +149,9 @@ def integer_column(title: str, values: Sequence[int | None], **more: Any) -> Col
     return {"title": title, "kind": "integer", "values": list(values), **more}
 
 
-def number_column(title: str, values: Sequence[float | None], kind: str = "number", **more: Any) -> Column:
+def number_column(
+    title: str, values: Sequence[float | None], kind: str = "number", **more: Any
+) -> Column:
     """Return numbers rounded to what is shown of them: to decimals where that leaves all of them apart from 0.
 
     The ``kind`` may be "weight" for signed numbers with a bar, "fraction" for those between 0 and 1 with a bar, and
@@ -145,7 +159,10 @@ def number_column(title: str, values: Sequence[float | None], kind: str = "numbe
     """
     known = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
     decimals = DIGITS if kind in ("fraction", "percent") else decimals_of(known)
-    rounded = [None if value is None or not math.isfinite(value) else _rounded(value, decimals) for value in values]
+    rounded = [
+        None if value is None or not math.isfinite(value) else _rounded(value, decimals)
+        for value in values
+    ]
     return {"title": title, "kind": kind, "decimals": decimals, "values": rounded, **more}
 
 

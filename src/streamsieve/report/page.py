@@ -39,7 +39,10 @@ def describe(sources: Source | Iterable[Source], read_data: bool = True) -> dict
         "format": FORMAT,
         "version": __version__,
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "items": [describe_comparison(one) if is_comparison(one) else describe_run(one, read_data) for one in several],
+        "items": [
+            describe_comparison(one) if is_comparison(one) else describe_run(one, read_data)
+            for one in several
+        ],
     }
 
 
@@ -80,7 +83,9 @@ def refuse_inside_result(path: Path) -> None:
     folder = path.parent
     for file, what in ((RUN_FILE, "run"), (REQUEST, "comparison")):
         if (folder / file).exists() and not is_report(folder / file):
-            raise UsageError(f"{path}: {folder} is the folder of a {what}; write the report to another folder")
+            raise UsageError(
+                f"{path}: {folder} is the folder of a {what}; write the report to another folder"
+            )
 
 
 def is_report(path: Path) -> bool:
@@ -119,14 +124,18 @@ def render(report: dict[str, Any], data_name: str = "report.json") -> str:
 
 def template(name: str) -> str:
     """Return the text of a file in ``templates``."""
-    from importlib.resources import files  # which takes longer to import than the rest of this package
+    from importlib.resources import (
+        files,
+    )  # which takes longer to import than the rest of this package
 
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def links(prefix: str, sections: list[Section]) -> Html:
     """Return links to every section of a result."""
-    return tag("ul", (tag("li", tag("a", one.title, href=f"#{prefix}-{one.name}")) for one in sections))
+    return tag(
+        "ul", (tag("li", tag("a", one.title, href=f"#{prefix}-{one.name}")) for one in sections)
+    )
 
 
 def contents_of_all(items: dict[str, dict[str, Any]], contents: list[Html]) -> Html:
@@ -152,7 +161,12 @@ def overview(items: dict[str, dict[str, Any]]) -> Html:
         )
         for prefix, item in items.items()
     )
-    return tag("section", tag("h1", plural(len(items), "result")), tag("ol", lines, class_="overview"), class_="hero")
+    return tag(
+        "section",
+        tag("h1", plural(len(items), "result")),
+        tag("ol", lines, class_="overview"),
+        class_="hero",
+    )
 
 
 def article(prefix: str, item: dict[str, Any], sections: list[Section], alone: bool) -> Html:
@@ -160,13 +174,24 @@ def article(prefix: str, item: dict[str, Any], sections: list[Section], alone: b
     top, below = ("h1", "h2") if alone else ("h2", "h3")
     hero = tag(
         "header",
-        tag("p", f"{item['kind'].capitalize()} ", foreign(item["title"], MAX_TITLE_LENGTH), class_="kicker"),
+        tag(
+            "p",
+            f"{item['kind'].capitalize()} ",
+            foreign(item["title"], MAX_TITLE_LENGTH),
+            class_="kicker",
+        ),
         tag(top, foreign(item["headline"])),
         tag("dl", map(key_figure, PAGES[item["kind"]].key_figures(item)), class_="figures"),
         class_="hero",
     )
     parts = (
-        tag("section", tag(below, one.title), one.body, id=f"{prefix}-{one.name}", class_=f"part {one.name}")
+        tag(
+            "section",
+            tag(below, one.title),
+            one.body,
+            id=f"{prefix}-{one.name}",
+            class_=f"part {one.name}",
+        )
         for one in sections
     )
     return tag("article", hero, tag("div", parts, class_="parts"), id=prefix)

@@ -34,7 +34,10 @@ def redundancy_of(
         return {"missing": "there are no two selected features to compare"}, names
     if len(values) < 2:
         return {"missing": missing}, names
-    found = {"names": [line["feature"] for line in best], "correlation": correlations(values).round(4).tolist()}
+    found = {
+        "names": [line["feature"] for line in best],
+        "correlation": correlations(values).round(4).tolist(),
+    }
     return found | {"n_rows": len(values)}, names
 
 
@@ -43,7 +46,9 @@ def source_of(request: RunRequest | None, read_data: bool) -> Source:
     if not read_data:
         raise UsageError("the report was asked not to read the data again")
     if request is None:
-        raise UsageError("the record is not that of a run folder, which knows how to read the data again")
+        raise UsageError(
+            "the record is not that of a run folder, which knows how to read the data again"
+        )
     if request.data is None:
         raise UsageError("the data was in memory or came through a pipe")
     refuse_changed(request.data, request.fingerprint)
@@ -72,7 +77,9 @@ def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float6
 def correlations(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Pearson's correlations of all columns, over rows in which both have a value; NaN of constant ones."""
     there = ~np.isnan(values)
-    centred = np.where(there, values - np.nanmean(np.where(there, values, np.nan), axis=0, keepdims=True), 0.0)
+    centred = np.where(
+        there, values - np.nanmean(np.where(there, values, np.nan), axis=0, keepdims=True), 0.0
+    )
     present = there.astype(np.float64)
     count = present.T @ present
     sums = centred.T @ present  # of a column, over the rows in which the other has a value

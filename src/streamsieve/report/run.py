@@ -20,13 +20,17 @@ from .wording import percent
 
 MAX_BEST = 10  # features of a summary; all of them are under ``selected``
 MAX_CORRELATED = 30  # features whose redundancy is shown
-WINDOWS = 16  # of rows; a run looks at itself so often that the last half of them is known as finely
+WINDOWS = (
+    16  # of rows; a run looks at itself so often that the last half of them is known as finely
+)
 MIN_ROWS = 1000  # for windows that say something
 MIN_WINDOW_ROWS = 30
 WINDOWS_OF_ONE_SIZE = 6  # of one size
 MAX_KEPT_DRAWN = 25  # features in the picture that were selected in the end, the best ones
 MAX_GONE_DRAWN = 15  # and that were not, those that stayed longest
-NORMAL_95 = 1.959963984540054  # of a normal distribution 95 % are within so many deviations of its mean
+NORMAL_95 = (
+    1.959963984540054  # of a normal distribution 95 % are within so many deviations of its mean
+)
 MEASURES = {  # how good predictions are: where a record has it
     "test_balanced_accuracy": "details",
     "test_auc": "details",
@@ -58,7 +62,11 @@ def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
     Where the number of features is chosen on the way, mistakes are those of another number from look to look. They may
     become fewer then, and there are no windows.
     """
-    known = [(point["rows"], point["mistakes"]) for point in trace if {"rows", "mistakes"} <= point.keys()]
+    known = [
+        (point["rows"], point["mistakes"])
+        for point in trace
+        if {"rows", "mistakes"} <= point.keys()
+    ]
     if len(known) <= WINDOWS or known[-1][0] < MIN_ROWS:
         return []
     rows, mistakes = zip((0, 0), *known, strict=True)
@@ -82,14 +90,21 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
         found = folder.result()
         if found is None:
             folder.model()  # says what to do where a run is not finished, or not there
-            raise UsageError(f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}")
+            raise UsageError(
+                f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}"
+            )
         record, request = found, folder.request()
     lines, details = record.table(), record.details
     redundancy, names = redundancy_of(lines[:MAX_CORRELATED], request, read_data)
     summary = summarize(record)
-    quality = {name: (summary if place == "summary" else details).get(name) for name, place in MEASURES.items()}
+    quality = {
+        name: (summary if place == "summary" else details).get(name)
+        for name, place in MEASURES.items()
+    }
     if quality["majority"] is not None:
-        quality["majority"] = quality["majority"] | {"class": label_text(quality["majority"]["class"])}
+        quality["majority"] = quality["majority"] | {
+            "class": label_text(quality["majority"]["class"])
+        }
     described = {
         "kind": "run",
         "title": record.method if path is None else path.name,
@@ -129,7 +144,9 @@ def headline_of(run: dict[str, Any]) -> str:
         return f"With {kept}, R² on the test rows is {quality['test_r2']:.3f}."
     if quality["mistake_rate"] is not None:
         right = percent(1.0 - quality["mistake_rate"])
-        return f"With {kept}, {right} of the rows were predicted correctly before they were learned."
+        return (
+            f"With {kept}, {right} of the rows were predicted correctly before they were learned."
+        )
     if quality["online_r2"] is not None:
         return f"With {kept}, R² of predictions made before learning is {quality['online_r2']:.3f}."
     return f"{kept} were selected from {run['n_rows']:,} rows."
@@ -175,15 +192,21 @@ def data_of(record: RunRecord) -> dict[str, Any]:
         "n_features": record.n_features,
         "n_nonzero": record.n_nonzero,
         "density": data.get("density", record.n_nonzero / size if size and passes == 1 else None),
-        "classes": classes and [{"label": label_text(line["label"]), "rows": line["rows"]} for line in classes],
+        "classes": classes
+        and [{"label": label_text(line["label"]), "rows": line["rows"]} for line in classes],
     }
 
 
 def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return the selected features by columns, best first: each as its file names it, and its 0-based index."""
-    columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ["feature", "index", "score"])}
+    columns = {
+        name: [line[name] for line in lines]
+        for name in (lines[0] if lines else ["feature", "index", "score"])
+    }
     if "class" in columns:
-        columns["class"] = [None if label is None else label_text(label) for label in columns["class"]]
+        columns["class"] = [
+            None if label is None else label_text(label) for label in columns["class"]
+        ]
     return columns
 
 
@@ -241,17 +264,27 @@ def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     before, mistakes = 0, 0
     for point in points:
         size, made = point["rows"] - before, point["mistakes"] - mistakes
-        if size < max(MIN_WINDOW_ROWS, point["rows"] // WINDOWS_OF_ONE_SIZE) and point is not points[-1]:
+        if (
+            size < max(MIN_WINDOW_ROWS, point["rows"] // WINDOWS_OF_ONE_SIZE)
+            and point is not points[-1]
+        ):
             continue
         if size > 0 and 0 <= made <= size:
             low, high = wilson(made / size, size)
-            for key, value in (("rows", point["rows"]), ("rate", made / size), ("low", low), ("high", high)):
+            for key, value in (
+                ("rows", point["rows"]),
+                ("rate", made / size),
+                ("low", low),
+                ("high", high),
+            ):
                 windows[key].append(value)
         before, mistakes = point["rows"], point["mistakes"]
     return windows
 
 
-def changes_of(record: RunRecord, selected: list[dict[str, Any]], names: NDArray[Any] | None) -> dict[str, Any] | None:
+def changes_of(
+    record: RunRecord, selected: list[dict[str, Any]], names: NDArray[Any] | None
+) -> dict[str, Any] | None:
     """Return which features entered and left, and when: how many at each look, and the stays of some.
 
     ``selected`` are those of the end, best first; ``names`` are those of all features, if they are known.
@@ -263,12 +296,16 @@ def changes_of(record: RunRecord, selected: list[dict[str, Any]], names: NDArray
     end = max(at[-1], record.n_rows if unit == "rows" else record.n_features)
     stays = stays_of(history, end)
     known = {line["index"]: line["feature"] for line in selected if line["index"] in stays}
-    lasted = {feature: sum(stop - start for start, stop in spans) for feature, spans in stays.items()}
+    lasted = {
+        feature: sum(stop - start for start, stop in spans) for feature, spans in stays.items()
+    }
     gone = sorted(stays.keys() - known.keys(), key=lambda feature: (-lasted[feature], feature))
     features = []
     for feature in [*list(known)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
         name = shown(
-            feature, names[feature] if names is not None and 0 <= feature < len(names) else None, record.first_id
+            feature,
+            names[feature] if names is not None and 0 <= feature < len(names) else None,
+            record.first_id,
         )
         about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
         features.append({**about, "stays": stays[feature]})

@@ -35,9 +35,14 @@ FILES = "data", "test", "names"
 COLUMNS: dict[str, partial[Column]] = {  # of the table of features, as far as a run has them
     "weight": partial(number_column, "Weight", kind="weight"),
     "class": partial(text_column, "Speaks for", tip="The class that a large value makes likelier"),
-    "score": partial(number_column, "Score", tip="The key by which features are selected: larger is better"),
+    "score": partial(
+        number_column, "Score", tip="The key by which features are selected: larger is better"
+    ),
     "frequency": partial(
-        number_column, "Chosen", kind="fraction", tip="The fraction of resamples in which it was chosen"
+        number_column,
+        "Chosen",
+        kind="fraction",
+        tip="The fraction of resamples in which it was chosen",
     ),
     "group": partial(text_column, "Group"),
 }
@@ -46,23 +51,39 @@ COLUMNS: dict[str, partial[Column]] = {  # of the table of features, as far as a
 def key_figures(run: dict[str, Any]) -> list[KeyFigure]:
     """Return what came out, how good it is, and what it cost."""
     quality, times = run["quality"], run["cost"]["seconds"]
-    some = [KeyFigure("Selected", f"{run['n_selected']:,}", f"of {plural(run['n_features'], 'feature')}")]
+    some = [
+        KeyFigure(
+            "Selected", f"{run['n_selected']:,}", f"of {plural(run['n_features'], 'feature')}"
+        )
+    ]
     if quality["test_accuracy"] is not None:
         balanced, auc = quality["test_balanced_accuracy"], quality["test_auc"]
         more = [] if balanced is None else [f"balanced {percent(balanced)}"]
         more += [] if auc is None else [f"AUC {auc:.3f}"]
         some.append(KeyFigure("Test accuracy", percent(quality["test_accuracy"]), ", ".join(more)))
     if quality["test_r2"] is not None:
-        some.append(KeyFigure("Test R²", f"{quality['test_r2']:.3f}", f"typical error {quality['test_error']:.4g}"))
+        some.append(
+            KeyFigure(
+                "Test R²", f"{quality['test_r2']:.3f}", f"typical error {quality['test_error']:.4g}"
+            )
+        )
     if quality["mistake_rate"] is not None:
         majority = quality["majority_mistake_rate"]
-        beside = "" if majority is None else f"{percent(majority)} by always guessing the largest class"
+        beside = (
+            "" if majority is None else f"{percent(majority)} by always guessing the largest class"
+        )
         some.append(KeyFigure("Online mistakes", percent(quality["mistake_rate"]), beside))
     if quality["online_r2"] is not None:
-        some.append(KeyFigure("Online R²", f"{quality['online_r2']:.3f}", "predicted before learned"))
+        some.append(
+            KeyFigure("Online R²", f"{quality['online_r2']:.3f}", "predicted before learned")
+        )
     reading = f"after {seconds(times['read'])} of reading {plural(run['n_rows'], 'row')}"
     learning = KeyFigure("Learning", seconds(times["learn"]), reading)
-    return [*some, learning, KeyFigure("Peak memory", size(run["cost"]["peak_memory_bytes"]), "of the whole process")]
+    return [
+        *some,
+        learning,
+        KeyFigure("Peak memory", size(run["cost"]["peak_memory_bytes"]), "of the whole process"),
+    ]
 
 
 def sections(run: dict[str, Any], prefix: str) -> list[Section]:
@@ -77,8 +98,16 @@ def sections(run: dict[str, Any], prefix: str) -> list[Section]:
         Section("diagnosis", "Diagnosis", diagnosis(run["diagnosis"])),
         Section("features", "Selected features", features(run, prefix)),
         Section("curve", f"{of_curve} against the number of features", curve_part(curve, prefix)),
-        Section("mistakes", f"{of_stream} over the stream", joined(pictures(prefix, figures.mistakes(mistakes)))),
-        Section("changes", "Features that entered and left", beside(prefix, *figures.changes(run["changes"]))),
+        Section(
+            "mistakes",
+            f"{of_stream} over the stream",
+            joined(pictures(prefix, figures.mistakes(mistakes))),
+        ),
+        Section(
+            "changes",
+            "Features that entered and left",
+            beside(prefix, *figures.changes(run["changes"])),
+        ),
         Section("redundancy", "Redundancy", redundancy(run["redundancy"], prefix)),
         Section("cost", "Time and memory", tag("div", cost, class_="beside")),
     ]
@@ -111,7 +140,9 @@ def asked(request: dict[str, Any]) -> Html:
             known[title[name]] = f"{value} of the rows, held out"
         elif name in FILES:  # by their names, the folders in the tip
             names = foreign(", ".join(path.rsplit("/", 1)[-1] for path in texts), MAX_VALUE_LENGTH)
-            known[title[name]] = tag("span", names, data_tip=printable("\n".join(texts), MAX_TIP_LENGTH))
+            known[title[name]] = tag(
+                "span", names, data_tip=printable("\n".join(texts), MAX_TIP_LENGTH)
+            )
         else:
             known[title[name]] = foreign(", ".join(texts), MAX_VALUE_LENGTH)
     summary = tag("summary", "Parameters left at their defaults")
@@ -120,7 +151,10 @@ def asked(request: dict[str, Any]) -> Html:
 
 
 def settings(params: dict[str, Any]) -> Html:
-    values = ((tag("code", foreign(f"{name} = {value}", MAX_VALUE_LENGTH)), " ") for name, value in params.items())
+    values = (
+        (tag("code", foreign(f"{name} = {value}", MAX_VALUE_LENGTH)), " ")
+        for name, value in params.items()
+    )
     return tag("span", values, class_="settings")
 
 
@@ -130,10 +164,13 @@ def the_data(data: dict[str, Any]) -> Html:
         "Where": None if data["path"] is None else foreign(data["path"], MAX_VALUE_LENGTH),
         "Files": None if data["n_files"] is None else f"{data['n_files']:,}",
         "Size": None if data["n_bytes"] is None else size(data["n_bytes"]),
-        "Fingerprint": None if fingerprint is None else tag("code", foreign(fingerprint, 24), data_tip=fingerprint),
+        "Fingerprint": None
+        if fingerprint is None
+        else tag("code", foreign(fingerprint, 24), data_tip=fingerprint),
         "Rows": f"{data['n_rows']:,}",
         "Features": f"{data['n_features']:,}",
-        "Non-zero values": f"{data['n_nonzero']:,}" + ("" if density is None else f" ({100.0 * density:.3g}% of all)"),
+        "Non-zero values": f"{data['n_nonzero']:,}"
+        + ("" if density is None else f" ({100.0 * density:.3g}% of all)"),
         "Classes": class_counts(data["classes"]) if data["classes"] else None,
     }
     return facts(known)
@@ -151,12 +188,16 @@ def class_counts(classes: list[dict[str, Any]]) -> Html:
         )
         for one in largest
     )
-    return joined(chips, f"and {len(classes) - len(largest):,} more" if len(classes) > len(largest) else None)
+    return joined(
+        chips, f"and {len(classes) - len(largest):,} more" if len(classes) > len(largest) else None
+    )
 
 
 def diagnosis(remarks: list[dict[str, str]]) -> Html:
     if not remarks:
-        return note("Nothing to remark: the run found no sign of trouble in the data or the result.")
+        return note(
+            "Nothing to remark: the run found no sign of trouble in the data or the result."
+        )
     lines = (
         tag(
             "li",
@@ -177,7 +218,11 @@ def features(run: dict[str, Any], prefix: str) -> Html:
         return note("No feature was selected; the diagnosis says what to try.")
     shown = [integer_column("Rank", range(1, n + 1)), text_column("Feature", columns["feature"])]
     if columns["feature"] != [str(index) for index in columns["index"]]:
-        shown.append(integer_column("Index", columns["index"], plain=True, tip="The 0-based number of the feature"))
+        shown.append(
+            integer_column(
+                "Index", columns["index"], plain=True, tip="The 0-based number of the feature"
+            )
+        )
     shown += [column(columns[key]) for key, column in COLUMNS.items() if key in columns]
     return joined(
         beside(prefix, *figures.figures_of_selection(columns)),
@@ -214,6 +259,8 @@ def costs(run: dict[str, Any]) -> Html:
         "Compiling": f"{seconds(compiling)}, once for this machine" if compiling > 0.0005 else None,
         "Rows per second": None if per_second is None else f"{per_second:,} while learning",
         "Peak memory": f"{size(run['cost']['peak_memory_bytes'])} of the whole process",
-        "Workers": f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})" if engine else None,
+        "Workers": f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})"
+        if engine
+        else None,
     }
     return facts(known)

@@ -18,7 +18,13 @@ def seconds(time: float | None) -> str:
         return DASH
     if time >= MINUTES_FROM_SECONDS:
         return f"{time / 60.0:.1f} min"
-    return f"{time:.1f} s" if time >= 10.0 else f"{time:.2f} s" if time >= 0.1 else f"{1000.0 * time:.0f} ms"
+    return (
+        f"{time:.1f} s"
+        if time >= 10.0
+        else f"{time:.2f} s"
+        if time >= 0.1
+        else f"{1000.0 * time:.0f} ms"
+    )
 
 
 def size(n_bytes: float | None) -> str:
@@ -28,7 +34,11 @@ def size(n_bytes: float | None) -> str:
     steps = 0
     while n_bytes >= 1000 and steps < len(UNITS) - 1:
         n_bytes, steps = n_bytes / 1000, steps + 1
-    return f"{n_bytes:.0f} {UNITS[steps]}" if not steps or n_bytes >= 100 else f"{n_bytes:.1f} {UNITS[steps]}"
+    return (
+        f"{n_bytes:.0f} {UNITS[steps]}"
+        if not steps or n_bytes >= 100
+        else f"{n_bytes:.1f} {UNITS[steps]}"
+    )
 
 
 def plural(number: int, noun: str) -> str:

@@ -5,4 +5,12 @@ from .folder import CHECKPOINT, RunDirectory
 from .record import RunRecord
 from .request import RunRequest
 
-__all__ = ["CHECKPOINT", "RunDirectory", "RunRecord", "RunRequest", "fingerprint", "location", "refuse_changed"]
+__all__ = [
+    "CHECKPOINT",
+    "RunDirectory",
+    "RunRecord",
+    "RunRequest",
+    "fingerprint",
+    "location",
+    "refuse_changed",
+]

@@ -67,7 +67,12 @@ def fingerprint(data: Location | None) -> Any:
         return {"name": data}
     if isinstance(data, list) or not Path(data).is_file():
         states = [(str(path), path.stat()) for path in files_of(data)]
-        return {"files": [{"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns} for path, at in states]}
+        return {
+            "files": [
+                {"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns}
+                for path, at in states
+            ]
+        }
     path = Path(data)
     with path.open("rb") as file:
         head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
@@ -77,7 +82,9 @@ def fingerprint(data: Location | None) -> Any:
 def refuse_changed(data: Location | None, before: Any) -> None:
     """Refuse to go on with files that are not those of the fingerprint ``before``."""
     before = before or {}
-    files = {file["path"]: file for file in before.get("files", [before] if "path" in before else [])}
+    files = {
+        file["path"]: file for file in before.get("files", [before] if "path" in before else [])
+    }
     for path in files:
         if not Path(path).exists():
             raise DataError(f"{path}: the file this run reads is gone; put it back to go on")
@@ -85,7 +92,9 @@ def refuse_changed(data: Location | None, before: Any) -> None:
     for file in now.get("files", [now]):
         path = file.get("path", data)
         if path not in files:
-            raise DataError(f"{path}: the file is new since the run began; remove it, or start a new run")
+            raise DataError(
+                f"{path}: the file is new since the run began; remove it, or start a new run"
+            )
         if file != files[path]:
             raise DataError(f"{path}: the file has changed since the run began; start a new run")
 
@@ -109,7 +118,9 @@ def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str
     """
     results, width = learner.results, learner.features.width
     rows, classes = results.n_rows_, results.class_rows() or {}
-    matrix_bytes = None if source.matrix is None else sum(array.nbytes for array in arrays_of(source.matrix))
+    matrix_bytes = (
+        None if source.matrix is None else sum(array.nbytes for array in arrays_of(source.matrix))
+    )
     counts = [] if len(classes) > MAX_CLASSES else classes.items()
     facts = {
         "n_bytes": matrix_bytes if source.facts.n_bytes is None else source.facts.n_bytes,
@@ -139,7 +150,9 @@ def fingerprint_anywhere(before: Any, source: DataSource) -> str | None:
     if source.matrix is None:
         return None
     arrays = [*arrays_of(source.matrix), *([source.targets()] if source.has_labels else [])]
-    return digest(str(source.matrix.shape), *(part for array in arrays for part in sample_of(array)))
+    return digest(
+        str(source.matrix.shape), *(part for array in arrays for part in sample_of(array))
+    )
 
 
 def ends_of(path: Path) -> tuple[str, bytes, bytes]:
@@ -155,7 +168,9 @@ def sample_of(array: NDArray[Any]) -> tuple[str, str | NDArray[Any]]:
     """Return the type and the shape of an array, and some of its entries, evenly spread."""
     at = np.linspace(0, array.size - 1, min(SAMPLED, array.size)).astype(np.int64)
     entries = array[np.unravel_index(at, array.shape)]
-    return f"{array.dtype} {array.shape}", str(entries.tolist()) if entries.dtype == object else entries
+    return f"{array.dtype} {array.shape}", str(
+        entries.tolist()
+    ) if entries.dtype == object else entries
 
 
 def arrays_of(matrix: Any) -> list[NDArray[Any]]:

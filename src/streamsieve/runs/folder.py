@@ -24,7 +24,13 @@ from ..sources.writers import label_text
 from .record import RunRecord
 from .request import RunRequest
 
-REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = RUN_FILE, "checkpoint", MODEL_FILE, "selection.csv", "result.json"
+REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = (
+    RUN_FILE,
+    "checkpoint",
+    MODEL_FILE,
+    "selection.csv",
+    "result.json",
+)
 FILES = REQUEST, CHECKPOINT, MODEL, TABLE, RESULT
 MOST_JSON = 1 << 30  # bytes
 
@@ -63,7 +69,9 @@ class RunDirectory:
         descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if lock(descriptor) == "taken" or not self._is_here(descriptor):
-                raise UsageError(f"{self.path}: another process is at work on this run; wait until it has ended")
+                raise UsageError(
+                    f"{self.path}: another process is at work on this run; wait until it has ended"
+                )
             self.refuse_strange_files()
             self._clear_partial()
             yield
@@ -123,13 +131,17 @@ class RunDirectory:
         try:
             return RunRecord.from_dict(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{self / RESULT}: damaged, or of another version ({error}); {cure}") from error
+            raise DataError(
+                f"{self / RESULT}: damaged, or of another version ({error}); {cure}"
+            ) from error
 
     def model(self) -> Path:
         """The model of a finished run."""
         if not is_there(self / MODEL):
             self.request()
-            raise UsageError(f"{self.path}: the run is not finished; go on with it: select --resume {self.path}")
+            raise UsageError(
+                f"{self.path}: the run is not finished; go on with it: select --resume {self.path}"
+            )
         return self / MODEL
 
     def discard(self, hopeless: bool = False) -> None:
@@ -170,7 +182,10 @@ def _write_table(path: Path, record: RunRecord) -> None:
         if "class" in line:
             line["class"] = "" if line["class"] is None else label_text(line["class"])
     titles = list(lines[0]) if lines else ["feature", "index", "score"]
-    with replacing(path, follow=False) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+    with (
+        replacing(path, follow=False) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.DictWriter(file, titles)
         writer.writeheader()
         writer.writerows(lines)

@@ -101,7 +101,9 @@ def is_measured(curve: CurveFields) -> bool:
 
 
 History: TypeAlias = Annotated[HistoryFields, is_in_order]
-TracePoint: TypeAlias = Annotated[dict[str, Measure], lambda point: conforms(point.get("rows"), Count)]
+TracePoint: TypeAlias = Annotated[
+    dict[str, Measure], lambda point: conforms(point.get("rows"), Count)
+]
 Weights: TypeAlias = list[Measure] | Annotated[list[list[Measure]], is_rectangle]
 
 
@@ -243,7 +245,9 @@ class RunRecord:
         if weights is not None:
             more["weight"] = np.array(weights, np.float64)
         if weights is not None and classes is not None:
-            more["weight"] = more["weight"].max(axis=1) if more["weight"].ndim > 1 else more["weight"]
+            more["weight"] = (
+                more["weight"].max(axis=1) if more["weight"].ndim > 1 else more["weight"]
+            )
             more["class"] = np.empty(len(classes), object)
             more["class"][:] = classes
         return more if frequency is None else more | {"frequency": np.array(frequency, np.float64)}
@@ -269,7 +273,9 @@ class RunRecord:
         """How good predictions were, in a line, as far as that is known."""
         online_r2 = self.details.get("online_r2")
         known = (
-            None if self.mistakes is None else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}",
+            None
+            if self.mistakes is None
+            else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}",
             None if online_r2 is None else f"online R2 {online_r2:.4f}",
             None if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.2%}",
             None if self.test_r2 is None else f"test R2 {self.test_r2:.4f}",
@@ -319,13 +325,20 @@ class RunRecord:
             np.array(record["selected"], np.int64),
             np.array(record["scores"], np.float64),  # nan for None, as JSON has it
             None if names is None else np.array(names, dtype=object),
-            None if groups is None else np.array(groups, np.int64 if conforms(groups, list[Count]) else object),
+            None
+            if groups is None
+            else np.array(groups, np.int64 if conforms(groups, list[Count]) else object),
         )
         aligned = [record.get("details", {}).get(key) for key in ALIGNED]
         for column in (selection.scores, selection.names, selection.groups, *aligned):
             if column is not None and len(column) != len(selection):
-                raise ValueError("scores, names, groups, weights or frequencies do not fit the selected features")
-        return cls(selection=selection, **{key: record[key] for key in cls.__dataclass_fields__ if key in record})
+                raise ValueError(
+                    "scores, names, groups, weights or frequencies do not fit the selected features"
+                )
+        return cls(
+            selection=selection,
+            **{key: record[key] for key in cls.__dataclass_fields__ if key in record},
+        )
 
 
 def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:

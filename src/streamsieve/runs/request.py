@@ -31,9 +31,13 @@ class RunRequest:
     method: str
     params: dict[str, Any]
     data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
-    test: Location | Annotated[float, is_part] | None = titled("Tested on", None)  # or on a fraction of the rows
+    test: Location | Annotated[float, is_part] | None = titled(
+        "Tested on", None
+    )  # or on a fraction of the rows
     read: ReadOptions = ReadOptions()
-    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)  # a file, or all of them
+    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled(
+        "Groups", None
+    )  # a file, or all of them
     classes: list[Label] | None = titled("Classes", None)
     seed: Count | None = titled("Seed", None)
     memory: str | Count | None = titled("Most memory", None)
@@ -47,11 +51,16 @@ class RunRequest:
         """Return the request in a file; what is missing or of another kind is named."""
         for name in wrong_fields(content, cls):
             if name not in content:
-                raise DataError(f"{origin}: damaged, or of another version (no {name!r}); start a new run")
-            raise DataError(f"{origin}: damaged ({name!r} is {str(content[name])[:60]!r}); start a new run")
+                raise DataError(
+                    f"{origin}: damaged, or of another version (no {name!r}); start a new run"
+                )
+            raise DataError(
+                f"{origin}: damaged ({name!r} is {str(content[name])[:60]!r}); start a new run"
+            )
         known = {field.name: content[field.name] for field in dataclasses.fields(cls)}
         read: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in known["read"].items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in known["read"].items()
         }
         engine = None if known["engine"] is None else EngineChoice(**known["engine"])
         return cls(**{**known, "read": ReadOptions(**read), "engine": engine})
@@ -61,7 +70,9 @@ class RunRequest:
         for known in dataclasses.fields(self):
             if known.name == "read":
                 yield from (
-                    (name, getattr(self.read, name)) for name, one in OPTIONS.items() if not is_usual(self.read, one)
+                    (name, getattr(self.read, name))
+                    for name, one in OPTIONS.items()
+                    if not is_usual(self.read, one)
                 )
             elif known.metadata and not is_usual(self, known):
                 yield known.name, getattr(self, known.name)

@@ -55,15 +55,21 @@ class Method:
     """A method: its parameters, how it touches the data, and what it can do."""
 
     name: str  # in the registry and on the command line
-    parameters: type[Any]  # a dataclass of declared parameters, which for rows also makes the rule that learns
+    parameters: type[
+        Any
+    ]  # a dataclass of declared parameters, which for rows also makes the rule that learns
     learner: type[Learner[Any, Any]]
     targets: frozenset[Kind] = ONLY_CLASSES  # what it can learn
     rule: Any = None  # of columns, made of parameters and a target, or of the matrix, made of parameters and a method
     predicts: bool = False
     knows_groups: bool = False
     merges: bool = False  # models that learned different rows can become one
-    is_asynchronous: bool = False  # workers can learn different columns at the same time, for one model
-    selects_again: bool = False  # what several of it kept of different columns can be selected from once more
+    is_asynchronous: bool = (
+        False  # workers can learn different columns at the same time, for one model
+    )
+    selects_again: bool = (
+        False  # what several of it kept of different columns can be selected from once more
+    )
     two_classes_only: bool = False
     draws: bool = False  # from all features: their number must be known before the first row
     asks: bool = False  # for the values that it reads, and looks at no others: they may be missing
@@ -121,12 +127,17 @@ class FeatureInfo:
     width: int = 0  # how many there are, or the widest row had
     names: NDArray[Any] | None = None
     first_id: int = 0  # what the data calls feature 0, where features have no names
-    encoding: Encoding | None = None  # how the columns of a table became features, if they are not just numbers
+    encoding: Encoding | None = (
+        None  # how the columns of a table became features, if they are not just numbers
+    )
     kept: KeptFeatures | None = None  # what names, drop and only have left of data that has ids
 
     def start(self, width: int | None, names: Any | None) -> None:
         """Begin with what is known before the first block."""
-        self.width, self.names = width or 0, None if names is None else np.asarray(names, dtype=object)
+        self.width, self.names = (
+            width or 0,
+            None if names is None else np.asarray(names, dtype=object),
+        )
 
     def widen(self, width: int) -> None:
         """Be so wide; names are forgotten where features have come by that have none."""
@@ -169,7 +180,10 @@ class FeatureInfo:
         if "named_ids" not in arrays:
             features.names = texts_of_arrays(NAMES, arrays)
             if features.names is not None:
-                ensure(features.names.size == width, f"it has {features.names.size:,} names for {width:,} features")
+                ensure(
+                    features.names.size == width,
+                    f"it has {features.names.size:,} names for {width:,} features",
+                )
                 for part in ("text", "offsets"):
                     del arrays[f"{NAMES}.{part}"]
         return features
@@ -199,10 +213,16 @@ class Results(ABC):
     Estimators show the attributes whose names end with ``_``; one that a method does not have raises AttributeError.
     """
 
-    uses_lengths: bool = False  # whether predictions depend on how long rows are with all of their features
-    predicts_with_all: bool = False  # whether they need all features, not those alone that were selected
+    uses_lengths: bool = (
+        False  # whether predictions depend on how long rows are with all of their features
+    )
+    predicts_with_all: bool = (
+        False  # whether they need all features, not those alone that were selected
+    )
     advice_if_empty: str = "look whether the data was read as it should be: streamsieve info"
-    advice_if_all: str = "try a smaller number"  # where as many features may be selected as there are
+    advice_if_all: str = (
+        "try a smaller number"  # where as many features may be selected as there are
+    )
 
     def __init__(self, learner: Any) -> None:
         self.learner, self.lock = learner, learner.lock
@@ -247,7 +267,9 @@ class Results(ABC):
         selection = self.selection()
         if len(selection):
             return self.remarks(selection, look)
-        return [Remark("nothing selected", "warning", "no feature was selected", self.advice_if_empty)]
+        return [
+            Remark("nothing selected", "warning", "no feature was selected", self.advice_if_empty)
+        ]
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
         """Return what is to be said of features that were selected."""
@@ -384,7 +406,9 @@ class Learner(ABC, Generic[B, M]):
     def refuse_weight(self, weight: str | None) -> None:
         """Refuse a column of weights, unless this learns row by row."""
         if self.reads != "rows":
-            refuse_weight(weight, f"{self.method.name} does not learn row by row and cannot weigh rows")
+            refuse_weight(
+                weight, f"{self.method.name} does not learn row by row and cannot weigh rows"
+            )
 
     @alone
     def reset(self) -> None:
@@ -416,7 +440,9 @@ class Learner(ABC, Generic[B, M]):
     def memory(self) -> M:
         """Return all that was learned."""
         if self._memory is None:
-            raise UsageError(f"{self.method.name} has not learned anything yet; call start or fit first")
+            raise UsageError(
+                f"{self.method.name} has not learned anything yet; call start or fit first"
+            )
         return self._memory
 
     @property

@@ -60,7 +60,9 @@ def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
 
 
 def no_limit(wanted: int, width: int, advice: str) -> Remark:
-    message = f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
+    message = (
+        f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
+    )
     return Remark("no limit", "note", message, advice)
 
 
@@ -74,14 +76,18 @@ def duplicates(groups: list[list[str]]) -> Remark:
     copies = sum(len(group) - 1 for group in groups)
     shown = ", ".join(few([" = ".join(few(group)) for group in groups]))
     message = f"some selected features are equal in every row that taught something: {shown}"
-    return Remark("duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more")
+    return Remark(
+        "duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more"
+    )
 
 
 def few(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MOST_NAMED else [*texts[:MOST_NAMED], "..."]
 
 
-def equal_columns(ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look) -> list[NDArray[np.int64]]:
+def equal_columns(
+    ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look
+) -> list[NDArray[np.int64]]:
     """Return features, their ids ascending, of equal lines of ``evidence`` and, to a look, of equal columns."""
     groups = groups_of_equals(ids, evidence)
     if not groups:
@@ -129,7 +135,11 @@ class Sample(Look):
         count = min(fit, block.n_rows, MOST_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
-        arrays = indptr[: count + 1], block.indices[begin:end].copy(), block.values[begin:end].copy()
+        arrays = (
+            indptr[: count + 1],
+            block.indices[begin:end].copy(),
+            block.values[begin:end].copy(),
+        )
         self._blocks.append(RowBlock(*arrays, None, block.n_features))
         self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
@@ -151,7 +161,10 @@ class Sample(Look):
         sample = RowBlock.joined(self._blocks)
         ids, columns = numbered(sample.indices)
         present = np.bincount(columns, minlength=ids.size)
-        sizes = np.exp(np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size) / np.maximum(1, present))
+        sizes = np.exp(
+            np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size)
+            / np.maximum(1, present)
+        )
         enough = present >= ENOUGH_VALUES
         return Scales(ids[enough], sizes[enough])
 

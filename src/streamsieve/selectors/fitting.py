@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from .base import Method
 
 LOSSES = {"squared": SQUARED, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
-TASK_OF_LOSS = {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
+TASK_OF_LOSS = (
+    {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
+)
 AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
 LOSS = one_of(*TASK_OF_LOSS)  # what the parameter ``loss`` may be
 
@@ -103,7 +105,9 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
         along = np.zeros(gradient.size)
         along[used] = gradient[used]
         direction = columns.combine(along, 0.0)
-        bend = float((np.maximum(now.second, LEAST_CURVATURE * CURVATURE[loss]) * direction**2).mean())
+        bend = float(
+            (np.maximum(now.second, LEAST_CURVATURE * CURVATURE[loss]) * direction**2).mean()
+        )
         length = float(along @ along) / bend if bend > 0.0 else 0.0
         shift = float(now.first.mean()) / curvature(loss, now.second)
         for _ in range(MOST_HALVINGS):
@@ -118,7 +122,9 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
             length, shift = length / 2.0, shift / 2.0
         else:
             break
-        settled = now.loss - then.loss <= ENOUGH * now.loss and np.array_equal(trial != 0.0, weights != 0.0)
+        settled = now.loss - then.loss <= ENOUGH * now.loss and np.array_equal(
+            trial != 0.0, weights != 0.0
+        )
         weights, intercept, now = trial, intercept - shift, then
         if settled:
             break
@@ -204,7 +210,9 @@ def in_given_units(
 ) -> LinearModel:
     """Return the model for columns and a target as they came, from one for standardised ones."""
     of_classes = target.kind == "classes"
-    size, middle = (1.0, 0.0) if of_classes else (target.scale / np.sqrt(target.n_rows), target.centre)
+    size, middle = (
+        (1.0, 0.0) if of_classes else (target.scale / np.sqrt(target.n_rows), target.centre)
+    )
     order = np.argsort(ids)
     slopes = size * weights / scales
     level = middle + size * intercept - float((slopes * centres).sum())

@@ -32,7 +32,9 @@ MOST_EPOCHS = 1_000_000
 MOST_CELLS = 1 << 40
 LARGEST_WEIGHT = 1e12  # of a row or a class
 
-Check = Callable[[Any, str, Any], None]  # of all parameters, a name and its value: raises ParameterError
+Check = Callable[
+    [Any, str, Any], None
+]  # of all parameters, a name and its value: raises ParameterError
 
 
 # ---- declaring
@@ -57,12 +59,16 @@ def check_parameters(params: Any) -> None:
 
 def parameters_of(params: Any) -> dict[str, Any]:
     """Return the parameters by name, as JSON can hold them."""
-    return {declared.name: to_builtin(getattr(params, declared.name)) for declared in fields(params)}
+    return {
+        declared.name: to_builtin(getattr(params, declared.name)) for declared in fields(params)
+    }
 
 
 def options_of(options: type[Any], params: Any) -> Any:
     """Return a dataclass of options filled from parameters; options that a method does not have keep their default."""
-    names = {declared.name for declared in fields(params)} & {declared.name for declared in fields(options)}
+    names = {declared.name for declared in fields(params)} & {
+        declared.name for declared in fields(options)
+    }
     return options(**{name: getattr(params, name) for name in names})
 
 
@@ -87,7 +93,10 @@ def one_of(*allowed: Any) -> Check:
     """Return a check that a value is one of some."""
 
     def check(params: Any, name: str, value: Any) -> None:
-        if not any(value is option or (type(value) is type(option) and value == option) for option in allowed):
+        if not any(
+            value is option or (type(value) is type(option) and value == option)
+            for option in allowed
+        ):
             raise ParameterError(name, value, " or ".join(map(repr, allowed)), list(allowed))
 
     return check
@@ -99,7 +108,9 @@ def between(low: float, high: float, *otherwise: Any, words: str = "") -> Check:
 
     def test(value: Any) -> bool:
         other = value is None or isinstance(value, str)
-        return value in otherwise if other else is_number(value) and low <= to_builtin(value) <= high
+        return (
+            value in otherwise if other else is_number(value) and low <= to_builtin(value) <= high
+        )
 
     return fits(test, f"{named}a number from {low:g} to {high:g}")
 
@@ -114,7 +125,8 @@ def count(most: int, optional: bool = False) -> Check:
 
 YES_OR_NO = one_of(True, False)
 BUDGET = fits(
-    lambda value: is_integer(value) and 1 <= value < MOST_FEATURES, f"an integer of 1 or more, below {MOST_FEATURES:,}"
+    lambda value: is_integer(value) and 1 <= value < MOST_FEATURES,
+    f"an integer of 1 or more, below {MOST_FEATURES:,}",
 )
 BUDGET_OR_NONE = fits(
     lambda value: value is None or (is_integer(value) and 1 <= value < MOST_FEATURES),
@@ -123,7 +135,11 @@ BUDGET_OR_NONE = fits(
 LEVEL = fits(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1")
 NOT_NEGATIVE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
 SEED = fits(
-    lambda value: value is None or isinstance(value, np.random.Generator) or (is_integer(value) and value >= 0),
+    lambda value: (
+        value is None
+        or isinstance(value, np.random.Generator)
+        or (is_integer(value) and value >= 0)
+    ),
     "None, an integer of 0 or more, or a numpy.random.Generator",
 )
 

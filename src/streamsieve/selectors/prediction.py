@@ -38,7 +38,9 @@ class Predictor:
     labels: Callable[[F64], NDArray[Any]]  # of rows with some scores
     probabilities: Callable[[F64], F64 | None]
     lock: Any  # of the learner whose arrays it reads
-    row_squares: Callable[[RowBlock], F64] | None = None  # the squared lengths of complete rows, where scores need them
+    row_squares: Callable[[RowBlock], F64] | None = (
+        None  # the squared lengths of complete rows, where scores need them
+    )
 
     def __call__(self, block: RowBlock, squares: Squares = None) -> Prediction:
         """Return what is predicted of rows.
@@ -93,7 +95,10 @@ class LinearModel:
         weights = {"weights": self.weights.tolist(), "intercept": self.intercept}
         if self.classes is None:
             return weights
-        return {**weights, "speaks_for": classes_of_weights(self.weights[:, None], self.classes.tolist())}
+        return {
+            **weights,
+            "speaks_for": classes_of_weights(self.weights[:, None], self.classes.tolist()),
+        }
 
 
 def classes_of_weights(weights: F64, classes: list[Any]) -> list[Any]:
@@ -101,7 +106,12 @@ def classes_of_weights(weights: F64, classes: list[Any]) -> list[Any]:
 
     Of two classes a positive weight speaks for the second; of more, a feature for the class of its largest weight.
     """
-    codes = (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
+    codes = (
+        (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
+    )
     codes = np.minimum(codes, len(classes) - 1)
     silent = ~(weights != 0).any(axis=1)
-    return [None if nothing else classes[code] for code, nothing in zip(codes.tolist(), silent.tolist(), strict=True)]
+    return [
+        None if nothing else classes[code]
+        for code, nothing in zip(codes.tolist(), silent.tolist(), strict=True)
+    ]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
     from .encoding import Encoding
 
-    Data = Names | DataSource | tuple[Any, Any] | Any  # the last: a table of pandas, polars or Arrow
+    Data = (
+        Names | DataSource | tuple[Any, Any] | Any
+    )  # the last: a table of pandas, polars or Arrow
 
 __all__ = ["open_like", "open_source", "open_with", "refuse_target"]
 
@@ -77,7 +79,9 @@ def open_source(
 
 def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
     """Open data as ``open_source`` does, with the options as one."""
-    whole = options if options.names is None else replace(options, drop=(), only=None)  # which may go by these names
+    whole = (
+        options if options.names is None else replace(options, drop=(), only=None)
+    )  # which may go by these names
     source = _opened(data, whole, columns, None, find=True)
     if options.target is not None and is_names(data):
         refuse_target(source)
@@ -106,7 +110,9 @@ def _has_columns(data: Data, source: DataSource) -> bool:
     from .arrays import is_frame
     from .base import DataSource
 
-    return not isinstance(data, DataSource) and is_frame(data[0] if isinstance(data, tuple) else data)
+    return not isinstance(data, DataSource) and is_frame(
+        data[0] if isinstance(data, tuple) else data
+    )
 
 
 def open_like(
@@ -118,11 +124,17 @@ def open_like(
     or, without one, these ``columns``, all of which are numbers.
     """
     options = replace(options, weight=None)
-    return _opened(data, options, columns if encoding is None else encoding.column_names, encoding, find=False)
+    return _opened(
+        data, options, columns if encoding is None else encoding.column_names, encoding, find=False
+    )
 
 
 def _opened(
-    data: Data, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None, find: bool
+    data: Data,
+    options: ReadOptions,
+    columns: list[str] | None,
+    encoding: Encoding | None,
+    find: bool,
 ) -> DataSource:
     """The source for data; ``find`` says that it is the first of its kind, which shows how its columns are read."""
     from .base import DataSource
@@ -143,14 +155,18 @@ def _opened(
         if pair is None:
             return open_frame(frame, None, options, encoding, columns, find)
         y = pair[1] if len(pair) > 1 else None
-        return open_frame(frame, y, replace(options, target=None), encoding, None if find else columns, find)
+        return open_frame(
+            frame, y, replace(options, target=None), encoding, None if find else columns, find
+        )
     if pair is None:
         raise UsageError(
             f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
             "ColumnBlockSource make sources of blocks"
         )
     if encoding is not None:
-        raise UsageError("the training read a table with text, dates or missing values; give a table here, too")
+        raise UsageError(
+            "the training read a table with text, dates or missing values; give a table here, too"
+        )
     return ArraySource(*pair)
 
 
@@ -180,7 +196,11 @@ def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
 
 
 def _open_named(
-    names: Names, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None, find: bool
+    names: Names,
+    options: ReadOptions,
+    columns: list[str] | None,
+    encoding: Encoding | None,
+    find: bool,
 ) -> DataSource:
     names = alone(names)
     if str(names).startswith(SYNTHETIC):

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock, RowBlock, canonical, dense_block
 from ..errors import DataError, prefix
 from ..values import is_sparse, refuse_unusable, simple_labels, sound_sparse
-from .base import ColumnSource, DataSource, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
+from .base import (
+    ColumnSource,
+    DataSource,
+    Missing,
+    NoRowsError,
+    Source,
+    SourceFacts,
+    refuse_not_finite,
+)
 from .columns import MatrixColumns, blocks_of_columns
 
 if TYPE_CHECKING:
@@ -60,7 +68,9 @@ class ArraySource(Source, ColumnSource):
         if is_sparse(self.matrix):
             from scipy.sparse import diags_array
 
-            some.matrix = (self.matrix @ diags_array(mask.astype(self.matrix.dtype))).asformat(self.matrix.format)
+            some.matrix = (self.matrix @ diags_array(mask.astype(self.matrix.dtype))).asformat(
+                self.matrix.format
+            )
         else:
             some.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
         some.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
@@ -116,7 +126,9 @@ class ArraySource(Source, ColumnSource):
         return canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
-        columns = MatrixColumns(self.name, self._by_columns(), self.y, self.n_features or 0, names=self.feature_names)
+        columns = MatrixColumns(
+            self.name, self._by_columns(), self.y, self.n_features or 0, names=self.feature_names
+        )
         columns.facts = replace(columns.facts, value_type=self.facts.value_type)
         return columns.column_shards(n)
 
@@ -129,7 +141,10 @@ class ArraySource(Source, ColumnSource):
     def _shards(self, n: int) -> list[Source]:
         n_rows, matrix = self.n_rows or 0, self._by_rows()
         starts = sorted({n_rows * part // n for part in range(n)})
-        return [self._part(matrix, start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+        return [
+            self._part(matrix, start, stop)
+            for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)
+        ]
 
     def _part(self, matrix: Any, start: int, stop: int) -> Source:
         part = copy(self)
@@ -144,7 +159,9 @@ def widened(matrix: Any, width: int) -> Any:
     """Return a CSR or CSC matrix with more columns, which have no values."""
     indptr = matrix.indptr
     if matrix.format == "csc":
-        indptr = np.concatenate([indptr, np.full(width - matrix.shape[1], indptr[-1], indptr.dtype)])
+        indptr = np.concatenate(
+            [indptr, np.full(width - matrix.shape[1], indptr[-1], indptr.dtype)]
+        )
     return type(matrix)((matrix.data, matrix.indices, indptr), shape=(matrix.shape[0], width))
 
 
@@ -161,7 +178,9 @@ def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     else:
         matrix = np.asarray(X)
     if matrix.ndim != 2:
-        raise DataError(f"{prefix(origin)}expected rows and columns, got an array of {matrix.ndim} dimension(s)")
+        raise DataError(
+            f"{prefix(origin)}expected rows and columns, got an array of {matrix.ndim} dimension(s)"
+        )
     if matrix.dtype.kind not in "biuf":
         matrix = numbers_of(matrix, names, origin)
     return matrix, names
@@ -177,7 +196,9 @@ def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) ->
             numbers[:, position] = matrix[:, position]
         except (TypeError, ValueError, OverflowError):
             column = f"column {names[position]!r}" if names is not None else f"feature {position}"
-            raise DataError(f"{prefix(origin)}{column} does not hold numbers; encode it or omit it") from None
+            raise DataError(
+                f"{prefix(origin)}{column} does not hold numbers; encode it or omit it"
+            ) from None
     return numbers
 
 
@@ -197,17 +218,25 @@ def names_of(frame: Any) -> list[str]:
 def table_names(X: Any) -> NDArray[Any] | None:
     """The column names of a pandas, polars or Arrow table, if all are text."""
     names = list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", ()))
-    return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
+    return (
+        np.array(names, dtype=object)
+        if names and all(isinstance(name, str) for name in names)
+        else None
+    )
 
 
 def as_labels(y: Any, origin: str) -> NDArray[Any]:
     """Labels as a flat array, from a list, an array or a column of a table."""
     refuse_unusable(y, "y", origin)
-    labels: NDArray[Any] = np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y)
+    labels: NDArray[Any] = np.asarray(
+        y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y
+    )
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise DataError(f"{prefix(origin)}expected one label per row, got an array of {labels.ndim} dimension(s)")
+        raise DataError(
+            f"{prefix(origin)}expected one label per row, got an array of {labels.ndim} dimension(s)"
+        )
     labels = simple_labels(labels, origin)
     if labels.dtype.kind in "fO":
         missing = labels != labels
@@ -228,7 +257,10 @@ def rows_of(matrix: Any, start: int, stop: int) -> Any:
     begin, end = matrix.indptr[start], matrix.indptr[stop]
     part = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
     part.indptr = matrix.indptr[start : stop + 1] - begin
-    part.indices, part.data = matrix.indices[begin:end], matrix.data[begin:end]  # the constructor copies short views
+    part.indices, part.data = (
+        matrix.indices[begin:end],
+        matrix.data[begin:end],
+    )  # the constructor copies short views
     part.has_canonical_format = True
     return part
 

@@ -62,7 +62,9 @@ class Where(NamedTuple):
 
 def is_text(kind: pa.DataType) -> bool:
     """Return True for the types of text and categories."""
-    is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_plain = (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
     return bool(is_plain or pa.types.is_dictionary(kind))
 
 
@@ -83,7 +85,9 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
             values = values.cast(pa.string()).dictionary_encode()
         levels = values.dictionary.cast(pa.string()).to_pylist()
     except pa.ArrowException as error:
-        raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not text") from error
+        raise DataError(
+            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not text"
+        ) from error
     codes = values.indices.fill_null(NO_LEVEL) if values.indices.null_count else values.indices
     codes = np.from_dlpack(codes).astype(np.int64)
     gone = np.array([level is None for level in levels], bool)
@@ -109,10 +113,16 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
         raise unusable(f"column {column!r}", loss, where.origin)
     if not (is_numeric(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)):
         encode = f"encode it as numbers or omit it: {spell('drop', [column])}"
-        cure = encode if where.unseen is None else "bring it into the form that it had in the training"
-        raise DataError(f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}")
+        cure = (
+            encode if where.unseen is None else "bring it into the form that it had in the training"
+        )
+        raise DataError(
+            f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}"
+        )
     found = values.cast(pa.float64(), safe=False)
-    numbers: NDArray[Any] = np.from_dlpack(found.fill_null(float("nan")) if found.null_count else found)
+    numbers: NDArray[Any] = np.from_dlpack(
+        found.fill_null(float("nan")) if found.null_count else found
+    )
     return numbers
 
 
@@ -123,26 +133,36 @@ def truth_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]
     return numbers_of(values, column, where)
 
 
-def days_of(values: pa.Array, column: str, where: Where, may_be_days: bool = False) -> NDArray[np.float64]:
+def days_of(
+    values: pa.Array, column: str, where: Where, may_be_days: bool = False
+) -> NDArray[np.float64]:
     """Return dates and times, also such as text has them, as days since 1970, NaN for what is missing.
 
     ``may_be_days`` takes numbers, too, for such days.
     """
     if is_text(values.type):
-        kinds = [pa.timestamp("us"), pa.timestamp("us", "UTC"), *([pa.float64()] if may_be_days else [])]
+        kinds = [
+            pa.timestamp("us"),
+            pa.timestamp("us", "UTC"),
+            *([pa.float64()] if may_be_days else []),
+        ]
         values = _parsed(values, kinds, column, where, "not a date such as 2024-01-31")
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if may_be_days and is_numeric(values.type):
         return numbers_of(values, column, where)
     if not pa.types.is_date(values.type) and not pa.types.is_timestamp(values.type):
-        raise DataError(f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training")
+        raise DataError(
+            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training"
+        )
     zone = values.type.tz if pa.types.is_timestamp(values.type) else None
     days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     return numbers_of(days, column, where) / DAY
 
 
-def _parsed(text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, wrong: str) -> pa.Array:
+def _parsed(
+    text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, wrong: str
+) -> pa.Array:
     """Return text, or categories of any kind, as values of the first type that all of it fits."""
     text = text.dictionary_decode() if pa.types.is_dictionary(text.type) else text
     text = pc.utf8_trim_whitespace(text.cast(pa.string()))

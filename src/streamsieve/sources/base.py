@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
-Report = Callable[[str, int, int | None], None]  # what is being counted, how many so far, how many there are
+Report = Callable[
+    [str, int, int | None], None
+]  # what is being counted, how many so far, how many there are
 FEATURES_WRITTEN = "features written"  # what is being counted
 
 
@@ -145,11 +147,15 @@ class DataSource(ABC):
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
         """Return the same data with some of its features, under their ids."""
-        raise UsageError(f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit blocks")
+        raise UsageError(
+            f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit blocks"
+        )
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
         """Return the same data with names for its features; ``origin`` is where they are from."""
-        raise UsageError(f"{self.name}: blocks of columns bring their names with them; omit {spell('names')}")
+        raise UsageError(
+            f"{self.name}: blocks of columns bring their names with them; omit {spell('names')}"
+        )
 
     def with_columns(self, options: ReadOptions) -> Self | None:
         """Return a table with the columns that ``drop`` and ``only`` leave; None of data that is no table."""
@@ -271,7 +277,9 @@ class BlockSource(Source):
         feature_names: NDArray[Any] | None = None,
     ) -> None:
         super().__init__(
-            SourceFacts(name, None, n_features, feature_names, rewindable=not isinstance(blocks, Iterator))
+            SourceFacts(
+                name, None, n_features, feature_names, rewindable=not isinstance(blocks, Iterator)
+            )
         )
         self.blocks = blocks
 
@@ -289,7 +297,11 @@ class ColumnBlockSource(ColumnSource):
     """Any iterable of blocks of columns, with the target ``y`` of their rows."""
 
     def __init__(
-        self, blocks: Iterable[ColumnBlock], y: NDArray[Any], name: str = "blocks", n_features: int | None = None
+        self,
+        blocks: Iterable[ColumnBlock],
+        y: NDArray[Any],
+        name: str = "blocks",
+        n_features: int | None = None,
     ) -> None:
         self.blocks, self.y = blocks, np.asarray(y)
         super().__init__(
@@ -313,8 +325,13 @@ class ColumnBlockSource(ColumnSource):
             return super()._column_shards(n)
         work = np.concatenate([[0], *(np.diff(block.indptr) + 1 for block in self.blocks)]).cumsum()
         cuts = np.unique(np.searchsorted(work, work[-1] * np.arange(n) // n)).tolist()
-        parts = [self._between(start, stop) for start, stop in zip(cuts, [*cuts[1:], work.size - 1], strict=True)]
-        return [ColumnBlockSource(part, self.y, self.name, self.n_features) for part in parts if part] or [self]
+        parts = [
+            self._between(start, stop)
+            for start, stop in zip(cuts, [*cuts[1:], work.size - 1], strict=True)
+        ]
+        return [
+            ColumnBlockSource(part, self.y, self.name, self.n_features) for part in parts if part
+        ] or [self]
 
     def _between(self, start: int, stop: int) -> list[ColumnBlock]:
         """The columns from ``start`` to before ``stop``, counted over all blocks."""
@@ -331,7 +348,9 @@ def by_rows(source: DataSource) -> Source:
     """The rows of a source, if it has them."""
     if isinstance(source, Source):
         return source
-    raise UsageError(f"{source.name}: these are columns, and rows are needed; give the rows they were made from")
+    raise UsageError(
+        f"{source.name}: these are columns, and rows are needed; give the rows they were made from"
+    )
 
 
 def refuse_weight(weight: str | None, reason: str, or_else: str = "") -> None:
@@ -351,11 +370,15 @@ def file_size(path: Path) -> int:
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file in it")
     if path.exists() and not path.is_file():
-        raise DataError(f"{path}: is a pipe or a device, not a file; feed svmlight rows to standard input instead (-)")
+        raise DataError(
+            f"{path}: is a pipe or a device, not a file; feed svmlight rows to standard input instead (-)"
+        )
     return path.stat().st_size
 
 
-def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | None, missing: Missing) -> None:
+def refuse_not_finite(
+    block: RowBlock, first_row: int, names: NDArray[Any] | None, missing: Missing
+) -> None:
     """Refuse infinity, values beyond float32 and, unless it is to be kept, NaN, naming the row (from 1) and column."""
     finite = ~np.isinf(block.values) if missing == "keep" else np.isfinite(block.values)
     if finite.all():
@@ -370,4 +393,6 @@ def refuse_not_finite(block: RowBlock, first_row: int, names: NDArray[Any] | Non
 def not_finite(origin: str, row: int, column: str, value: float) -> DataError:
     """What to say of a value that is missing or infinite, with its row counted from 1."""
     what = "is missing (NaN)" if np.isnan(value) else "is infinite, or too large for float32"
-    return DataError(f"{prefix(origin)}row {row}: the value of {column} {what}; replace it or drop the row")
+    return DataError(
+        f"{prefix(origin)}row {row}: the value of {column} {what}; replace it or drop the row"
+    )

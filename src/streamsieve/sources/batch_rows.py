@@ -26,7 +26,16 @@ from .formats import Layout
 from .inference import ColumnStats, Known, infer_by_types
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
-from .tables import BATCH_ROWS, DecodedRows, Finish, TableSource, as_array, batch_values, labels, rows_at_once
+from .tables import (
+    BATCH_ROWS,
+    DecodedRows,
+    Finish,
+    TableSource,
+    as_array,
+    batch_values,
+    labels,
+    rows_at_once,
+)
 from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
 
 if TYPE_CHECKING:
@@ -53,7 +62,9 @@ class BatchSource(Source):
         """Return these columns of all rows, so many or less at a time."""
         return self.file.batches(columns, self.first, self.stop, at_once)
 
-    def numbered(self, columns: list[str], at_once: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def numbered(
+        self, columns: list[str], at_once: int = BATCH_ROWS
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield batches that hold rows, each with the number of its first row in the file."""
         row = self.first
         for batch in self.batches(columns, at_once):
@@ -62,7 +73,9 @@ class BatchSource(Source):
             row += batch.num_rows
 
     def decoded(
-        self, batches: Iterator[tuple[pa.RecordBatch, int]], decode: Callable[[pa.RecordBatch, int], Part]
+        self,
+        batches: Iterator[tuple[pa.RecordBatch, int]],
+        decode: Callable[[pa.RecordBatch, int], Part],
     ) -> Iterator[Part]:
         """Yield what ``decode`` makes of every batch and the number of its first row."""
         rows = self.bytes_read = 0
@@ -87,7 +100,9 @@ class BatchSource(Source):
 
     def _shards(self, n: int) -> list[Source]:
         starts = self.file.cuts(self.first, self.stop, n)
-        return [self._part(*bounds) for bounds in zip(starts, [*starts[1:], self.stop], strict=True)]
+        return [
+            self._part(*bounds) for bounds in zip(starts, [*starts[1:], self.stop], strict=True)
+        ]
 
     def _part(self, first: int, stop: int) -> Source:
         part, n_bytes = copy(self), self.file.n_bytes * (stop - first) // max(1, self.file.n_rows)
@@ -98,7 +113,9 @@ class BatchSource(Source):
 
 def file_facts(file: BatchFile) -> SourceFacts:
     """Return what is known of a file of rows."""
-    return SourceFacts(str(file.path), file.n_rows, n_bytes=file.n_bytes, splittable=True, columns_splittable=True)
+    return SourceFacts(
+        str(file.path), file.n_rows, n_bytes=file.n_bytes, splittable=True, columns_splittable=True
+    )
 
 
 class BatchTable(BatchSource, TableSource, RangedColumns):
@@ -117,9 +134,14 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
     # ---- rows
 
     def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
-        used = [*self.features_and_weight, *([] if self.label_column is None else [self.label_column])]
+        used = [
+            *self.features_and_weight,
+            *([] if self.label_column is None else [self.label_column]),
+        ]
         batches = self.numbered(used, rows_at_once(len(used), batch_values()))
-        return self.decoded(batches, lambda batch, first: finish(self.decode(batch, first, missing)))
+        return self.decoded(
+            batches, lambda batch, first: finish(self.decode(batch, first, missing))
+        )
 
     def targets(self) -> NDArray[Any]:
         if self.label_column is None:
@@ -134,8 +156,13 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
             return
         names = [self._encoding.columns[at].name for at in self._encoding.texts]
         for batch in self.batches(names):
-            texts, no_numbers = [batch.column(name) for name in names], np.empty((batch.num_rows, 0))
-            self._encoding.learn(encode_rows(self._encoding, no_numbers, texts, self.where(0), True))
+            texts, no_numbers = (
+                [batch.column(name) for name in names],
+                np.empty((batch.num_rows, 0)),
+            )
+            self._encoding.learn(
+                encode_rows(self._encoding, no_numbers, texts, self.where(0), True)
+            )
         self.grows = False
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
@@ -153,9 +180,13 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         """Yield some columns by their positions, as many at a time as are worth reading at once."""
         at_once = max(1, batch_values() // max(1, self.n_rows or 1))
         for start in range(0, len(positions), at_once):
-            names = {self.columns[position]: position for position in positions[start : start + at_once]}
+            names = {
+                self.columns[position]: position for position in positions[start : start + at_once]
+            }
             table = self._read(list(names))
-            yield [(position, table.column(name).combine_chunks()) for name, position in names.items()]
+            yield [
+                (position, table.column(name).combine_chunks()) for name, position in names.items()
+            ]
 
     def _encoded_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         """Yield the features from ``first`` to before ``stop``; those of late levels come last."""
@@ -163,7 +194,9 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
         end = int(np.searchsorted(encoding.starts, min(stop, encoding.n_first)))
         for columns in self._column_groups(range(begin, end)):
-            blocks = [column_block(encoding, position, column, where) for position, column in columns]
+            blocks = [
+                column_block(encoding, position, column, where) for position, column in columns
+            ]
             blocks = [block.masked(block.ids < encoding.n_first) for block in blocks]
             block = ColumnBlock.joined([block for block in blocks if block.n_columns] or blocks[:1])
             yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
@@ -173,7 +206,10 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         for columns in self._column_groups(positions):
             for position, column in columns:
                 block = column_block(encoding, position, column, where)
-                found |= {feature: block.columns(at, at + 1) for at, feature in enumerate(block.ids.tolist())}
+                found |= {
+                    feature: block.columns(at, at + 1)
+                    for at, feature in enumerate(block.ids.tolist())
+                }
         if late:
             yield ColumnBlock.joined([found[feature] for feature in late])
 
@@ -202,7 +238,10 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
 def is_sparse(schema: pa.Schema) -> bool:
     """Return True if columns are those of sparse rows: one of lists of ids, one of lists of values."""
-    return all(schema.names.count(name) == 1 and is_list(schema.field(name).type) for name in (INDICES, VALUES))
+    return all(
+        schema.names.count(name) == 1 and is_list(schema.field(name).type)
+        for name in (INDICES, VALUES)
+    )
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -213,9 +252,15 @@ def is_list(kind: pa.DataType) -> bool:
 def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
     """A number of rows or features in a schema's metadata; a ValueError if it cannot be one."""
     digits = metadata[key].strip()
-    if not digits.isdigit() or len(digits) > len(str(LARGEST_INDEX)) or int(digits) > LARGEST_INDEX + 1:
+    if (
+        not digits.isdigit()
+        or len(digits) > len(str(LARGEST_INDEX))
+        or int(digits) > LARGEST_INDEX + 1
+    ):
         shown = digits[:40].decode(errors="backslashreplace")
-        raise ValueError(f"{key.decode()} is {shown!r}; it is an integer from 0 to {LARGEST_INDEX + 1:,}")
+        raise ValueError(
+            f"{key.decode()} is {shown!r}; it is an integer from 0 to {LARGEST_INDEX + 1:,}"
+        )
     return int(digits)
 
 
@@ -242,7 +287,9 @@ class ListReader(NamedTuple):
             raise self._unequal(first)
         return indptr
 
-    def entries(self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int) -> NDArray[Any]:
+    def entries(
+        self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int
+    ) -> NDArray[Any]:
         """Return the entries of all lists, which must be of a type that fits."""
         entries = lists.flatten()
         if entries.null_count or not fits(entries.type):
@@ -254,7 +301,9 @@ class ListReader(NamedTuple):
         return self._damaged(first, "indices and values differ in length")
 
     def _damaged(self, first: int, what: str) -> DataError:
-        return DataError(f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again")
+        return DataError(
+            f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again"
+        )
 
 
 class SparseSource(BatchSource):
@@ -274,16 +323,22 @@ class SparseSource(BatchSource):
             width = count_in(metadata, WIDTH_KEY) if WIDTH_KEY in metadata else width
             mark = metadata[RENUMBERED_KEY].decode() if RENUMBERED_KEY in metadata else None
         except (ValueError, TypeError) as error:
-            raise DataError(f"{file.path}: its metadata cannot be read ({error}); write the file again") from error
+            raise DataError(
+                f"{file.path}: its metadata cannot be read ({error}); write the file again"
+            ) from error
         if feature_names is not None and len(names) != width:
             raise DataError(
                 f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write the file again"
             )
-        facts = replace(file_facts(file), n_features=width, feature_names=feature_names, renumbered=mark)
+        facts = replace(
+            file_facts(file), n_features=width, feature_names=feature_names, renumbered=mark
+        )
         super().__init__(replace(facts, has_labels=self.label_column is not None))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self.decoded(self._numbered(), lambda batch, first: self._block(batch, first, missing))
+        return self.decoded(
+            self._numbered(), lambda batch, first: self._block(batch, first, missing)
+        )
 
     def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield batches of a good size, each with the number of its first row."""
@@ -298,12 +353,19 @@ class SparseSource(BatchSource):
 
     def _block(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> RowBlock:
         indptr = self.lists.shared_offsets(batch, first_row)
-        indices = self.lists.entries(batch.column(INDICES), pa.types.is_integer, "integers", first_row)
+        indices = self.lists.entries(
+            batch.column(INDICES), pa.types.is_integer, "integers", first_row
+        )
         if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
             raise self._too_large(int(indices.max()))
-        indices = frozen(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64)
+        indices = frozen(
+            indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64
+        )
         with np.errstate(over="ignore"):
-            values = frozen(self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first_row), np.float32)
+            values = frozen(
+                self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first_row),
+                np.float32,
+            )
         lowest, highest, canonical, finite = check_rows(indptr, indices, values.view(np.uint32))
         if lowest < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")
@@ -311,7 +373,9 @@ class SparseSource(BatchSource):
             raise self._too_large(highest)
         width = highest + 1 if self.n_features is None else self.n_features
         if highest >= width:
-            row = first_row + int(np.searchsorted(indptr, np.argmax(indices >= width), side="right"))
+            row = first_row + int(
+                np.searchsorted(indptr, np.argmax(indices >= width), side="right")
+            )
             raise DataError(
                 f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of {width:,} features, "
                 "counted from 0; write the file again"
@@ -319,7 +383,9 @@ class SparseSource(BatchSource):
         if not canonical:
             (indptr, indices, values), repeated = canonical_rows(indptr, indices, values, width)
             if repeated:
-                raise DataError(f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears twice")
+                raise DataError(
+                    f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears twice"
+                )
         y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
         block = RowBlock.trusted(indptr, indices, values, y, width, self.name)
         if not finite:
@@ -340,7 +406,9 @@ def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> 
         metadata[NAMES_KEY] = to_json([str(name) for name in layout.feature_names]).encode()
     if layout.renumbered is not None:
         metadata[RENUMBERED_KEY] = layout.renumbered.encode()
-    id_type = pa.int32() if layout.n_features is not None and layout.n_features < 2**31 else pa.int64()
+    id_type = (
+        pa.int32() if layout.n_features is not None and layout.n_features < 2**31 else pa.int64()
+    )
 
     def batch_of(block: RowBlock) -> pa.RecordBatch:
         offsets = pa.array(block.indptr.astype(np.int32))
@@ -351,4 +419,6 @@ def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> 
         }
         return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
 
-    return write_batches(map(batch_of, regrouped(blocks, rows_at_once(1, block_nonzeros()))), create)
+    return write_batches(
+        map(batch_of, regrouped(blocks, rows_at_once(1, block_nonzeros()))), create
+    )

@@ -29,7 +29,9 @@ from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
 WIDEST_BUCKET = 1 << 32  # ids
-BYTES_TO_SORT = 64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
+BYTES_TO_SORT = (
+    64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
+)
 NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
 CHANGED = "has changed while it was read; begin again"
 
@@ -55,16 +57,26 @@ def transposed(
                 yield read
                 return
             if not source.rewindable:
-                raise UsageError(f"{source.name}: its rows do not fit in the memory allowed, and can be read only once")
+                raise UsageError(
+                    f"{source.name}: its rows do not fit in the memory allowed, and can be read only once"
+                )
             survey = read
         plan = plan_buckets(survey)
         with work.buckets(survey, plan.sizes) as (file, before):
-            yield BucketSource(source, survey, plan, file, scatter(source, survey, plan, work, file, before, report))
+            yield BucketSource(
+                source,
+                survey,
+                plan,
+                file,
+                scatter(source, survey, plan, work, file, before, report),
+            )
 
 
 def can_go_on(survey: Survey, source: Source, most: int) -> bool:
     """Return True if rows of a survey can be those of a source, and transposed in ``most`` bytes."""
-    same_size = source.n_rows in (None, survey.y.size) and (source.n_features or 0) <= survey.n_features
+    same_size = (
+        source.n_rows in (None, survey.y.size) and (source.n_features or 0) <= survey.n_features
+    )
     return same_size and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
 
 
@@ -86,10 +98,14 @@ def survey_rows(source: Source, memory: int, report: Report) -> Survey | ColumnS
         report(ROWS_READ, n_rows, source.n_rows)
     if held <= limit:
         return columns_of_rows(source, waiting)
-    return Survey(labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts)
+    return Survey(
+        labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts
+    )
 
 
-def count_entries(block: RowBlock, shift: int, counts: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+def count_entries(
+    block: RowBlock, shift: int, counts: NDArray[np.int64]
+) -> tuple[int, NDArray[np.int64]]:
     """Count the entries in each range of ids; as many ranges whatever the width, so ``shift`` and counts may change."""
     while block.n_features > counts.size << shift:
         counts = np.append(counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
@@ -131,7 +147,13 @@ def plan_buckets(survey: Survey) -> Plan:
 
 
 def scatter(
-    source: Source, survey: Survey, plan: Plan, work: WorkFolder, file: BufferedRandom, before: Filled, report: Report
+    source: Source,
+    survey: Survey,
+    plan: Plan,
+    work: WorkFolder,
+    file: BufferedRandom,
+    before: Filled,
+    report: Report,
 ) -> Filled:
     """Write every entry to its bucket, from where a run ``before`` this one was interrupted.
 
@@ -171,7 +193,11 @@ def scatter(
             work.take_note(file, Filled(row, filled, sums))
             since = 0
         report("rows sorted", row, survey.y.size)
-    same = (row, width, np.result_type(*kinds)) == (survey.y.size, survey.n_features, survey.y.dtype)
+    same = (row, width, np.result_type(*kinds)) == (
+        survey.y.size,
+        survey.n_features,
+        survey.y.dtype,
+    )
     if not same or (filled != plan.sizes).any():
         raise DataError(f"{source.name}: {CHANGED}")
     complete = Filled(row, filled, sums)
@@ -182,7 +208,9 @@ def scatter(
 class BucketSource(ColumnSource):
     """Columns from a file of buckets, one bucket after the other."""
 
-    def __init__(self, source: Source, survey: Survey, plan: Plan, file: BufferedRandom, filled: Filled) -> None:
+    def __init__(
+        self, source: Source, survey: Survey, plan: Plan, file: BufferedRandom, filled: Filled
+    ) -> None:
         facts = SourceFacts(source.name, survey.y.size, survey.n_features, source.feature_names)
         super().__init__(replace(facts, first_id=source.facts.first_id, value_type=np.float32))
         self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
@@ -198,11 +226,17 @@ class BucketSource(ColumnSource):
     def _columns(self) -> Iterator[ColumnBlock]:
         offset, starts = 0, self.plan.starts.tolist()
         stops = [*starts[1:], self.n_features or 0]
-        for start, stop, size, check_sum in zip(starts, stops, self.plan.sizes.tolist(), self.sums, strict=True):
+        for start, stop, size, check_sum in zip(
+            starts, stops, self.plan.sizes.tolist(), self.sums, strict=True
+        ):
             entries = read_entries(self.file, size, offset)
             rows, columns = (int(entries[:, part].max(initial=0)) for part in (ROW, COLUMN))
-            if zlib.crc32(entries.data) != check_sum or (size and (rows >= self.y.size or start + columns >= stop)):
-                raise DataError(f"{self.name}: the file of buckets is not as it was written; begin again")
+            if zlib.crc32(entries.data) != check_sum or (
+                size and (rows >= self.y.size or start + columns >= stop)
+            ):
+                raise DataError(
+                    f"{self.name}: the file of buckets is not as it was written; begin again"
+                )
             offset += ENTRY_BYTES * size
             yield from cut_columns(*sorted_columns(entries, start), self.y.size, None, self.name)
 
@@ -230,4 +264,9 @@ def sorted_columns(
     rows, bits = np.empty(entries.shape[0], np.int32), np.empty(entries.shape[0], np.uint32)
     sort_entries(entries, columns, indptr, rows, bits)
     used = np.flatnonzero(np.diff(indptr))
-    return np.append(indptr[used], indptr[-1]), rows, bits.view(np.float32), first_id + present[used].astype(np.int64)
+    return (
+        np.append(indptr[used], indptr[-1]),
+        rows,
+        bits.view(np.float32),
+        first_id + present[used].astype(np.int64),
+    )

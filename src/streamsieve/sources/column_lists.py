@@ -69,18 +69,33 @@ class ColumnListSource(Source, RangedColumns):
 
     def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
         self.file, self.lists = file, ListReader(str(file.path), COLUMN)
-        self.used = [FEATURE, INDICES, VALUES, *(name for name in (NAME, GROUP) if name in schema.names)]
+        self.used = [
+            FEATURE,
+            INDICES,
+            VALUES,
+            *(name for name in (NAME, GROUP) if name in schema.names),
+        ]
         metadata = schema.metadata
         try:
-            n_rows, width, self.y = count_in(metadata, ROWS_KEY), count_in(metadata, WIDTH_KEY), target_of(schema)
+            n_rows, width, self.y = (
+                count_in(metadata, ROWS_KEY),
+                count_in(metadata, WIDTH_KEY),
+                target_of(schema),
+            )
         except (KeyError, ValueError, TypeError) as error:
-            raise DataError(f"{file.path}: its metadata cannot be read ({error}); write the file again") from error
+            raise DataError(
+                f"{file.path}: its metadata cannot be read ({error}); write the file again"
+            ) from error
         if self.y.shape != (n_rows,):
             raise DataError(
                 f"{file.path}: its metadata has {self.y.size:,} labels for {n_rows:,} rows; write the file again"
             )
-        facts = SourceFacts(str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True)
-        super().__init__(replace(facts, names_in_blocks=NAME in self.used, has_groups=GROUP in self.used))
+        facts = SourceFacts(
+            str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True
+        )
+        super().__init__(
+            replace(facts, names_in_blocks=NAME in self.used, has_groups=GROUP in self.used)
+        )
 
     @cached_property
     def y(self) -> NDArray[Any]:
@@ -104,7 +119,10 @@ class ColumnListSource(Source, RangedColumns):
     @property
     def _filled(self) -> bool:
         """Return True if features without a record are offered, as columns without values."""
-        return not (NAME in self.used or GROUP in self.used) and (self.n_features or 0) <= WIDEST_FILLED
+        return (
+            not (NAME in self.used or GROUP in self.used)
+            and (self.n_features or 0) <= WIDEST_FILLED
+        )
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -127,15 +145,23 @@ class ColumnListSource(Source, RangedColumns):
 
     def cuts(self, first: int, stop: int, n: int) -> list[int]:
         sections, width = self._sections, self.n_features or 0
-        known = np.array([0, *(end for section in sections for end in (section.first, section.last + 1)), width])
+        known = np.array(
+            [0, *(end for section in sections for end in (section.first, section.last + 1)), width]
+        )
         work = [section.entries + (0 if self._filled else section.records) for section in sections]
-        before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (known if self._filled else 0)
+        before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (
+            known if self._filled else 0
+        )
         ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
         cuts = fair_cuts(ids, np.interp(ids, known, before), n)
-        if not self._filled:  # cuts move on to ids that have a record, with one before, between and after them
+        if (
+            not self._filled
+        ):  # cuts move on to ids that have a record, with one before, between and after them
             moved = {self._first_record(cut) for cut in cuts[1:]} - {first, self._first_record(0)}
             cuts = [first, *sorted(feature for feature in moved if feature < stop)]
-        starts = np.array([section.first for section in sections[1:] if first < section.first < stop])
+        starts = np.array(
+            [section.first for section in sections[1:] if first < section.first < stop]
+        )
         if not self.file.cuts_at_sections or starts.size < n - 1:
             return cuts
         return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
@@ -157,16 +183,26 @@ class ColumnListSource(Source, RangedColumns):
         if self._filled:
             blocks = with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, first, stop)
         names = self._given_names
-        return blocks if names is None else (block.derived(names=names[block.ids]) for block in blocks)
+        return (
+            blocks if names is None else (block.derived(names=names[block.ids]) for block in blocks)
+        )
 
     def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         column, last, highest, numbers = 0, -1, (self.n_features or 0) - 1, None
         if (first, stop) != (0, self.n_features):
-            inside = [section for section in self._sections if section.last >= first and section.first < stop]
+            inside = [
+                section
+                for section in self._sections
+                if section.last >= first and section.first < stop
+            ]
             if not inside:
                 return
             column = sum(section.records for section in self._sections if section.last < first)
-            last, highest, numbers = inside[0].first - 1, inside[-1].last, [section.number for section in inside]
+            last, highest, numbers = (
+                inside[0].first - 1,
+                inside[-1].last,
+                [section.number for section in inside],
+            )
         for batch in self.file.section_batches(self.used, numbers):
             if not batch.num_rows:
                 continue
@@ -177,7 +213,11 @@ class ColumnListSource(Source, RangedColumns):
             begin, end = np.searchsorted(block.ids, [first, stop]).tolist()
             if begin < end:
                 wanted = block.columns(begin, end)
-                some = wanted if self.facts.kept is None else wanted.masked(self.facts.kept.among(wanted.ids))
+                some = (
+                    wanted
+                    if self.facts.kept is None
+                    else wanted.masked(self.facts.kept.among(wanted.ids))
+                )
                 if some.n_columns:
                     yield some
 
@@ -197,7 +237,9 @@ class ColumnListSource(Source, RangedColumns):
                 "write the file again"
             )
         ids = as_array(batch.column(FEATURE))
-        names = np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.used else None
+        names = (
+            np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.used else None
+        )
         groups = as_array(batch.column(GROUP)) if GROUP in self.used else None
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, names, groups, self.name)
         return block if block.values.all() else block.without_zeros()
@@ -233,7 +275,10 @@ class ColumnListSource(Source, RangedColumns):
                 )
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
-        rows, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
+        rows, values = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("indices", "values")
+        )
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
         return ArraySource(matrix, self.y, self.all_names(), self.name).row_blocks(missing)
@@ -247,7 +292,9 @@ def target_of(schema: pa.Schema) -> NDArray[Any]:
     return y
 
 
-def batches_of_columns(source: ColumnSource, report: Report | None = None) -> Iterator[pa.RecordBatch]:
+def batches_of_columns(
+    source: ColumnSource, report: Report | None = None
+) -> Iterator[pa.RecordBatch]:
     """The columns of a source as records of a file, in batches of a good size.
 
     Columns without values are omitted, unless they have names or groups.
@@ -263,7 +310,9 @@ def batches_of_columns(source: ColumnSource, report: Report | None = None) -> It
         columns = {
             FEATURE: pa.array(block.ids),
             INDICES: pa.ListArray.from_arrays(offsets, pa.array(block.indices)),
-            VALUES: pa.ListArray.from_arrays(offsets, pa.array(block.values.astype(source.facts.value_type))),
+            VALUES: pa.ListArray.from_arrays(
+                offsets, pa.array(block.values.astype(source.facts.value_type))
+            ),
         }
         if block.names is not None:
             columns[NAME] = pa.array(block.names.tolist(), pa.string())
@@ -280,8 +329,12 @@ def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
     columns = values = 0
     most_values = block_nonzeros()
     for whole in blocks:
-        block = whole if whole.names is not None or whole.groups is not None else whole.without_empty()
-        if waiting and (columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > most_values):
+        block = (
+            whole if whole.names is not None or whole.groups is not None else whole.without_empty()
+        )
+        if waiting and (
+            columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > most_values
+        ):
             yield ColumnBlock.joined(waiting)
             waiting, columns, values = [], 0, 0
         if block.n_columns or not waiting:

@@ -18,9 +18,13 @@ from .base import ColumnSource, DataSource, Report, SourceFacts, by_rows
 
 BLOCK_VALUES = 1 << 20  # and columns, of a block at most
 BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods note of each
-FRACTION_OF_MEMORY = 0.4  # for rows to transpose, or columns to gather: working on them takes as much again
+FRACTION_OF_MEMORY = (
+    0.4  # for rows to transpose, or columns to gather: working on them takes as much again
+)
 ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of columns that are gathered
-WIDEST_FILLED = 1 << 26  # features: in wider data columns without a value are not offered, or they would take all time
+WIDEST_FILLED = (
+    1 << 26
+)  # features: in wider data columns without a value are not offered, or they would take all time
 
 
 def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource:
@@ -63,7 +67,9 @@ class ColumnRange(ColumnSource):
     """The columns of a source with ids from ``first`` to before ``stop``."""
 
     def __init__(self, source: RangedColumns, first: int, stop: int) -> None:
-        facts = replace(source.facts, n_features=source.n_features, names_in_blocks=source.has_names)
+        facts = replace(
+            source.facts, n_features=source.n_features, names_in_blocks=source.has_names
+        )
         super().__init__(replace(facts, feature_names=None, encoding=None))
         self.source, self.first, self.stop = source, first, stop
 
@@ -96,7 +102,15 @@ class MatrixColumns(ColumnSource):
     ) -> None:
         n_rows, has_labels = int(matrix.shape[0]), y is not None
         super().__init__(
-            SourceFacts(name, n_rows, n_features, names, has_labels=has_labels, columns_splittable=True, **facts)
+            SourceFacts(
+                name,
+                n_rows,
+                n_features,
+                names,
+                has_labels=has_labels,
+                columns_splittable=True,
+                **facts,
+            )
         )
         self.matrix, self.ids, self.y, self.names = matrix, ids, y, names
         self.first, self.stop = 0, n_features
@@ -114,7 +128,9 @@ class MatrixColumns(ColumnSource):
     def _column_shards(self, n: int) -> list[ColumnSource]:
         n_columns = self.matrix.shape[1]
         ids = np.arange(n_columns) if self.ids is None else self.ids
-        before = self.matrix.indptr if is_sparse(self.matrix) else np.arange(n_columns + 1) * self.n_rows
+        before = (
+            self.matrix.indptr if is_sparse(self.matrix) else np.arange(n_columns + 1) * self.n_rows
+        )
         filled = (self.n_features or 0) <= WIDEST_FILLED
         columns = np.concatenate([[self.first], ids, [self.stop]])
         work = np.append(0, before) + (columns if filled else np.arange(n_columns + 2))
@@ -122,7 +138,9 @@ class MatrixColumns(ColumnSource):
         if not filled:
             at = np.unique(np.searchsorted(ids, cuts))
             cuts = [self.first, *ids[at[(at > 0) & (at < n_columns)]].tolist()]
-        return [self._between(ids, *bounds) for bounds in zip(cuts, [*cuts[1:], self.stop], strict=True)]
+        return [
+            self._between(ids, *bounds) for bounds in zip(cuts, [*cuts[1:], self.stop], strict=True)
+        ]
 
     def _between(self, ids: NDArray[np.int64], first: int, stop: int) -> ColumnSource:
         begin, end = np.searchsorted(ids, [first, stop]).tolist()
@@ -130,14 +148,19 @@ class MatrixColumns(ColumnSource):
         matrix = some_columns(self.matrix, begin, end)
         part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
         part.facts = replace(
-            part.facts, value_type=self.facts.value_type, feature_names=None, names_in_blocks=names is not None
+            part.facts,
+            value_type=self.facts.value_type,
+            feature_names=None,
+            names_in_blocks=names is not None,
         )
         part.first, part.stop = first, stop
         return part
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what pickle keeps; columns of a dense matrix side by side, which can be sent without a copy."""
-        return self.__dict__ | ({} if is_sparse(self.matrix) else {"matrix": np.asfortranarray(self.matrix)})
+        return self.__dict__ | (
+            {} if is_sparse(self.matrix) else {"matrix": np.asfortranarray(self.matrix)}
+        )
 
 
 def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
@@ -159,7 +182,10 @@ def some_columns(matrix: Any, start: int, stop: int) -> Any:
     begin, end = matrix.indptr[start], matrix.indptr[stop]
     part = csc_array((matrix.shape[0], stop - start), dtype=matrix.dtype)
     part.indptr = matrix.indptr[start : stop + 1] - begin
-    part.indices, part.data = matrix.indices[begin:end], matrix.data[begin:end]  # the constructor copies short views
+    part.indices, part.data = (
+        matrix.indices[begin:end],
+        matrix.data[begin:end],
+    )  # the constructor copies short views
     return part
 
 
@@ -174,11 +200,15 @@ def blocks_of_columns(
     """The columns of a matrix in memory, dense or CSC; without ``ids`` they are numbered from 0."""
     n_rows, n_columns = matrix.shape
     if is_sparse(matrix):
-        yield from cut_columns(matrix.indptr, matrix.indices, matrix.data, ids, n_rows, names, origin)
+        yield from cut_columns(
+            matrix.indptr, matrix.indices, matrix.data, ids, n_rows, names, origin
+        )
         return
     at_once = max(1, BLOCK_VALUES // max(1, n_rows))
     for start in range(0, n_columns, at_once):
-        own, part = (None if all_of is None else all_of[start : start + at_once] for all_of in (ids, names))
+        own, part = (
+            None if all_of is None else all_of[start : start + at_once] for all_of in (ids, names)
+        )
         yield columns_of(matrix[:, start : start + at_once], start, own, part, origin=origin)
 
 
@@ -206,7 +236,11 @@ def cut_columns(
 
 
 def with_empty_columns(
-    blocks: Iterable[ColumnBlock], n_features: int, n_rows: int, first: int = 0, stop: int | None = None
+    blocks: Iterable[ColumnBlock],
+    n_features: int,
+    n_rows: int,
+    first: int = 0,
+    stop: int | None = None,
 ) -> Iterator[ColumnBlock]:
     """The same columns, of ascending ids, and those that have no value before, between and after them.
 
@@ -225,7 +259,12 @@ def with_empty_columns(
         first = last + 1
     none = np.empty(0, np.int64)
     nothing = ColumnBlock(
-        np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.float64), none, n_rows, origin=origin
+        np.zeros(1, np.int64),
+        none.astype(np.int32),
+        none.astype(np.float64),
+        none,
+        n_rows,
+        origin=origin,
     )
     yield from _filled(nothing, first, n_features if stop is None else stop)
 
@@ -252,7 +291,9 @@ class OrderedColumns(ColumnSource):
     """
 
     def __init__(self, source: ColumnSource, order: NDArray[np.int64]) -> None:
-        super().__init__(replace(source.facts, columns_splittable=True, has_groups=False, group_names=None))
+        super().__init__(
+            replace(source.facts, columns_splittable=True, has_groups=False, group_names=None)
+        )
         self.source = source
         self.order: NDArray[np.int64] = order
 
@@ -260,7 +301,11 @@ class OrderedColumns(ColumnSource):
         return self.source.targets()
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        return self._gathered() if self.source.matrix is None or self.source.ids is not None else self._picked()
+        return (
+            self._gathered()
+            if self.source.matrix is None or self.source.ids is not None
+            else self._picked()
+        )
 
     def _picked(self) -> Iterator[ColumnBlock]:
         matrix, names = self.source.matrix, self.source.feature_names
@@ -272,10 +317,14 @@ class OrderedColumns(ColumnSource):
         bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
         for start, stop in line_ranges(bounds, block_columns(), BLOCK_VALUES):
             ids = self.order[start:stop]
-            yield columns_of(matrix[:, ids], 0, ids, None if names is None else names[ids], origin=self.name)
+            yield columns_of(
+                matrix[:, ids], 0, ids, None if names is None else names[ids], origin=self.name
+            )
 
     def _gathered(self) -> Iterator[ColumnBlock]:
-        rank = np.full(int(self.order.max(initial=-1)) + 2, -1)  # the last is that of all ids beyond
+        rank = np.full(
+            int(self.order.max(initial=-1)) + 2, -1
+        )  # the last is that of all ids beyond
         rank[self.order] = np.arange(self.order.size)
         done = 0
         while done < self.order.size:
@@ -307,7 +356,9 @@ class OrderedColumns(ColumnSource):
         return (ColumnBlock.joined(parts) if parts else None), stop
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
-        return [OrderedColumns(self.source, part) for part in np.array_split(self.order, n) if part.size]
+        return [
+            OrderedColumns(self.source, part) for part in np.array_split(self.order, n) if part.size
+        ]
 
 
 def bytes_of(block: ColumnBlock) -> NDArray[np.int64]:

@@ -45,7 +45,11 @@ FIRST_LOOK = 64 << 10  # bytes, which show most columns of text
 MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
 TRUTH = {"true", "false"}
 ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
-MISSING_LETTERS = np.array([word.encode() for word in ALL_MISSING], bytes).view(np.uint8).reshape(len(ALL_MISSING), -1)
+MISSING_LETTERS = (
+    np.array([word.encode() for word in ALL_MISSING], bytes)
+    .view(np.uint8)
+    .reshape(len(ALL_MISSING), -1)
+)
 MISSING_LETTERS = np.pad(MISSING_LETTERS, ((0, 0), (0, 1)))  # every word ends with a zero
 
 
@@ -66,7 +70,9 @@ class DelimitedSource(TableSource):
 
     def __init__(self, path: Path, options: ReadOptions, columns: list[str] | None) -> None:
         self.text = text = DelimitedText(path)
-        self._label_kind: LabelKind | None = None  # of a part of more: that of the first labels of all
+        self._label_kind: LabelKind | None = (
+            None  # of a part of more: that of the first labels of all
+        )
         facts = SourceFacts(text.name, n_bytes=text.n_bytes, splittable=not text.compression)
         super().__init__(facts, text.header, columns, options)
 
@@ -78,7 +84,10 @@ class DelimitedSource(TableSource):
             chunks = self.text.chunks(raw, stream)
             kind = self._label_kind
             if kind is None and (first := next(chunks, None)) is not None:
-                kind, chunks = self._kind_of_first_labels(first.text), chain(self.text.cut(first), chunks)
+                kind, chunks = (
+                    self._kind_of_first_labels(first.text),
+                    chain(self.text.cut(first), chunks),
+                )
 
             def parse(chunk: Chunk) -> tuple[Chunk, DecodedRows | None]:
                 try:
@@ -87,10 +96,14 @@ class DelimitedSource(TableSource):
                     return chunk, None
 
             threads = reading_threads()
-            with closing(ordered_map(parse, read_ahead(chunks, threads), threads, threads)) as parts:
+            with closing(
+                ordered_map(parse, read_ahead(chunks, threads), threads, threads)
+            ) as parts:
                 for chunk, part in parts:
                     if part is None:
-                        part = self._decoded_again(chunk.text, kind, self._rows_before() + rows, missing)
+                        part = self._decoded_again(
+                            chunk.text, kind, self._rows_before() + rows, missing
+                        )
                     rows += part.n_rows
                     self.bytes_read = chunk.end
                     if part.n_rows:
@@ -99,7 +112,9 @@ class DelimitedSource(TableSource):
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
 
-    def _decoded_again(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DecodedRows:
+    def _decoded_again(
+        self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing
+    ) -> DecodedRows:
         """Return some records; what is wrong with them is found again with its line."""
         try:
             return self._decode(text, kind, first_row, missing)
@@ -109,9 +124,16 @@ class DelimitedSource(TableSource):
                 raise
             raise self.located(error, kind) from error
 
-    def _decode(self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing) -> DecodedRows:
+    def _decode(
+        self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing
+    ) -> DecodedRows:
         """Return the rows of some records, with labels of a known kind."""
-        encoding, where, target, weight = self._encoding, self.where(first_row), self.label_column, self.facts.weight
+        encoding, where, target, weight = (
+            self._encoding,
+            self.where(first_row),
+            self.label_column,
+            self.facts.weight,
+        )
         others = [encoding.columns[position] for position in encoding.others]
         parsed = {column.name: at for at, column in enumerate(others) if column.kind == "number"}
         if weight is not None:
@@ -169,7 +191,9 @@ class DelimitedSource(TableSource):
         if b"\0" in text:
             raise ValueError("a NUL byte")
         as_text = set(copied)
-        wanted = [COPIED if name in as_text else columns.get(name, OMITTED) for name in self.text.header]
+        wanted = [
+            COPIED if name in as_text else columns.get(name, OMITTED) for name in self.text.header
+        ]
         n_lines = text.count(b"\n") + text.count(b"\r")
         matrix = np.empty((n_lines, width), np.float32)
         lines = np.empty(len(text) + 3 * n_lines if copied else 0, np.uint8)
@@ -183,11 +207,17 @@ class DelimitedSource(TableSource):
                 break
         if rows < 0:
             raise ValueError("a line of another number of columns")
-        fields = CopiedFields(lines[:written], [name for name in self.text.header if name in as_text], rows)
+        fields = CopiedFields(
+            lines[:written], [name for name in self.text.header if name in as_text], rows
+        )
         return matrix[:rows], fields, inexact[:found]
 
     def _texts(
-        self, fields: CopiedFields, names: Sequence[str], missing: Sequence[str] = ALL_MISSING, infer: bool = False
+        self,
+        fields: CopiedFields,
+        names: Sequence[str],
+        missing: Sequence[str] = ALL_MISSING,
+        infer: bool = False,
     ) -> dict[str, pa.Array]:
         """Return some of the copied columns as text, or as whatever they look like."""
         if not names or not fields.rows:
@@ -218,14 +248,18 @@ class DelimitedSource(TableSource):
             return None
         try:
             fields = self._split(text, {}, [self.label_column], 0)[1]
-            return kind_of_labels(self._texts(fields, [self.label_column], MISSING_WORDS)[self.label_column])
+            return kind_of_labels(
+                self._texts(fields, [self.label_column], MISSING_WORDS)[self.label_column]
+            )
         except ValueError as error:
             raise self.located(error) from error
 
     def located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
         """Return what to say of what could not be read, found again with its line."""
         encoding, text = self._encoding, self.text
-        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {self.facts.weight}
+        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {
+            self.facts.weight
+        }
         with text.opened() as (_, stream):
             lines = count_lines(stream, text.start, returns=True)
             for line, record in text.records(stream, lines):
@@ -234,7 +268,11 @@ class DelimitedSource(TableSource):
                         f"{self.name}:{line}: {len(record)} values for {len(text.header)} columns; make them match"
                     )
                 for column, value in zip(text.header, record, strict=False):
-                    if column in wanted and not is_number(value) and value not in MORE_MISSING_WORDS:
+                    if (
+                        column in wanted
+                        and not is_number(value)
+                        and value not in MORE_MISSING_WORDS
+                    ):
                         return DataError(
                             f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
                             f"the column: {spell('drop', [column])}"
@@ -268,11 +306,16 @@ class DelimitedSource(TableSource):
                 positions = {name: at for at, name in enumerate(numbers)}
                 matrix, fields, wrong = self._converted(text, positions, texts, len(numbers))
                 coded |= {numbers[column] for column in wrong}
-        seem = {name: content_of(values.type) for name, values in self._texts(fields, texts, infer=True).items()}
+        seem = {
+            name: content_of(values.type)
+            for name, values in self._texts(fields, texts, infer=True).items()
+        }
         words, stats = self._texts(fields, texts), []
         for name in names:
             if name in coded:
-                stats.append(self._stats_of(ColumnStats(name, known.get(name, seem[name])), words[name]))
+                stats.append(
+                    self._stats_of(ColumnStats(name, known.get(name, seem[name])), words[name])
+                )
                 continue
             one, column = ColumnStats(name, "number", as_is=True), matrix[:, positions[name]]
             one.add_numbers(column)
@@ -283,7 +326,10 @@ class DelimitedSource(TableSource):
     def _stats_of(self, one: ColumnStats, values: pa.Array) -> ColumnStats:
         """Return what a column holds that is not numbers; what does not fit the type it seems to have is text."""
         where = Where(self.name)
-        if one.content == "boolean" and not {level.lower() for level in levels_in(values, one.name, where)[0]} <= TRUTH:
+        if (
+            one.content == "boolean"
+            and not {level.lower() for level in levels_in(values, one.name, where)[0]} <= TRUTH
+        ):
             one.content = "text"
         try:
             one.content = "text" if one.content == "number" else one.content
@@ -298,13 +344,18 @@ class DelimitedSource(TableSource):
     def _shards(self, n: int) -> list[Source]:
         text = self.text
         if text.compression:
-            raise UsageError(f"{self.name}: a compressed file cannot be split into parts; decompress it first")
+            raise UsageError(
+                f"{self.name}: a compressed file cannot be split into parts; decompress it first"
+            )
         end = text.state.size if text.stop is None else text.stop
         starts = starts_of_parts(text.path, text.start, end, n, blank=b"\r\n")
         if len(starts) < 2:
             return [self]
         kind = self.label_kind()
-        return [self._part(start, stop, kind) for start, stop in zip(starts, [*starts[1:], text.stop], strict=True)]
+        return [
+            self._part(start, stop, kind)
+            for start, stop in zip(starts, [*starts[1:], text.stop], strict=True)
+        ]
 
     def label_kind(self) -> LabelKind | None:
         """Return the kind of the labels, as the first of them show it; None if there are none."""
@@ -330,7 +381,9 @@ class DelimitedSource(TableSource):
             return 0
         before = text.part(text.body, text.start)
         with before.opened() as (raw, stream):
-            return sum(len(self._split(chunk.text, {}, [], 0)[0]) for chunk in before.chunks(raw, stream))
+            return sum(
+                len(self._split(chunk.text, {}, [], 0)[0]) for chunk in before.chunks(raw, stream)
+            )
 
 
 def word_of(field: bytes) -> str:
@@ -341,6 +394,10 @@ def word_of(field: bytes) -> str:
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """Write rows as a table; return the number of rows."""
-    options = arrow_csv.WriteOptions(delimiter=delimiter_of(Path(layout.name)), quoting_style="needed")
+    options = arrow_csv.WriteOptions(
+        delimiter=delimiter_of(Path(layout.name)), quoting_style="needed"
+    )
     with create_compressed(path, layout.compression) as file:
-        return write_table(lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options), blocks, layout)
+        return write_table(
+            lambda schema: arrow_csv.CSVWriter(file, schema, write_options=options), blocks, layout
+        )

@@ -90,7 +90,9 @@ class DelimitedText:
         with self.opened() as (_, stream):
             while data := stream.read(CHUNK_BYTES):
                 text += data
-                self.start = end_of_records(np.frombuffer(text, np.uint8), ord(self.delimiter), True)
+                self.start = end_of_records(
+                    np.frombuffer(text, np.uint8), ord(self.delimiter), True
+                )
                 if self.start:
                     break
                 refuse_endless_line(len(text), self.name)
@@ -98,7 +100,9 @@ class DelimitedText:
         if known is not None:
             raise DataError(f"{self.path}: this is {known}")
         if not text:
-            raise DataError(f"{self.path}: is empty; expected a line of column names and rows below it")
+            raise DataError(
+                f"{self.path}: is empty; expected a line of column names and rows below it"
+            )
         self.start = self.start or len(text)
         header = next(self.records(io.BytesIO(text[: self.start]), 0), (0, list[str]()))[1]
         values = len(header) * max(1, text.count(b"\n", self.start))
@@ -107,15 +111,21 @@ class DelimitedText:
 
     def records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
         """Every record of a stream with the number of its last line, counted on from ``lines``."""
-        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+        with io.TextIOWrapper(
+            stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
+        ) as text:
             reader = csv.reader(text, delimiter=self.delimiter)
             try:
                 for record in reader:
                     line = lines + reader.line_num
                     if not all(value.isascii() or is_utf8(value) for value in record):
-                        raise DataError(f"{self.path}:{line}: not text in UTF-8; save the file in that encoding")
+                        raise DataError(
+                            f"{self.path}:{line}: not text in UTF-8; save the file in that encoding"
+                        )
                     if any("\0" in value for value in record):
-                        raise DataError(f"{self.path}:{line}: holds a NUL byte; save the file as text in UTF-8")
+                        raise DataError(
+                            f"{self.path}:{line}: holds a NUL byte; save the file as text in UTF-8"
+                        )
                     yield line, record
             except csv.Error as error:
                 line = lines + reader.line_num + 1
@@ -129,13 +139,20 @@ class DelimitedText:
                 stream.read(self.start)
             else:
                 stream.seek(self.start)
-            at, rest, size, base = self.start, b"", FIRST_BYTES, 0 if self.start == self.body else self.start
+            at, rest, size, base = (
+                self.start,
+                b"",
+                FIRST_BYTES,
+                0 if self.start == self.body else self.start,
+            )
             usual = chunk_bytes(self._letters_per_value)
             while data := stream.read(size if self.stop is None else min(size, self.stop - at)):
                 text, at = rest + data, at + len(data)
                 end = self._end_of_records(text)
                 chunk, rest = text[:end], text[end:]
-                size = usual if end else 2 * size  # so that a long record is not searched again and again
+                size = (
+                    usual if end else 2 * size
+                )  # so that a long record is not searched again and again
                 refuse_endless_line(len(rest), self.name)
                 if has_records(chunk):
                     yield Chunk(chunk, (raw.tell() if self.compression else at) - base)
@@ -168,7 +185,9 @@ class DelimitedText:
                 f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
                 "cannot be split into parts; write it as Parquet first: streamsieve convert"
             )
-        return DataError(f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it")
+        return DataError(
+            f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it"
+        )
 
     def _end_of_records(self, text: bytes) -> int:
         if b'"' in text:
@@ -193,7 +212,9 @@ class DelimitedText:
                 stream.seek(self.start)
             while not end and (data := stream.read(size)):
                 text += data
-                complete = text if len(data) == size else text + b"\n"  # the last line may have no end
+                complete = (
+                    text if len(data) == size else text + b"\n"
+                )  # the last line may have no end
                 end = self._end_of_records(complete)
                 size = 2 * size
                 refuse_endless_line(len(text), self.name)

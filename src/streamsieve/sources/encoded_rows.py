@@ -42,13 +42,22 @@ def encode_rows(
 
 
 def codes_of(
-    encoding: Encoding, position: int, values: pa.Array, where: Where, keep: bool, new: dict[LateLevel, list[int]]
+    encoding: Encoding,
+    position: int,
+    values: pa.Array,
+    where: Where,
+    keep: bool,
+    new: dict[LateLevel, list[int]],
 ) -> NDArray[np.int64]:
     """Return the feature of every row of a column of text.
 
     Where levels may be new, they are added to ``new``, each with its number and its first row.
     """
-    column, ids, start = encoding.columns[position], encoding.ids[position], int(encoding.starts[position])
+    column, ids, start = (
+        encoding.columns[position],
+        encoding.ids[position],
+        int(encoding.starts[position]),
+    )
     if values.null_count and encoding.missing == "error" and not keep:
         raise where.missing_at(values.is_null().index(True).as_py(), column.name)
     levels, present = levels_in(values, column.name, where)
@@ -89,7 +98,9 @@ def fill_missing(encoding: Encoding, numbers: NDArray[Any], where: Where, keep: 
         numbers[~finite] = np.broadcast_to(fills, numbers.shape)[~finite]
 
 
-def read_numbers(encoding: Encoding, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
+def read_numbers(
+    encoding: Encoding, position: int, values: pa.Array, where: Where
+) -> NDArray[np.float64]:
     """Return a column that is not text as numbers, NaN for what is missing."""
     column = encoding.columns[position]
     if column.kind == "date":
@@ -109,7 +120,9 @@ def block_of(encoding: Encoding, rows: EncodedRows, y: NDArray[Any] | None) -> R
 def matrix_of(encoding: Encoding, parts: Sequence[EncodedRows]) -> Any:
     """Return all rows of a table in double precision: an array, or CSR if there are columns of text."""
     if not encoding.texts:
-        return np.concatenate([part.numbers for part in parts] or [np.empty((0, encoding.n_features))])
+        return np.concatenate(
+            [part.numbers for part in parts] or [np.empty((0, encoding.n_features))]
+        )
     from scipy.sparse import csr_array, vstack
 
     matrices = []
@@ -126,14 +139,25 @@ def entries_of(
     indptr = np.zeros(len(numbers) + 1, np.int64)
     count_entries(numbers, codes, indptr)
     ids, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], numbers.dtype)
-    write_entries(numbers, codes, order_of(encoding), encoding.starts[encoding.others], encoding.n_first, ids, values)
+    write_entries(
+        numbers,
+        codes,
+        order_of(encoding),
+        encoding.starts[encoding.others],
+        encoding.n_first,
+        ids,
+        values,
+    )
     return indptr, ids, values
 
 
 def order_of(encoding: Encoding) -> NDArray[np.int64]:
     """Return where each column is among those that are not text or, as -1, -2, ..., among those of text."""
     order = np.empty(len(encoding.columns), np.int64)
-    order[encoding.others], order[encoding.texts] = np.arange(len(encoding.others)), -1 - np.arange(len(encoding.texts))
+    order[encoding.others], order[encoding.texts] = (
+        np.arange(len(encoding.others)),
+        -1 - np.arange(len(encoding.texts)),
+    )
     return order
 
 
@@ -142,16 +166,22 @@ def column_block(encoding: Encoding, position: int, values: pa.Array, where: Whe
     column, start = encoding.columns[position], int(encoding.starts[position])
     if column.kind not in TEXT:
         numbers = filled_column(encoding, position, values, where)[:, None]
-        return columns_of(numbers, start, names=encoding.feature_names[start : start + 1], origin=where.origin)
+        return columns_of(
+            numbers, start, names=encoding.feature_names[start : start + 1], origin=where.origin
+        )
     codes = codes_of(encoding, position, values, where, True, {})
     ids = np.array(encoding.features_of(position), np.int64)
     order = np.argsort(codes, kind="stable")[np.count_nonzero(codes == NO_LEVEL) :]
     indptr = np.append(0, np.searchsorted(codes[order], ids, side="right"))
     rows, names = order.astype(np.int32), encoding.feature_names[ids]
-    return ColumnBlock(indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin)
+    return ColumnBlock(
+        indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin
+    )
 
 
-def filled_column(encoding: Encoding, position: int, values: pa.Array, where: Where) -> NDArray[np.float64]:
+def filled_column(
+    encoding: Encoding, position: int, values: pa.Array, where: Where
+) -> NDArray[np.float64]:
     """Return a column that is not text as numbers, NaN for what is missing and not filled in."""
     numbers = read_numbers(encoding, position, values, where)
     if encoding.missing not in ("zero", "mean"):

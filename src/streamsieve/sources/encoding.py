@@ -28,7 +28,9 @@ Kind = Literal["number", "boolean", "date", "onehot", "hash"]
 TEXT = "onehot", "hash"
 
 MOST_LEVELS = 1000  # of a column
-NUMBER, FIRST_ROW = range(2)  # of a new level: how many new ones came before, and the row in which it comes first
+NUMBER, FIRST_ROW = range(
+    2
+)  # of a new level: how many new ones came before, and the row in which it comes first
 BUCKETS = 256  # of a column whose text is hashed
 MOST_COLUMNS, LONGEST_TEXT = 1 << 22, 1 << 20  # of what a model may say
 LARGEST_FILL = 3e38  # a float32
@@ -51,7 +53,11 @@ class Column(NamedTuple):
         """Return the names of its features."""
         if self.kind == "onehot":
             return [f"{self.name}={level}" for level in self.levels]
-        return [f"{self.name}#{bucket}" for bucket in range(BUCKETS)] if self.kind == "hash" else [self.name]
+        return (
+            [f"{self.name}#{bucket}" for bucket in range(BUCKETS)]
+            if self.kind == "hash"
+            else [self.name]
+        )
 
 
 def is_short(text: str) -> bool:
@@ -64,7 +70,9 @@ class ColumnFields(TypedDict):
 
     name: Annotated[str, is_short]
     kind: Kind
-    levels: NotRequired[Annotated[list[Annotated[str, is_short]], lambda levels: all(map(lt, levels, levels[1:]))]]
+    levels: NotRequired[
+        Annotated[list[Annotated[str, is_short]], lambda levels: all(map(lt, levels, levels[1:]))]
+    ]
     fill: NotRequired[Annotated[float, lambda fill: abs(fill) <= LARGEST_FILL]]
 
 
@@ -108,9 +116,18 @@ class Encoding:
         reduced: bool = False,
         late: Sequence[LateLevel] = (),
     ) -> None:
-        self.columns, self.missing, self.reduced, self.late = tuple(columns), missing, reduced, list(late)
-        self.texts = [position for position, column in enumerate(self.columns) if column.kind in TEXT]
-        self.others = [position for position, column in enumerate(self.columns) if column.kind not in TEXT]
+        self.columns, self.missing, self.reduced, self.late = (
+            tuple(columns),
+            missing,
+            reduced,
+            list(late),
+        )
+        self.texts = [
+            position for position, column in enumerate(self.columns) if column.kind in TEXT
+        ]
+        self.others = [
+            position for position, column in enumerate(self.columns) if column.kind not in TEXT
+        ]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and self.to_dict() == other.to_dict()
@@ -120,7 +137,9 @@ class Encoding:
     @property
     def is_plain(self) -> bool:
         """Return True for numbers as they are, which other data without an encoding has as well."""
-        return self.missing in ("error", "skip") and all(column.kind == "number" for column in self.columns)
+        return self.missing in ("error", "skip") and all(
+            column.kind == "number" for column in self.columns
+        )
 
     @property
     def n_features(self) -> int:
@@ -148,7 +167,9 @@ class Encoding:
 
     @cached_property
     def _names(self) -> NDArray[Any]:
-        return np.array([name for column in self.columns for name in column.features()], dtype=object)
+        return np.array(
+            [name for column in self.columns for name in column.features()], dtype=object
+        )
 
     @property
     def column_names(self) -> list[str]:
@@ -178,7 +199,10 @@ class Encoding:
 
     def with_features(self, features: NDArray[np.int64]) -> tuple[Encoding, NDArray[np.int64]]:
         """Return the columns alone that these features are of, and what all features of those are numbered here."""
-        first, late = features[features < self.n_first], features[features >= self.n_first] - self.n_first
+        first, late = (
+            features[features < self.n_first],
+            features[features >= self.n_first] - self.n_first,
+        )
         used = set((np.searchsorted(self.starts, first, side="right") - 1).tolist())
         used |= {self.late[at].column for at in late.tolist()}
         some = self.with_columns(used)
@@ -210,9 +234,14 @@ class Encoding:
     @classmethod
     def from_dict(cls, content: Any) -> Encoding:
         """Return what ``to_dict`` gave; a ValueError if it may come from a stranger and cannot be that."""
-        if not conforms(content, EncodingFields) or not all(set(column) <= FIELDS for column in content["columns"]):
+        if not conforms(content, EncodingFields) or not all(
+            set(column) <= FIELDS for column in content["columns"]
+        ):
             raise ValueError("its encoding of columns is not one")
-        columns = [Column(**{**column, "levels": tuple(column.get("levels", ()))}) for column in content["columns"]]
+        columns = [
+            Column(**{**column, "levels": tuple(column.get("levels", ()))})
+            for column in content["columns"]
+        ]
         late = [LateLevel(*level) for level in content.get("late", [])]
         if len({column.name for column in columns}) < len(columns):
             raise ValueError("its encoding names a column twice")
@@ -241,7 +270,9 @@ class Encoding:
             ids = self.ids[late.column]
             if late.level not in ids:  # rows before these may have brought it
                 if len(ids) == MOST_LEVELS:
-                    raise too_many_levels(rows.where.origin, [self.columns[late.column].name], is_id=False)
+                    raise too_many_levels(
+                        rows.where.origin, [self.columns[late.column].name], is_id=False
+                    )
                 ids[late.level] = self.n_features
                 self.late.append(late)
             features[rows.new[late][NUMBER]] = ids[late.level]

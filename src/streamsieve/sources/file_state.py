@@ -53,4 +53,6 @@ class FileState(NamedTuple):
             raise self.changed(name, now.size)
 
     def changed(self, name: str, size: int) -> DataError:
-        return DataError(f"{name}: changed while it was read (was {self.size:,} bytes, is {size:,}); {CURE}")
+        return DataError(
+            f"{name}: changed while it was read (was {self.size:,} bytes, is {size:,}); {CURE}"
+        )

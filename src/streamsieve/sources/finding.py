@@ -45,7 +45,9 @@ def files_of(names: Names) -> list[Path]:
     if isinstance(names, str | Path):
         return _expanded(names)
     for name in filter(is_no_file, names):
-        raise UsageError(f"{name}: is not a file, and only files are read one after the other; give it alone")
+        raise UsageError(
+            f"{name}: is not a file, and only files are read one after the other; give it alone"
+        )
     several = [path for name in names for path in _expanded(name)]
     files = _with_content(several) if len(several) > 1 else several
     if not files:
@@ -65,7 +67,9 @@ def name_of(names: Names, files: Sequence[Path]) -> str:
 def natural(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
     """What to sort by, so that numbers in names count as such."""
     words = (re.findall(r"(\d+)|(\D+)", part) for part in path.parts)
-    return [[(not digits, int(digits or 0), text) for digits, text in part] for part in words], str(path)
+    return [[(not digits, int(digits or 0), text) for digits, text in part] for part in words], str(
+        path
+    )
 
 
 def _expanded(name: str | Path) -> list[Path]:
@@ -73,7 +77,9 @@ def _expanded(name: str | Path) -> list[Path]:
     if not path.is_dir():
         return [path] if path.exists() or not MAGIC.search(str(name)) else _matching(str(name))
     if (path / RUN_FILE).exists():
-        raise UsageError(f"{path}: is the folder of a run, not data; name the data that the run has read")
+        raise UsageError(
+            f"{path}: is the folder of a run, not data; name the data that the run has read"
+        )
     files = _in_folder(path)
     if not files:
         raise DataError(
@@ -111,7 +117,9 @@ def _matching(pattern: str) -> list[Path]:
 
     found = sorted(filter(is_wanted, map(Path, glob(pattern, recursive=True))), key=natural)
     files = [file for path in found for file in (_in_folder(path) if path.is_dir() else [path])]
-    files = _with_content(list(dict.fromkeys(files)))  # with ** a file matches, and the folder it is in
+    files = _with_content(
+        list(dict.fromkeys(files))
+    )  # with ** a file matches, and the folder it is in
     if not files:
         raise UsageError(f"{pattern}: no file with data matches this pattern")
     return files

@@ -34,7 +34,9 @@ class Layout(NamedTuple):
     target: str | None = None  # what a table calls its labels
     compression: str = ""
     as_table: bool = False  # where a file can be a table or sparse rows
-    renumbered: str | None = None  # the mark of the selection whose features these are, numbered in their order
+    renumbered: str | None = (
+        None  # the mark of the selection whose features these are, numbered in their order
+    )
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,14 @@ def output_format(path: Path) -> tuple[Format, str]:
     known, compression = format_of(path)
     suffix = split_suffix(path)[0]
     if suffix not in known.suffixes and not (path.exists() and not path.is_file()):
-        written = " ".join(suffix for known in FORMATS if known.write_rows for suffix in known.suffixes)
-        what = f"{suffix} is the suffix of no format" if suffix else "without a suffix it has no format"
+        written = " ".join(
+            suffix for known in FORMATS if known.write_rows for suffix in known.suffixes
+        )
+        what = (
+            f"{suffix} is the suffix of no format"
+            if suffix
+            else "without a suffix it has no format"
+        )
         raise UsageError(
             f"{path}: {what}; the suffixes are {written}, of text also followed by {' '.join(COMPRESSIONS)}"
         )
@@ -198,7 +206,9 @@ def table_files() -> str:
 
 
 def _listed(formats: Iterable[Format]) -> str:
-    others = ", ".join(suffix for known in formats if known is not SVMLIGHT for suffix in known.suffixes)
+    others = ", ".join(
+        suffix for known in formats if known is not SVMLIGHT for suffix in known.suffixes
+    )
     return (
         f"{SVMLIGHT.name} ({SVMLIGHT.suffixes[0]} and any other name), {others}; text also compressed as "
         + ", ".join(COMPRESSIONS)

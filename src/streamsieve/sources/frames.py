@@ -31,7 +31,13 @@ from .inference import (
 from .options import ReadOptions
 
 BATCH_ROWS = 1 << 16
-NEED_ENCODING = str, bool, np.bool_, date, np.datetime64  # objects of Python that are not numbers as they are
+NEED_ENCODING = (
+    str,
+    bool,
+    np.bool_,
+    date,
+    np.datetime64,
+)  # objects of Python that are not numbers as they are
 
 
 def needs_encoding(frame: Any) -> bool:
@@ -85,11 +91,15 @@ def _array_of(values: Any, name: str, origin: str) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def infer_frame(frame: Any, options: ReadOptions, columns: list[str], origin: str) -> Inferred | None:
+def infer_frame(
+    frame: Any, options: ReadOptions, columns: list[str], origin: str
+) -> Inferred | None:
     """Return how the columns of a table are to be read; None if they are numbers."""
     if options.missing not in ("zero", "mean") and not needs_encoding(frame):
         return None
-    table = as_arrow(frame, columns if options.weight is None else [*columns, options.weight], origin)
+    table = as_arrow(
+        frame, columns if options.weight is None else [*columns, options.weight], origin
+    )
 
     def batches_with(names: list[str]) -> Iterator[pa.RecordBatch]:
         return iter(table.select(names).to_batches(BATCH_ROWS))
@@ -112,7 +122,12 @@ def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> 
 
 
 def open_frame(
-    frame: Any, y: Any | None, options: ReadOptions, encoding: Encoding | None, columns: list[str] | None, find: bool
+    frame: Any,
+    y: Any | None,
+    options: ReadOptions,
+    encoding: Encoding | None,
+    columns: list[str] | None,
+    find: bool,
 ) -> ArraySource:
     """Return the source for a table in memory, with its target as a column or apart; ``find`` infers how to read it."""
     names, target, weight = names_of(frame), options.target, options.weight
@@ -131,12 +146,18 @@ def open_frame(
             refuse_absent(columns, names, "")
             positions = positions_of(names)
             is_pandas = hasattr(frame, "iloc")
-            frame = frame.iloc[:, [positions[name] for name in columns]] if is_pandas else frame.select(columns)
+            frame = (
+                frame.iloc[:, [positions[name] for name in columns]]
+                if is_pandas
+                else frame.select(columns)
+            )
         source = ArraySource(frame, y, sample_weight=weights)
     else:
         matrix = encoded_matrix(frame, used, "", not find)
         source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
-    source.facts = replace(source.facts, weight=weight, encoding=None if used is None or used.is_plain else used)
+    source.facts = replace(
+        source.facts, weight=weight, encoding=None if used is None or used.is_plain else used
+    )
     if inferred is not None:
         source.facts = replace(source.facts, notes=inferred.notes, incomplete=inferred.incomplete)
     return source

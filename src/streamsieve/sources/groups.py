@@ -147,9 +147,13 @@ class GivenGroups:
         for at, feature in enumerate(self.features or ()):
             found = feature if isinstance(feature, int) else id_of(feature, by_name, known.first_id)
             if found is None or found not in there:
-                raise DataError(f"{self._where(at)}there is no feature {feature!r} in the data{self._hint(known)}")
+                raise DataError(
+                    f"{self._where(at)}there is no feature {feature!r} in the data{self._hint(known)}"
+                )
             if ids.setdefault(found, at) != at:
-                raise DataError(f"{self._where(at)}feature {feature!r} appears twice; a feature has one group")
+                raise DataError(
+                    f"{self._where(at)}feature {feature!r} appears twice; a feature has one group"
+                )
         return np.fromiter(ids, np.int64, len(ids))
 
     def _where(self, at: int) -> str:
@@ -179,7 +183,11 @@ def given_groups(groups: Any) -> GivenGroups:
         return read_groups(Path(groups))
     if isinstance(groups, Mapping):
         return by_feature(groups.keys(), groups.values())
-    if isinstance(groups, Sequence) and groups and all(isinstance(pair, list | tuple) for pair in groups):
+    if (
+        isinstance(groups, Sequence)
+        and groups
+        and all(isinstance(pair, list | tuple) for pair in groups)
+    ):
         if not all(len(pair) == len(HEADER) for pair in groups):
             raise DataError("groups: pairs of a feature and its group are wanted")
         return by_feature(*zip(*groups, strict=True))
@@ -190,7 +198,9 @@ def by_feature(features: Iterable[Any], groups: Iterable[Any]) -> GivenGroups:
     keys = [key.item() if isinstance(key, np.generic) else key for key in features]
     for key in keys:
         if isinstance(key, bool) or not isinstance(key, int | str):
-            raise DataError(f"groups: {key!r} is not a feature; features are names, or integers from 0 on")
+            raise DataError(
+                f"groups: {key!r} is not a feature; features are names, or integers from 0 on"
+            )
     return GivenGroups(labels_of_groups(list(groups)), keys)
 
 
@@ -204,10 +214,14 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
     values: list[Any] = known.tolist()
     kinds = {type(value) for value in values}
     if kinds <= {float}:
-        values = [int(value) if np.isfinite(value) and value % 1 == 0 else value for value in values]
+        values = [
+            int(value) if np.isfinite(value) and value % 1 == 0 else value for value in values
+        ]
         kinds = {type(value) for value in values}
     for at, value in enumerate(values):
-        fits = (type(value) is int and 0 <= value < 10**MOST_DIGITS) or (type(value) is str and bool(value.strip()))
+        fits = (type(value) is int and 0 <= value < 10**MOST_DIGITS) or (
+            type(value) is str and bool(value.strip())
+        )
         if not fits:
             raise DataError(f"the group of feature {at} is {value!r}; {WHAT_A_GROUP_IS}")
     if len(kinds) > 1:
@@ -235,7 +249,9 @@ def read_groups(path: Path) -> GivenGroups:
     if pairs and tuple(field.lower() for field in pairs[0]) == HEADER:
         lines, pairs = lines[1:], pairs[1:]
     if not pairs:
-        raise DataError(f"{path}: there is no group in it; write one per line, or a feature, a tab and its group")
+        raise DataError(
+            f"{path}: there is no group in it; write one per line, or a feature, a tab and its group"
+        )
     texts = [pair[-1] for pair in pairs]
     groups = [int(text) for text in texts] if all(map(is_id, texts)) else texts
     features = None if wanted == 1 else [pair[0] for pair in pairs]
@@ -254,7 +270,9 @@ def ids_by_name(known: Features) -> dict[str, int]:
     found = dict(zip(names, ids, strict=True))
     if len(found) < len(names):
         twice = next(name for at, name in enumerate(names) if found[name] != ids[at])
-        raise DataError(f"groups: two features are called {twice!r}; give the groups in the order of the features")
+        raise DataError(
+            f"groups: two features are called {twice!r}; give the groups in the order of the features"
+        )
     return found
 
 
@@ -280,13 +298,17 @@ def grouping_of(given: GivenGroups, source: DataSource, columns: ColumnSource) -
         grouping.refuse_scattered(columns.name)
         return grouping
     known = features_of(source, columns)
-    declared = isinstance(source, Source) and source.n_features is not None  # not the largest id that occurs
+    declared = (
+        isinstance(source, Source) and source.n_features is not None
+    )  # not the largest id that occurs
     return given.over(known, source.name, exact=declared or known.names is not None)
 
 
 def features_of(source: DataSource, columns: ColumnSource) -> Features:
     """Which features there are; where only the blocks say so, these are read."""
-    if columns.n_features is not None and (columns.feature_names is not None or not columns.has_names):
+    if columns.n_features is not None and (
+        columns.feature_names is not None or not columns.has_names
+    ):
         return Features(columns.n_features, columns.feature_names, None, source.facts.first_id)
     blocks = [(block.ids, block.names) for block in columns.column_blocks() if block.n_columns]
     if not blocks:
@@ -295,4 +317,6 @@ def features_of(source: DataSource, columns: ColumnSource) -> Features:
     names = all_of(names for _, names in blocks)
     order = np.argsort(ids)
     width = max(columns.n_features or 0, int(ids.max()) + 1)
-    return Features(width, None if names is None else names[order], ids[order], source.facts.first_id)
+    return Features(
+        width, None if names is None else names[order], ids[order], source.facts.first_id
+    )

@@ -25,7 +25,19 @@ Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # what the first ro
 
 HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
 LEAST_UNIQUE = 20  # rows: where all texts of so many differ, they name the rows
-ID_NAMES = {"id", "index", "idx", "rowid", "row_id", "row", "rownum", "uuid", "guid", "unnamed: 0", ""}
+ID_NAMES = {
+    "id",
+    "index",
+    "idx",
+    "rowid",
+    "row_id",
+    "row",
+    "rownum",
+    "uuid",
+    "guid",
+    "unnamed: 0",
+    "",
+}
 MOST_SUSPECTS = 8  # columns that are looked at for numbers of rows
 MOST_NAMED = 5  # columns in a message
 READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
@@ -54,7 +66,9 @@ class ColumnStats:
     def names_rows(self) -> bool:
         """Return True for text that is another in every row."""
         present = self.rows - self.missing
-        return not self.repeats and min(present, MOST_LEVELS) >= LEAST_UNIQUE and len(self.levels) > 0
+        return (
+            not self.repeats and min(present, MOST_LEVELS) >= LEAST_UNIQUE and len(self.levels) > 0
+        )
 
     def add(self, values: pa.Array, where: Where) -> None:
         """Take in some more rows."""
@@ -76,7 +90,10 @@ class ColumnStats:
     def add_numbers(self, numbers: Any) -> None:
         """Take in some more rows of numbers, NaN for those that are missing."""
         present = numbers[~np.isnan(numbers)]
-        self.rows, self.missing = self.rows + numbers.size, self.missing + numbers.size - present.size
+        self.rows, self.missing = (
+            self.rows + numbers.size,
+            self.missing + numbers.size - present.size,
+        )
         self.total += float(present.sum(dtype=np.float64))
 
     def join(self, other: ColumnStats) -> None:
@@ -124,11 +141,17 @@ def infer_by_types(
     known: Known,
 ) -> list[ColumnStats]:
     """Return what columns of some types hold: the first rows are read of those alone whose values must be known."""
-    stats = {name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()}
+    stats = {
+        name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()
+    }
     for one in stats.values():
         one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
     reads_text = options.strings in ("onehot", "error")
-    wanted = [one for one in stats.values() if (reads_text if one.content == "text" else options.missing == "mean")]
+    wanted = [
+        one
+        for one in stats.values()
+        if (reads_text if one.content == "text" else options.missing == "mean")
+    ]
     row = 0
     for batch in batches_with([one.name for one in wanted]) if wanted else ():
         head = batch.slice(0, HEAD_ROWS - row)
@@ -138,11 +161,15 @@ def infer_by_types(
         if row == HEAD_ROWS:
             break
     numbers = [name for name, kind in types.items() if is_numeric(kind)]
-    suspects = [name for name in numbers if may_be_id(name) or name == next(iter(types))][:MOST_SUSPECTS]
+    suspects = [name for name in numbers if may_be_id(name) or name == next(iter(types))][
+        :MOST_SUSPECTS
+    ]
     for batch in islice(batches_with(suspects) if suspects else (), 1):
         for name in suspects:
             column = batch.column(name)
-            stats[name].counts_up = not column.null_count and looks_like_id(name, np.from_dlpack(column))
+            stats[name].counts_up = not column.null_count and looks_like_id(
+                name, np.from_dlpack(column)
+            )
     return list(stats.values())
 
 
@@ -159,7 +186,9 @@ def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats
         clashes = set[str]()
         for column in zip(*found, strict=True):
             clear = _content_of_all(column)
-            if any(part.content != clear for part in column) and not all(part.as_is for part in column):
+            if any(part.content != clear for part in column) and not all(
+                part.as_is for part in column
+            ):
                 clashes.add(column[0].name)
                 known[column[0].name] = clear
         if not clashes:
@@ -175,7 +204,9 @@ def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
     """Return what a column holds of which several tables have a part."""
     if all(part.as_is for part in parts):
         return parts[0].content  # numbers, or truth values that are read as such
-    is_shown = [part.content for part in parts if not 0 < part.rows == part.missing]  # by a value that is there
+    is_shown = [
+        part.content for part in parts if not 0 < part.rows == part.missing
+    ]  # by a value that is there
     contents = set(is_shown) or {parts[0].content}
     return contents.pop() if len(contents) == 1 else "text"
 
@@ -203,9 +234,15 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
     refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
     if refused and options.strings == "onehot":
         raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
-    columns = [_column_of(one, options) for one in stats if one.content != "text" or options.strings != "drop"]
+    columns = [
+        _column_of(one, options)
+        for one in stats
+        if one.content != "text" or options.strings != "drop"
+    ]
     if not any(column.width for column in columns):
-        raise DataError(f"{prefix(origin)}there is no column but the target and columns of text that are omitted")
+        raise DataError(
+            f"{prefix(origin)}there is no column but the target and columns of text that are omitted"
+        )
     incomplete = tuple(one.name for one in stats if one.missing)
     return Inferred(Encoding(columns, options.missing), tuple(_notes(stats, options)), incomplete)
 
@@ -215,7 +252,9 @@ def read_tables(
 ) -> None:
     """Have tables read by an encoding that is given, or that their first rows show if ``find`` says so."""
     if find and not tables[0].columns:
-        raise DataError(f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}")
+        raise DataError(
+            f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}"
+        )
     if encoding is None and not find:
         return
     asked = [table.infer for table in tables]
@@ -229,9 +268,17 @@ def _column_of(one: ColumnStats, options: ReadOptions) -> Column:
     """Return how a column is read."""
     if one.content == "text":
         is_hashed = options.strings == "hash"
-        return Column(one.name, "hash") if is_hashed else Column(one.name, "onehot", tuple(sorted(one.levels)))
+        return (
+            Column(one.name, "hash")
+            if is_hashed
+            else Column(one.name, "onehot", tuple(sorted(one.levels)))
+        )
     present = one.rows - one.missing
-    return Column(one.name, one.content, fill=one.total / present if options.missing == "mean" and present else 0.0)
+    return Column(
+        one.name,
+        one.content,
+        fill=one.total / present if options.missing == "mean" and present else 0.0,
+    )
 
 
 def _are_text(texts: Sequence[ColumnStats], origin: str) -> DataError:
@@ -250,23 +297,31 @@ def _notes(facts: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]
     dates = [one.name for one in facts if one.content == "date"]
     if dates:
         yield Note(
-            "dates", f"dates are read as days since 1970: {_listed(dates)}", f"omit what is of no use: {spell('drop')}"
+            "dates",
+            f"dates are read as days since 1970: {_listed(dates)}",
+            f"omit what is of no use: {spell('drop')}",
         )
     texts = [one.name for one in facts if one.content == "text"]
     if texts and options.strings == "drop":
         yield Note(
-            "text omitted", f"columns of text are omitted: {_listed(texts)}", f"{spell('strings', 'onehot')} reads them"
+            "text omitted",
+            f"columns of text are omitted: {_listed(texts)}",
+            f"{spell('strings', 'onehot')} reads them",
         )
     ids = [one.name for one in facts if one.counts_up]
     if ids:
         them = "them" if len(ids) > 1 else "it"
         what = "look like numbers of rows" if len(ids) > 1 else "looks like a number of the row"
-        yield Note("row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MOST_NAMED])}")
+        yield Note(
+            "row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MOST_NAMED])}"
+        )
 
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:MOST_NAMED]))
-    return f"column{'s' if len(names) > 1 else ''} {shown}" + (" and more" if len(names) > MOST_NAMED else "")
+    return f"column{'s' if len(names) > 1 else ''} {shown}" + (
+        " and more" if len(names) > MOST_NAMED else ""
+    )
 
 
 def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
@@ -278,7 +333,9 @@ def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
         )
     for wanted in (*options.drop, *(options.only or ())):
         if wanted not in there:
-            raise UsageError(f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}")
+            raise UsageError(
+                f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}"
+            )
     kept = (there if options.only is None else set(options.only)) - {*options.drop, weight}
     left = [column for column in columns if column in kept]
     if columns and not left:
@@ -299,7 +356,9 @@ def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
     present = set(names)
     for name in wanted:
         if name not in present:
-            raise AbsentColumnError(f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names)
+            raise AbsentColumnError(
+                f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names
+            )
 
 
 def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
@@ -308,7 +367,9 @@ def refuse_other_target(target: str | None, names: list[str], origin: str) -> No
         message = f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')}; {listing(names)}"
         raise AbsentColumnError(message, names)
     if target not in names:
-        raise DataError(f"{prefix(origin)}there is no column {target!r} for the target; {hint(target, names)}")
+        raise DataError(
+            f"{prefix(origin)}there is no column {target!r} for the target; {hint(target, names)}"
+        )
 
 
 def hint(wanted: str, names: list[str]) -> str:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 LabelKind = Literal["numbers", "truth", "text"]
 
 FIRST_ROWS = 1 << 16  # of a short look
-NUMBER = r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
+NUMBER = (
+    r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
+)
 TOO_LONG = r"^[+-]?[0-9]{19,}$"  # an integer that an int64 may not hold
 TRUTH = re.compile(r"^(true|True|TRUE|false|False|FALSE)$")
 BLANKS, SIGNS, HEX = tuple(b" \t"), tuple(b"+-"), tuple(b"xX")
@@ -39,12 +41,18 @@ def classes_with(source: Source, label: Any) -> NDArray[Any] | None:
     """
     for most_rows in (FIRST_ROWS, None):
         found = different(source.labels(), most_rows, source.name)
-        if found is not None and is_text(found) == isinstance(label, str) and label in found.tolist():
+        if (
+            found is not None
+            and is_text(found) == isinstance(label, str)
+            and label in found.tolist()
+        ):
             return found
     return None
 
 
-def different(blocks: Iterable[NDArray[Any]], most_rows: int | None, origin: str) -> NDArray[Any] | None:
+def different(
+    blocks: Iterable[NDArray[Any]], most_rows: int | None, origin: str
+) -> NDArray[Any] | None:
     """Return the different ones among labels, those of the first blocks up to a number of rows, or of all.
 
     None if some are text and others are not; numbers that can hardly be classes are refused.
@@ -101,7 +109,9 @@ def is_plain_number(label: Any) -> bool:
 def expect_classes(source: DataSource, classes: Iterable[Any] | None) -> None:
     """Read the labels of rows as text if the classes that were named are neither plain numbers nor true and false."""
     words = [] if classes is None else [str(label).strip() for label in classes]
-    if isinstance(source, Source) and not (all(map(is_plain_number, words)) or all(map(TRUTH.match, words))):
+    if isinstance(source, Source) and not (
+        all(map(is_plain_number, words)) or all(map(TRUTH.match, words))
+    ):
         source.labels_as_written()
 
 
@@ -128,7 +138,11 @@ def as_truth(words: pa.Array) -> pa.Array | None:
     import pyarrow.compute as pc
 
     words = pc.utf8_trim_whitespace(words)
-    return words.cast("bool") if pc.all(pc.match_substring_regex(words, TRUTH.pattern)).as_py() else None
+    return (
+        words.cast("bool")
+        if pc.all(pc.match_substring_regex(words, TRUTH.pattern)).as_py()
+        else None
+    )
 
 
 def as_numbers(words: pa.Array) -> pa.Array | None:
@@ -166,19 +180,31 @@ def shows_plain(words: pa.Array) -> bool:
 
     text, bounds = letters_of(words)
     start, stop = bounds[:-1], bounds[1:]
-    if (start == stop).any() or np.isin(text[start], BLANKS).any() or np.isin(text[stop - 1], BLANKS).any():
+    if (
+        (start == stop).any()
+        or np.isin(text[start], BLANKS).any()
+        or np.isin(text[stop - 1], BLANKS).any()
+    ):
         return False
-    if (stop - start).max(initial=0) >= LONG and pc.any(pc.match_substring_regex(words, TOO_LONG)).as_py():
+    if (stop - start).max(initial=0) >= LONG and pc.any(
+        pc.match_substring_regex(words, TOO_LONG)
+    ).as_py():
         return False
     start = start + np.isin(text[start], SIGNS)
     several = start[start + 1 < stop]
     after = text[several + 1]
-    return not ((text[several] == ZERO) & (((after >= ZERO) & (after <= NINE)) | np.isin(after, HEX))).any()
+    return not (
+        (text[several] == ZERO) & (((after >= ZERO) & (after <= NINE)) | np.isin(after, HEX))
+    ).any()
 
 
 def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
     """Return what to say of a label that is not of the kind of those before it."""
-    fits = {"numbers": is_plain_number(text), "truth": bool(re.match(TRUTH, text.strip())), "text": True}
+    fits = {
+        "numbers": is_plain_number(text),
+        "truth": bool(re.match(TRUTH, text.strip())),
+        "text": True,
+    }
     if fits[kind]:
         return None
     known = "a plain number" if kind == "numbers" else "true or false"

@@ -24,7 +24,9 @@ BYTES_AHEAD = 64 << 20  # of rows that wait, where every file is decompressed by
 
 Part = TypeVar("Part", RowBlock, DenseRows)
 Item = TypeVar("Item")
-Open = Callable[[Path, list[str] | None], DataSource]  # a file; of a table, with these columns as features
+Open = Callable[
+    [Path, list[str] | None], DataSource
+]  # a file; of a table, with these columns as features
 
 
 class _Read(NamedTuple, Generic[Part]):
@@ -62,14 +64,22 @@ class ManySource(Source):
             part.complete()
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self._in_order([part.row_blocks(missing) for part in self.parts], lambda block: block.n_bytes)
+        return self._in_order(
+            [part.row_blocks(missing) for part in self.parts], lambda block: block.n_bytes
+        )
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
         tables = [part.dense_rows(missing) for part in self.parts]
         found = [table for table in tables if table is not None]
-        return self._in_order(found, lambda rows: rows.values.nbytes) if len(found) == len(tables) else None
+        return (
+            self._in_order(found, lambda rows: rows.values.nbytes)
+            if len(found) == len(tables)
+            else None
+        )
 
-    def _in_order(self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]) -> Iterator[Part]:
+    def _in_order(
+        self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]
+    ) -> Iterator[Part]:
         """Yield the rows of all files, checked against one another."""
         with closing(self._read_in_order(blocks, size)) as items:
             yield from self._alike((part, rows.y, rows) for part, rows in items)
@@ -82,14 +92,25 @@ class ManySource(Source):
         at_once = min(cores(), MOST_AT_ONCE, len(self.parts))
         if is_limited() or (self.encoding is not None and self.encoding.has_groups):
             at_once = 1  # each file has blocks of its own; levels become features in the order of the files
-        room = Room(1 if all(part.facts.splittable for part in self.parts) else min(BYTES_AHEAD, reading_bytes()))
+        room = Room(
+            1
+            if all(part.facts.splittable for part in self.parts)
+            else min(BYTES_AHEAD, reading_bytes())
+        )
         files = zip(self.parts, blocks, strict=True)
         begun: deque[tuple[Source, Generator[_Read[Part]] | Reader[_Read[Part]]]] = deque()
         try:
             while True:
                 for part, rows in islice(files, at_once - len(begun)):
                     reading = read(part, rows, size)
-                    begun.append((part, reading if at_once == 1 else Reader(reading, room, lambda item: item.n_bytes)))
+                    begun.append(
+                        (
+                            part,
+                            reading
+                            if at_once == 1
+                            else Reader(reading, room, lambda item: item.n_bytes),
+                        )
+                    )
                 if not begun:
                     break
                 part, items = begun[0]
@@ -104,7 +125,9 @@ class ManySource(Source):
                 items.close()
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        return self._alike((part, some, some) for part in self.parts for some in if_any(part.labels()) if some.size)
+        return self._alike(
+            (part, some, some) for part in self.parts for some in if_any(part.labels()) if some.size
+        )
 
     def labels_as_written(self) -> None:
         for part in self.parts:
@@ -142,7 +165,9 @@ class ManySource(Source):
         return [ManySource(self.name, group) for group in with_rows] or [self]
 
 
-def read(part: Source, blocks: Iterator[Part], size: Callable[[Part], int]) -> Generator[_Read[Part]]:
+def read(
+    part: Source, blocks: Iterator[Part], size: Callable[[Part], int]
+) -> Generator[_Read[Part]]:
     """Yield the rows of a file, if it has any."""
     for rows in if_any(blocks):
         yield _Read(rows, size(rows), part.bytes_read)
@@ -180,7 +205,9 @@ def in_groups(parts: Sequence[Source], n: int) -> list[list[Source]]:
     for group in range(1, n):
         nearest = int(np.abs(starts - starts[-1] * group / n).argmin())
         cuts.append(min(max(nearest, cuts[-1] + 1), len(parts) - n + group))
-    return [list(parts[start:stop]) for start, stop in zip(cuts, [*cuts[1:], len(parts)], strict=True)]
+    return [
+        list(parts[start:stop]) for start, stop in zip(cuts, [*cuts[1:], len(parts)], strict=True)
+    ]
 
 
 def shares_of(parts: Sequence[Source], n: int) -> list[int]:
@@ -223,7 +250,9 @@ def open_many(
         part = by_rows(open_file(path, columns))
         refuse_other_kind(name, first, part)
         if not same_names(first, part):
-            part = by_rows(open_file(path, names_of(first)))  # a table with its columns in another order
+            part = by_rows(
+                open_file(path, names_of(first))
+            )  # a table with its columns in another order
         parts.append(part)
     as_asked(parts, name)
     together = ManySource(name, parts)
@@ -258,7 +287,13 @@ COLUMNS = "a file of columns"
 
 
 def kind_of(source: Source) -> str:
-    return COLUMNS if source.is_transposed else "a table" if source.facts.takes_target else "a file of sparse rows"
+    return (
+        COLUMNS
+        if source.is_transposed
+        else "a table"
+        if source.facts.takes_target
+        else "a file of sparse rows"
+    )
 
 
 def names_of(source: Source) -> list[str] | None:
@@ -282,5 +317,7 @@ def same_names(first: Source, part: Source) -> bool:
             "have the same columns"
         )
     if not part.facts.takes_target:
-        raise DataError(f"{part.name}: its features are not in the order of {first.name}; write them alike")
+        raise DataError(
+            f"{part.name}: its features are not in the order of {first.name}; write them alike"
+        )
     return False

@@ -28,14 +28,20 @@ WIDTH = LARGEST_ID + 1
 class NamedRowSource(Source):
     """Rows by name, from a list or any iterable; an iterator, such as a generator, can be read only once."""
 
-    def __init__(self, rows: Iterable[Any], y: Any | None = None, sample_weight: Any | None = None) -> None:
+    def __init__(
+        self, rows: Iterable[Any], y: Any | None = None, sample_weight: Any | None = None
+    ) -> None:
         self.rows, self.y = rows, None if y is None else as_labels(y, "")
         n_rows, again = None if self.y is None else len(self.y), not isinstance(rows, Iterator)
         super().__init__(SourceFacts("", n_rows, rewindable=again, has_labels=y is not None))
         refuse_unusable(sample_weight, "sample_weight")
-        self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self.sample_weight = (
+            None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        )
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_rows,):
-            raise DataError(f"sample_weight has the shape {self.sample_weight.shape}; give a number per row")
+            raise DataError(
+                f"sample_weight has the shape {self.sample_weight.shape}; give a number per row"
+            )
 
     def targets(self) -> NDArray[Any]:
         return super().targets() if self.y is None else self.y
@@ -44,7 +50,9 @@ class NamedRowSource(Source):
         first, rows = 0, iter(self.rows)
         while chunk := list(islice(rows, BLOCK_ROWS)):
             last = first + len(chunk)
-            y, weight = (None if part is None else part[first:last] for part in (self.y, self.sample_weight))
+            y, weight = (
+                None if part is None else part[first:last] for part in (self.y, self.sample_weight)
+            )
             if self.y is not None and last > self.y.size:
                 raise DataError(f"there are more rows than labels, {self.y.size:,}")
             yield named_block(chunk, first).derived(y=y, sample_weight=weight)
@@ -73,7 +81,11 @@ def is_named_row(row: Any) -> bool:
     if isinstance(row, Mapping):
         return True
     pair = isinstance(row, tuple | list) and len(row) == 2 and not isinstance(row[0], str)
-    return pair and isinstance(row[0], Sequence | np.ndarray) and all(isinstance(name, str) for name in row[0])
+    return (
+        pair
+        and isinstance(row[0], Sequence | np.ndarray)
+        and all(isinstance(name, str) for name in row[0])
+    )
 
 
 class Entries(NamedTuple):
@@ -122,7 +134,9 @@ def entries_of(rows: Sequence[Any], first_row: int) -> Entries:
         elif is_named_row(row):
             names, values = list(row[0]), list(row[1])
         else:
-            raise DataError(f"row {number}: is no dictionary of values by name, and no pair of names and values")
+            raise DataError(
+                f"row {number}: is no dictionary of values by name, and no pair of names and values"
+            )
         if len(names) != len(values):
             raise DataError(f"row {number}: has {len(names):,} names and {len(values):,} values")
         if set(map(type, names)) - {str}:

@@ -48,7 +48,10 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
                 names = arrays.get("feature_names")
                 renumbered = arrays.get("renumbered")
     except DAMAGE as error:
-        in_file = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)  # a seek to where none can be
+        in_file = isinstance(error, OSError) and error.errno not in (
+            None,
+            errno.EINVAL,
+        )  # a seek to where none can be
         if isinstance(error, DataError) or in_file:
             raise
         raise DataError(
@@ -63,7 +66,9 @@ def refuse_too_large(path: Path, file: IO[bytes]) -> None:
     """Refuse a matrix that does not fit in memory: it is read as a whole, and may have to be brought into order."""
     with ZipFile(file) as archive:
         needed = 2 * sum(member.file_size for member in archive.infolist())
-    refuse_beyond_memory(needed, f"{path}: its arrays, which are read as a whole,", "write the rows as Parquet")
+    refuse_beyond_memory(
+        needed, f"{path}: its arrays, which are read as a whole,", "write the rows as Parquet"
+    )
     file.seek(0)
 
 

@@ -16,7 +16,9 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def ordered_map(function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int) -> Generator[U]:
+def ordered_map(
+    function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int
+) -> Generator[U]:
     """``function`` of every item, in order, computed on ``workers`` threads at most ``ahead`` items early."""
     pending: deque[Future[U]] = deque()
     failure: Exception | None = None

@@ -63,7 +63,9 @@ class SvmlightSource(Source):
     file.
     """
 
-    def __init__(self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
         self.path = Path(path)
         self.zero_based, self.chunk_bytes = zero_based, chunk_bytes
         self.compression = split_suffix(self.path)[1]
@@ -74,7 +76,9 @@ class SvmlightSource(Source):
         else:
             self._file = FileState.of(self.path)
             mark = mark_in(self.path, self.compression)
-            facts = replace(facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression)
+            facts = replace(
+                facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression
+            )
         super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -88,10 +92,14 @@ class SvmlightSource(Source):
 
             def parse(start: int) -> _Parsed:
                 stop = min(start + self.chunk_bytes, end)
-                return self._parse(lines_of_span(descriptor, start, stop, known, self.name), stop - self._start)
+                return self._parse(
+                    lines_of_span(descriptor, start, stop, known, self.name), stop - self._start
+                )
 
             threads = reading_threads()
-            yield from ordered_map(parse, range(self._start, end, self.chunk_bytes), threads, threads + 1)
+            yield from ordered_map(
+                parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
+            )
             known.refuse_changed(self.name, descriptor)
 
     def _stream(self) -> Generator[_Parsed]:
@@ -102,7 +110,9 @@ class SvmlightSource(Source):
                 stream = open_compressed(raw, self.compression)
 
             def read(size: int) -> bytes:
-                while (data := stream.read(size)) is None:  # a pipe, unbuffered, hands over what it has, or nothing yet
+                while (
+                    data := stream.read(size)
+                ) is None:  # a pipe, unbuffered, hands over what it has, or nothing yet
                     select.select([raw], [], [])
                 if not data and known is not None:
                     known.refuse_changed(self.name, raw.fileno())
@@ -114,7 +124,9 @@ class SvmlightSource(Source):
                         yield chunk, raw.tell() if self.rewindable else 0
 
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
-                if not self.rewindable and MARKED.match(chunk[0]):  # too late to find out whose selection that is
+                if not self.rewindable and MARKED.match(
+                    chunk[0]
+                ):  # too late to find out whose selection that is
                     raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
@@ -142,7 +154,9 @@ class SvmlightSource(Source):
                     labelled = part.result.y is not None
                     yield part.result
         if labelled is None:
-            raise NoRowsError(f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'")
+            raise NoRowsError(
+                f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'"
+            )
 
     def _lines_before(self) -> int:
         """The lines of the file before those of this source."""
@@ -166,7 +180,11 @@ class SvmlightSource(Source):
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
-        part._start, part.facts, part.bytes_read = start, replace(self.facts, n_bytes=stop - start), 0
+        part._start, part.facts, part.bytes_read = (
+            start,
+            replace(self.facts, n_bytes=stop - start),
+            0,
+        )
         return part
 
 
@@ -268,11 +286,15 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
             ".npz or a table"
         )
     if known.dtype.kind not in "biuf":
-        raise DataError(f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet")
+        raise DataError(
+            f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet"
+        )
     labels = [label_text(label.item() + 0).encode() for label in known]
     ends = np.cumsum([len(label) for label in labels])
     longest = int(np.diff(ends, prepend=0).max())
-    out = np.empty(block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8)
+    out = np.empty(
+        block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8
+    )
     label_bytes = np.frombuffer(b"".join(labels), np.uint8)
     size = text_kernel.format_rows(
         block.indptr, block.indices, block.values, codes, label_bytes, ends, first_index, out

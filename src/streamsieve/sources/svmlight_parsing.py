@@ -49,7 +49,9 @@ class Scratch:
         self.indptr = mapped(size // 2 + 2, np.int64)
         self.labels = mapped(size // 2 + 1, np.float64)
         self.values = mapped(size // 4 + 1, np.float32)
-        self.inexact = mapped(2 * (size // text_kernel.SHORTEST_INEXACT + 1), np.int64).reshape(-1, 2)
+        self.inexact = mapped(2 * (size // text_kernel.SHORTEST_INEXACT + 1), np.int64).reshape(
+            -1, 2
+        )
         self.narrow = mapped(size // 4 + 1, np.int32)
         self.wide = mapped(size // 4 + 1, np.int64)
 
@@ -158,7 +160,11 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
     if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
         kind = kind_of(text[:16].tobytes())
-        return f"this is {kind}" if kind else "holds bytes that are not text; is this an svmlight file, and complete?"
+        return (
+            f"this is {kind}"
+            if kind
+            else "holds bytes that are not text; is this an svmlight file, and complete?"
+        )
     line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
     if b"\r" in line.rstrip(b"\r"):
         return "lines end with a return alone, as on old Macs; replace the returns by newlines: tr '\\r' '\\n'"
@@ -184,12 +190,15 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
     text_kernel.NO_COLON: lambda token, index, value: (
         f"{token!r} has no colon after its index; expected index:value, such as 7:0.5"
     ),
-    text_kernel.BAD_VALUE: lambda token, index, value: _number_fault(f"the value of feature {index}", value),
+    text_kernel.BAD_VALUE: lambda token, index, value: _number_fault(
+        f"the value of feature {index}", value
+    ),
     text_kernel.TOO_LARGE: lambda token, index, value: (
         f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the column down"
     ),
     text_kernel.ZERO_INDEX: lambda token, index, value: (
-        "feature index 0 in a file whose indices start at 1; if they start at 0, say so: " + spell("zero_based", True)
+        "feature index 0 in a file whose indices start at 1; if they start at 0, say so: "
+        + spell("zero_based", True)
     ),
     text_kernel.WIDE_INDEX: lambda token, index, value: (
         f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the features"

@@ -58,10 +58,16 @@ SHAPES = {
     "x3": Shape(1_000_000, 1_000_000_000, 500, 500),
 }
 SPIRAL = "spiral"
-SPIRAL_ROWS, SPIRAL_FEATURES = 460, 10_002  # the paper's: 230 rows per arm, and 10,000 irrelevant features
+SPIRAL_ROWS, SPIRAL_FEATURES = (
+    460,
+    10_002,
+)  # the paper's: 230 rows per arm, and 10,000 irrelevant features
 CLICKS = "clicks"
 CLICK_ROWS, CLICK_FEATURES, CLICKS_PER_ROW = 100_000, 50_000, 25
-CLICK_INFORMATIVE, CLICK_RANKS = 30, (100, 1000)  # by frequency, from which to which: in 2 % to 0.2 % of the rows
+CLICK_INFORMATIVE, CLICK_RANKS = (
+    30,
+    (100, 1000),
+)  # by frequency, from which to which: in 2 % to 0.2 % of the rows
 CLICK_BASE = -4.07  # log odds of a click: with what the informative features add, 3 % of the rows
 SUBSTITUTION = "substitution"
 FEATURES, INFORMATIVE = 2000, 100  # the least and the only numbers of the paper
@@ -78,7 +84,13 @@ class GeneratedSource(Source):
     _first_row = 0
 
     def __init__(
-        self, kind: str, rows: int, features: int, least_features: int, values_per_row: int, seed: int
+        self,
+        kind: str,
+        rows: int,
+        features: int,
+        least_features: int,
+        values_per_row: int,
+        seed: int,
     ) -> None:
         super().__init__(SourceFacts(f"{SYNTHETIC}{kind}", rows, features, splittable=True))
         if rows < 1:
@@ -86,7 +98,9 @@ class GeneratedSource(Source):
         if features < least_features:
             raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
         if max(rows, features) > LARGEST_INDEX:
-            raise UsageError(f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most of both")
+            raise UsageError(
+                f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most of both"
+            )
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
         self.values_per_row, self.seed = values_per_row, seed
@@ -111,11 +125,17 @@ class GeneratedSource(Source):
     def _shards(self, n: int) -> list[Source]:
         n_rows = self.n_rows or 0
         starts = sorted({n_rows * part // n for part in range(n)})
-        return [self._part(start, stop) for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)]
+        return [
+            self._part(start, stop)
+            for start, stop in zip(starts, [*starts[1:], n_rows], strict=True)
+        ]
 
     def _part(self, start: int, stop: int) -> Source:
         part = copy(self)
-        part._first_row, part.facts = self._first_row + start, replace(self.facts, n_rows=stop - start)
+        part._first_row, part.facts = (
+            self._first_row + start,
+            replace(self.facts, n_rows=stop - start),
+        )
         return part
 
 
@@ -143,25 +163,38 @@ class SyntheticSource(GeneratedSource):
     ``seed`` gives other rows of the same problem, to test on.
     """
 
-    def __init__(self, kind: str, rows: int | None = None, features: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, kind: str, rows: int | None = None, features: int | None = None, seed: int = 0
+    ) -> None:
         shape = SHAPES[kind]
         self.informative = shape.informative
         n_rows = shape.rows if rows is None else rows
         n_features = shape.features if features is None else features
         length = shape.informative + shape.noise
         super().__init__(kind, n_rows, n_features, length, length, seed)
-        self.hidden_weights: NDArray[np.float64] = np.random.default_rng(zlib.crc32(kind.encode())).random(
-            self.informative
-        )
+        self.hidden_weights: NDArray[np.float64] = np.random.default_rng(
+            zlib.crc32(kind.encode())
+        ).random(self.informative)
 
     def _block(self, start: int, stop: int) -> RowBlock:
         rows, n_features, length = stop - start, self.n_features or 0, self.values_per_row
         indices = np.empty((rows, length), np.int32 if n_features < 2**31 else np.int64)
         values = np.empty((rows, length), np.float32)
         labels = np.empty(rows)
-        generate_rows(self.seed, start, self.hidden_weights, self.informative, n_features, indices, values, labels)
+        generate_rows(
+            self.seed,
+            start,
+            self.hidden_weights,
+            self.informative,
+            n_features,
+            indices,
+            values,
+            labels,
+        )
         indptr = np.arange(0, values.size + 1, length, dtype=np.int64)
-        return RowBlock.trusted(indptr, indices.ravel(), values.ravel(), labels, n_features, self.name)
+        return RowBlock.trusted(
+            indptr, indices.ravel(), values.ravel(), labels, n_features, self.name
+        )
 
 
 class SpiralSource(DenseGeneratedSource):
@@ -171,7 +204,9 @@ class SpiralSource(DenseGeneratedSource):
     evenly spaced over one turn. The ``seed`` draws the irrelevant features alone.
     """
 
-    def __init__(self, rows: int = SPIRAL_ROWS, features: int = SPIRAL_FEATURES, seed: int = 0) -> None:
+    def __init__(
+        self, rows: int = SPIRAL_ROWS, features: int = SPIRAL_FEATURES, seed: int = 0
+    ) -> None:
         super().__init__(SPIRAL, rows, features, 2, seed)
         self._rows_of_both_arms = rows
 
@@ -192,25 +227,40 @@ class ClickSource(GeneratedSource):
     odds, 1 to 2, belongs to the name. Another ``seed`` gives other rows of the same problem.
     """
 
-    def __init__(self, rows: int = CLICK_ROWS, features: int = CLICK_FEATURES, seed: int = 0) -> None:
+    def __init__(
+        self, rows: int = CLICK_ROWS, features: int = CLICK_FEATURES, seed: int = 0
+    ) -> None:
         super().__init__(CLICKS, rows, features, CLICK_RANKS[1], CLICKS_PER_ROW, seed)
         chance = 1.0 / np.arange(1, features + 1)
         self.up_to: NDArray[np.float64] = np.cumsum(chance) / chance.sum()
         ranks = np.geomspace(*CLICK_RANKS, CLICK_INFORMATIVE).astype(np.int64) - 1
         self.id_of_rank = np.empty(features, np.int64)
         self.id_of_rank[ranks] = np.arange(CLICK_INFORMATIVE)
-        self.id_of_rank[np.delete(np.arange(features), ranks)] = np.arange(CLICK_INFORMATIVE, features)
-        random = np.random.default_rng(zlib.crc32(CLICKS.encode()))
-        self.log_odds: NDArray[np.float64] = random.uniform(1.0, 2.0, CLICK_INFORMATIVE) * random.choice(
-            [-1.0, 1.0], CLICK_INFORMATIVE
+        self.id_of_rank[np.delete(np.arange(features), ranks)] = np.arange(
+            CLICK_INFORMATIVE, features
         )
+        random = np.random.default_rng(zlib.crc32(CLICKS.encode()))
+        self.log_odds: NDArray[np.float64] = random.uniform(
+            1.0, 2.0, CLICK_INFORMATIVE
+        ) * random.choice([-1.0, 1.0], CLICK_INFORMATIVE)
 
     def _block(self, start: int, stop: int) -> RowBlock:
         indices, labels = np.empty((stop - start, CLICKS_PER_ROW), np.int32), np.empty(stop - start)
-        generate_clicks(self.seed, start, self.up_to, self.id_of_rank, self.log_odds, CLICK_BASE, indices, labels)
+        generate_clicks(
+            self.seed,
+            start,
+            self.up_to,
+            self.id_of_rank,
+            self.log_odds,
+            CLICK_BASE,
+            indices,
+            labels,
+        )
         indptr = np.arange(0, indices.size + 1, CLICKS_PER_ROW, dtype=np.int64)
         values = np.ones(indices.size, np.float32)
-        return RowBlock.trusted(indptr, indices.ravel(), values, labels, self.n_features or 0, self.name)
+        return RowBlock.trusted(
+            indptr, indices.ravel(), values, labels, self.n_features or 0, self.name
+        )
 
 
 class SubstitutionSource(DenseGeneratedSource, RangedColumns):
@@ -240,7 +290,9 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
                 f"{self.name}: {informative} informative features among {features}; there can be 1 to {features}"
             )
         if max(n_rows, features) > MOST:
-            raise UsageError(f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most of each")
+            raise UsageError(
+                f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most of each"
+            )
         if task not in get_args(Task):
             raise UsageError(f"{self.name}: task is {' or '.join(get_args(Task))}, not {task!r}")
         if noise is not None and not 0 <= noise < np.inf:
@@ -251,7 +303,9 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         self.noise = float(NOISE[task] if noise is None else noise)
         random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])
         self.hidden_weights: NDArray[np.float64] = random.standard_normal(informative)
-        self.informative_ids: NDArray[np.int64] = np.sort(random.choice(features, informative, replace=False))
+        self.informative_ids: NDArray[np.int64] = np.sort(
+            random.choice(features, informative, replace=False)
+        )
 
     def _dense(self, start: int, stop: int) -> DenseRows:
         values = np.empty((stop - start, self.n_features or 0), np.float32)
@@ -264,7 +318,9 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
     def _targets_of(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return the targets of some rows, for which their informative values alone are made."""
         scores = np.empty(stop - start)
-        generate_scores(self.seed, start, self.informative_ids, self.hidden_weights, self.noise, scores)
+        generate_scores(
+            self.seed, start, self.informative_ids, self.hidden_weights, self.noise, scores
+        )
         return scores if self.task == "regression" else np.where(scores > 0, 1.0, -1.0)
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
@@ -273,7 +329,9 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         ends = np.arange(0, row_numbers.size + 1, n_rows, dtype=np.int64)
         for ids, values in self._generated_columns(first, stop):
             indptr, indices = ends[: ids.size + 1], row_numbers[: values.size]
-            yield ColumnBlock.trusted(indptr, indices, values.ravel(), ids, n_rows, origin=self.name)
+            yield ColumnBlock.trusted(
+                indptr, indices, values.ravel(), ids, n_rows, origin=self.name
+            )
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]]:
         return (values.T for _, values in self._generated_columns(0, self.n_features or 0))
@@ -282,7 +340,9 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
     def _columns_at_once(self) -> int:
         return max(1, BLOCK_VALUES // (self.n_rows or 1))
 
-    def _generated_columns(self, first: int, stop: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _generated_columns(
+        self, first: int, stop: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Return ids and values of a range of columns, a line each."""
         n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, reading_threads()
 
@@ -302,7 +362,12 @@ SOURCES: dict[str, Callable[..., Source]] = {
     SUBSTITUTION: SubstitutionSource,
 }
 OPTIONS: dict[str, type] = {"rows": int, "features": int, "seed": int}
-SUBSTITUTION_OPTIONS: dict[str, type] = {"informative": int, "noise": float, "task": str, "problem": int}
+SUBSTITUTION_OPTIONS: dict[str, type] = {
+    "informative": int,
+    "noise": float,
+    "task": str,
+    "problem": int,
+}
 NUMBERS = {int: "an integer", float: "a number"}
 
 
@@ -328,5 +393,7 @@ def open_synthetic(name: str) -> Source:
         try:
             options[option] = known[option](text)
         except ValueError:
-            raise UsageError(f"{name}: {option} is {NUMBERS[known[option]]}, not {text!r}") from None
+            raise UsageError(
+                f"{name}: {option} is {NUMBERS[known[option]]}, not {text!r}"
+            ) from None
     return synthetic_source(kind, **options)

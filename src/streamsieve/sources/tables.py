@@ -47,11 +47,18 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
     """Turn what Arrow raises on a damaged file into one message."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError, RuntimeError) as error:  # the last from inside Parquet
+    except (
+        pa.ArrowException,
+        UnicodeDecodeError,
+        OSError,
+        RuntimeError,
+    ) as error:  # the last from inside Parquet
         if isinstance(error, DataError | RunError) or getattr(error, "errno", None):
             raise
         reason = str(error).splitlines()[0]
-        raise DataError(f"{path}: not {what}, or cut short or damaged ({reason}); write it again") from error
+        raise DataError(
+            f"{path}: not {what}, or cut short or damaged ({reason}); write it again"
+        ) from error
 
 
 class DecodedRows(NamedTuple):
@@ -83,7 +90,11 @@ class TableSource(Source):
     label_column: str | None  # the target, if the table has it
 
     def __init__(
-        self, facts: SourceFacts, available: list[str], columns: list[str] | None, options: ReadOptions
+        self,
+        facts: SourceFacts,
+        available: list[str],
+        columns: list[str] | None,
+        options: ReadOptions,
     ) -> None:
         target, weight, name = options.target, options.weight, facts.name
         refuse_repeated(available, name)
@@ -95,7 +106,9 @@ class TableSource(Source):
         refuse_absent([*columns, *([] if weight is None else [weight])], available, name)
         self.label_column = target if target in available else None
         has_labels = self.label_column is not None
-        super().__init__(replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight))
+        super().__init__(
+            replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight)
+        )
         self.read_by(Encoding([Column(name, "number") for name in columns]))
 
     def read_by(self, encoding: Encoding, grows: bool = False) -> None:
@@ -130,7 +143,9 @@ class TableSource(Source):
     def with_features_of(self, columns: Sequence[str]) -> Self:
         """Return the same table with some of its columns, in its order."""
         some, wanted = copy(self), set(columns)
-        positions = {at for at, column in enumerate(self._encoding.columns) if column.name in wanted}
+        positions = {
+            at for at, column in enumerate(self._encoding.columns) if column.name in wanted
+        }
         some.read_by(self._encoding.with_columns(positions), self.grows)
         return some
 
@@ -152,7 +167,9 @@ class TableSource(Source):
         weights = None if weight is None else numbers_of(batch.column(weight), weight, where)
         return self.weighted(rows, y, weights)
 
-    def weighted(self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None) -> DecodedRows:
+    def weighted(
+        self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None
+    ) -> DecodedRows:
         """Return rows with their labels and weights, none of which may be missing."""
         if weights is not None and np.isnan(weights).any():
             raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.facts.weight))
@@ -175,7 +192,10 @@ class TableSource(Source):
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
         if self._encoding.has_groups:
             return None
-        return (DenseRows(part.rows.numbers, part.y) for part in self._decoded(missing, lambda part: part))
+        return (
+            DenseRows(part.rows.numbers, part.y)
+            for part in self._decoded(missing, lambda part: part)
+        )
 
 
 def as_array(column: pa.Array) -> NDArray[Any]:
@@ -187,7 +207,9 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
     """Return the target column: numbers as they are, text as text."""
     if column.null_count:
         row = first_row + column.is_null().index(True).as_py() + 1
-        raise DataError(f"{origin}: row {row}: the target {name!r} has no value; fill it in or drop the row")
+        raise DataError(
+            f"{origin}: row {row}: the target {name!r} has no value; fill it in or drop the row"
+        )
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     loss = loss_of(column.type)
@@ -217,7 +239,9 @@ def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> i
 
 def _table_batch(block: RowBlock, titles: list[str], target: str) -> pa.RecordBatch:
     dense = block.derived(n_features=len(titles)).to_dense(np.float32)
-    columns = [pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))]  # NaN is missing
+    columns = [
+        pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))
+    ]  # NaN is missing
     if block.y is None:
         return pa.RecordBatch.from_arrays(columns, titles)
     return pa.RecordBatch.from_arrays([*columns, pa.array(block.y)], [*titles, target])

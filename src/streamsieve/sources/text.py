@@ -15,7 +15,13 @@ from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
 from .formats import COMPRESSIONS, split_suffix
 
-DAMAGE = EOFError, lzma.LZMAError, zlib.error, OSError, ValueError  # what decompressors raise on a damaged file
+DAMAGE = (
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    OSError,
+    ValueError,
+)  # what decompressors raise on a damaged file
 OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 LONGEST_LINE = 1 << 30
@@ -41,7 +47,11 @@ def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
 def read_compressed(path: Path) -> bytes:
     """Return the content of a file, decompressed as its suffix says."""
     compression = split_suffix(path)[1]
-    with path.open("rb") as raw, damage_named(str(path), compression), open_compressed(raw, compression) as file:
+    with (
+        path.open("rb") as raw,
+        damage_named(str(path), compression),
+        open_compressed(raw, compression) as file,
+    ):
         return file.read()
 
 
@@ -111,10 +121,14 @@ def refuse_endless_line(length: int, name: str) -> None:
             f"memory; write the rows as Parquet, or {more_memory(length * BYTES_PER_LETTER)}"
         )
     if length > LONGEST_LINE:
-        raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not text with lines")
+        raise DataError(
+            f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not text with lines"
+        )
 
 
-def starts_of_parts(path: Path, begin: int, end: int, n: int, blank: bytes, comment: bytes = b"") -> list[int]:
+def starts_of_parts(
+    path: Path, begin: int, end: int, n: int, blank: bytes, comment: bytes = b""
+) -> list[int]:
     """Where a span of a file can be cut into ``n`` parts or fewer: each start is that of a line which holds a row.
 
     Given    begin: where a line starts; blank: what a line without a row consists of; comment: how one may start.

@@ -46,7 +46,11 @@ def columns_of_rows(source: Source, blocks: list[RowBlock]) -> MatrixColumns:
 
 
 def transposed_matrix(
-    source: Source, matrix: Any, y: NDArray[Any], n_features: int, ids: NDArray[np.int64] | None = None
+    source: Source,
+    matrix: Any,
+    y: NDArray[Any],
+    n_features: int,
+    ids: NDArray[np.int64] | None = None,
 ) -> MatrixColumns:
     """Return the columns of rows, from a matrix of them in memory."""
     facts = {"value_type": np.float32, "first_id": source.facts.first_id}
@@ -59,7 +63,9 @@ def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> N
         raise DataError(f"{source.name}: holds no rows")
     found = [np.asarray(part) for part in labels if part is not None]
     if len(found) < len(labels):
-        raise DataError(f"{source.name}: the rows have no labels, and columns are measured against them")
+        raise DataError(
+            f"{source.name}: the rows have no labels, and columns are measured against them"
+        )
     y = np.concatenate(found)
     if y.size > MOST_ROWS:
         raise DataError(f"{source.name}: {y.size:,} rows; columns may have {MOST_ROWS:,} at most")
@@ -112,7 +118,11 @@ def gathered(
     Later rows may be wider.
     """
     first = None if parts is None else next(parts, None)
-    if parts is None or first is None or np.count_nonzero(first.values) <= DENSE * first.values.size:
+    if (
+        parts is None
+        or first is None
+        or np.count_nonzero(first.values) <= DENSE * first.values.size
+    ):
         return None
     matrices, labels, row = [], [], 0
     room.expect(first.values[:1].nbytes * (source.n_rows or 0))
@@ -128,7 +138,11 @@ def gathered(
             row += part.n_rows
     if matrices:
         width = matrices[-1].shape[1]
-        whole = matrices[0] if len(matrices) == 1 else np.concatenate([widened(part, width) for part in matrices])
+        whole = (
+            matrices[0]
+            if len(matrices) == 1
+            else np.concatenate([widened(part, width) for part in matrices])
+        )
     return whole, labels_of_blocks(source, labels)
 
 
@@ -156,7 +170,12 @@ def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
             return Whole(*dense, None, dense[0].shape[1])
     columns = by_columns(source, report)
     if columns.matrix is not None:
-        return Whole(columns.matrix, columns.targets(), columns.ids, columns.n_features or columns.matrix.shape[1])
+        return Whole(
+            columns.matrix,
+            columns.targets(),
+            columns.ids,
+            columns.n_features or columns.matrix.shape[1],
+        )
     room = Room(columns, report, FEATURES_READ, NEEDS_ALL)
     return dense_table(columns, room) or whole_columns(columns, room)
 
@@ -170,7 +189,9 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
     first = next(blocks, None)
     if first is None or first.n_nonzero <= DENSE * first.n_rows * width:
         return None
-    wide = (block.derived(n_features=max(width, block.n_features)) for block in chain([first], blocks))
+    wide = (
+        block.derived(n_features=max(width, block.n_features)) for block in chain([first], blocks)
+    )
     return (DenseRows(block.to_dense(np.float32), block.y) for block in wide)
 
 
@@ -201,10 +222,16 @@ def whole_columns(source: ColumnSource, room: Room) -> Whole:
     dense = False
     for whole in source.column_blocks():
         block = whole.without_empty()
-        csc = csc_array((block.values.astype(np.float32), block.indices, block.indptr), (y.size, block.n_columns))
+        csc = csc_array(
+            (block.values.astype(np.float32), block.indices, block.indptr),
+            (y.size, block.n_columns),
+        )
         dense = dense if parts else block.n_nonzero > DENSE * y.size * block.n_columns
         parts.append(csc.T.toarray() if dense else csc)
         ids.append(block.ids)
-        room.take(whole.n_columns, parts[-1].nbytes if dense else 8 * block.n_nonzero + 8 * block.n_columns)
+        room.take(
+            whole.n_columns,
+            parts[-1].nbytes if dense else 8 * block.n_nonzero + 8 * block.n_columns,
+        )
     together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
     return Whole(together, y, np.concatenate(ids), source.n_features or together.shape[1])

@@ -47,7 +47,10 @@ SURVEY_SCHEMA = {
     "ranges": ArraySpec(("used",), 0, RANGES, dtype=np.int64),  # that have entries
     "counts": ArraySpec(("used",), 1, MOST_ENTRIES, dtype=np.int64),
 }
-NOTE_SCHEMA = {"filled": ArraySpec(("buckets",), 0, dtype=np.int64), "sums": ArraySpec(("buckets",), dtype=np.uint32)}
+NOTE_SCHEMA = {
+    "filled": ArraySpec(("buckets",), 0, dtype=np.int64),
+    "sums": ArraySpec(("buckets",), dtype=np.uint32),
+}
 
 
 class Survey(NamedTuple):
@@ -114,7 +117,9 @@ class WorkFolder:
             if state == "taken":
                 os.close(descriptor)
                 self.release(remove=False)
-                raise UsageError(f"{self.output}: another process is writing this file; wait until it has ended")
+                raise UsageError(
+                    f"{self.output}: another process is writing this file; wait until it has ended"
+                )
             survey = self._read_survey(path) if state == "ours" and found is None else None
             if survey is not None:
                 found, self.path, self._lock = survey, path, descriptor
@@ -131,11 +136,22 @@ class WorkFolder:
                 return None
             header, arrays = _load(path / SURVEY, available_memory() // 4)
             sizes = check_arrays(arrays, SURVEY_SCHEMA, {})
-            width, shift = _count(header, "n_features", LARGEST_INDEX + 1), _count(header, "shift", MOST_SHIFT)
+            width, shift = (
+                _count(header, "n_features", LARGEST_INDEX + 1),
+                _count(header, "shift", MOST_SHIFT),
+            )
             used, counts = arrays["ranges"], np.zeros(RANGES, np.int64)
-            if header["stamp"] != self.stamp or not sizes["rows"] or not sizes["used"] or (np.diff(used) <= 0).any():
+            if (
+                header["stamp"] != self.stamp
+                or not sizes["rows"]
+                or not sizes["used"]
+                or (np.diff(used) <= 0).any()
+            ):
                 return None
-            if int(used[-1]) << shift >= width or int(arrays["counts"].max()) > sizes["rows"] << shift:
+            if (
+                int(used[-1]) << shift >= width
+                or int(arrays["counts"].max()) > sizes["rows"] << shift
+            ):
                 return None
             counts[used] = arrays["counts"]
             return Survey(arrays["y"], width, _count(header, "memory", 2**62), shift, counts)
@@ -146,21 +162,31 @@ class WorkFolder:
 
     def _keep(self, survey: Survey) -> Path:
         """Note the survey in a new folder, which is returned, and make sure that there is room for the buckets."""
-        needed, free = ENTRY_BYTES * int(survey.counts.sum()), shutil.disk_usage(self.output.parent).free
+        needed, free = (
+            ENTRY_BYTES * int(survey.counts.sum()),
+            shutil.disk_usage(self.output.parent).free,
+        )
         if needed > free:
             raise UsageError(
                 f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
                 "are free; make room, or name an output on another disk"
             )
         self.path, self._lock = _new_folder(self.output)
-        header = {"stamp": self.stamp, "n_features": survey.n_features, "memory": survey.memory, "shift": survey.shift}
+        header = {
+            "stamp": self.stamp,
+            "n_features": survey.n_features,
+            "memory": survey.memory,
+            "shift": survey.shift,
+        }
         used = np.flatnonzero(survey.counts)
         arrays = {"y": survey.y, "ranges": used, "counts": survey.counts[used]}
         Model(SURVEY, {}, header, arrays).save(self.path / SURVEY)
         return self.path
 
     @contextmanager
-    def buckets(self, survey: Survey, sizes: NDArray[np.int64]) -> Iterator[tuple[BufferedRandom, Filled]]:
+    def buckets(
+        self, survey: Survey, sizes: NDArray[np.int64]
+    ) -> Iterator[tuple[BufferedRandom, Filled]]:
         """Open the file of buckets of these sizes, with how far they are filled; of new rows keep the survey first."""
         folder = self.path or self._keep(survey)
         self._check_sum = survey.check_sum
@@ -181,7 +207,13 @@ class WorkFolder:
             ends = (np.cumsum(sizes) - sizes + filled)[filled > 0]
             fits = ENTRY_BYTES * int(ends.max(initial=0)) <= (path / BUCKETS).stat().st_size
             complete = rows < n_rows or np.array_equal(filled, sizes)
-            if header["survey"] == self._check_sum and rows and fits and complete and (filled <= sizes).all():
+            if (
+                header["survey"] == self._check_sum
+                and rows
+                and fits
+                and complete
+                and (filled <= sizes).all()
+            ):
                 return Filled(rows, filled, arrays["sums"])
         except UNREADABLE:
             pass
@@ -193,7 +225,9 @@ class WorkFolder:
         file.flush()
         os.fsync(file.fileno())
         header = {"rows": filled.rows, "survey": self._check_sum}
-        Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(self.path / NOTE)
+        Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(
+            self.path / NOTE
+        )
 
 
 # ---- folders
@@ -201,11 +235,19 @@ class WorkFolder:
 
 def earlier_folders(output: Path) -> list[Path]:
     """Return the folders of conversions to an output that have not ended: real ones, of this user."""
-    name = re.compile(rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}")
+    name = re.compile(
+        rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}"
+    )
     try:
         with os.scandir(output.parent) as entries:
-            real = [entry for entry in entries if name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
-        return sorted(Path(entry) for entry in real if entry.stat(follow_symlinks=False).st_uid == os.getuid())
+            real = [
+                entry
+                for entry in entries
+                if name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+            ]
+        return sorted(
+            Path(entry) for entry in real if entry.stat(follow_symlinks=False).st_uid == os.getuid()
+        )
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
 

@@ -108,7 +108,10 @@ class KeptFeatures:
 
     def to_dict(self) -> dict[str, list[int] | None]:
         """Return the same as JSON can hold it."""
-        return {"only": None if self.only is None else self.only.tolist(), "drop": self.drop.tolist()}
+        return {
+            "only": None if self.only is None else self.only.tolist(),
+            "drop": self.drop.tolist(),
+        }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> KeptFeatures:
@@ -116,7 +119,9 @@ class KeptFeatures:
         if not conforms(content, KeptFields):
             raise ValueError("the features that it reads are no ids")
         only = content["only"]
-        return cls(None if only is None else np.array(only, np.int64), np.array(content["drop"], np.int64))
+        return cls(
+            None if only is None else np.array(only, np.int64), np.array(content["drop"], np.int64)
+        )
 
 
 class SomeRows(WrappedRows):
@@ -127,7 +132,9 @@ class SomeRows(WrappedRows):
         self.wanted = kept
 
     def _changed(self, block: RowBlock) -> RowBlock:
-        return block.with_some_entries(self.wanted.among(block.indices[block.indptr[0] : block.indptr[-1]]))
+        return block.with_some_entries(
+            self.wanted.among(block.indices[block.indptr[0] : block.indptr[-1]])
+        )
 
 
 def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
@@ -143,7 +150,12 @@ def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
 def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
     """Return the ids of features by their names; a column of a table stands for all of its features."""
     names, ids = source.feature_names, None
-    if names is None and source.has_names and source.rewindable and isinstance(source, ColumnSource):
+    if (
+        names is None
+        and source.has_names
+        and source.rewindable
+        and isinstance(source, ColumnSource)
+    ):
         known = features_of(source, source)  # of a file of columns, every record says its own
         names, ids = known.names, known.offered
     if names is None:
@@ -156,7 +168,9 @@ def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
     return found | {str(name): [feature] for name, feature in zip(names, numbers, strict=True)}
 
 
-def ids_of(source: DataSource, named: Sequence[str], by_name: dict[str, Sequence[int]]) -> NDArray[np.int64]:
+def ids_of(
+    source: DataSource, named: Sequence[str], by_name: dict[str, Sequence[int]]
+) -> NDArray[np.int64]:
     """Return the features that a user names: by their names, if there are such, or by ids as the data writes them."""
     ids: list[int] = []
     first = source.facts.first_id
@@ -168,8 +182,14 @@ def ids_of(source: DataSource, named: Sequence[str], by_name: dict[str, Sequence
             ids.append(int(word) - first)
         else:
             near = get_close_matches(name, by_name, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"ids are integers of {first} or more"
-            raise UsageError(f"{source.name}: there is no feature {name!r} to omit or to keep; {hint}")
+            hint = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else f"ids are integers of {first} or more"
+            )
+            raise UsageError(
+                f"{source.name}: there is no feature {name!r} to omit or to keep; {hint}"
+            )
     return np.array(ids, np.int64)
 
 
@@ -195,7 +215,9 @@ class DrawnRows(WrappedRows):
                 yield some
         if not kept:
             what = "held out" if self.held_out else "left to learn from"
-            raise DataError(f"{self.name}: none of its {first:,} rows is {what}; hold out another fraction")
+            raise DataError(
+                f"{self.name}: none of its {first:,} rows is {what}; hold out another fraction"
+            )
 
     def _among(self, first: int, n_rows: int) -> NDArray[np.bool_]:
         """Return which of some rows are here, the first of them having this number."""
@@ -230,7 +252,9 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
 
 def given_names(names: str | Sequence[str]) -> NDArray[Any]:
     """Return the names that a user gives, in a file or one by one."""
-    return read_names(Path(names)) if isinstance(names, str) else sound_names(names, "names, number ")
+    return (
+        read_names(Path(names)) if isinstance(names, str) else sound_names(names, "names, number ")
+    )
 
 
 def read_names(path: Path) -> NDArray[Any]:
@@ -240,7 +264,9 @@ def read_names(path: Path) -> NDArray[Any]:
         lines = text.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{line}: this is not UTF-8 text; save the names in UTF-8") from error
+        raise DataError(
+            f"{path}:{line}: this is not UTF-8 text; save the names in UTF-8"
+        ) from error
     if not lines[-1]:
         lines.pop()
     return sound_names(lines, f"{path}:")
@@ -264,7 +290,9 @@ def refuse_unsound(names: list[str], origin: str) -> None:
             raise DataError(f"{origin}{line}: there is no name; every feature needs one")
         first = lines.setdefault(name, line)
         if first != line:
-            raise DataError(f"{origin}{line}: the name {name!r} appears twice, first in line {first}; rename one")
+            raise DataError(
+                f"{origin}{line}: the name {name!r} appears twice, first in line {first}; rename one"
+            )
 
 
 def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:

@@ -46,7 +46,16 @@ def write_rows(
     known, compression = output_format(path)
     with replacing(path) as partial:
         as_table = as_table or target is not None
-        layout = Layout(str(path), feature_names, n_features, zero_based, target, compression, as_table, renumbered)
+        layout = Layout(
+            str(path),
+            feature_names,
+            n_features,
+            zero_based,
+            target,
+            compression,
+            as_table,
+            renumbered,
+        )
         rows: int = function(str(known.write_rows))(partial, blocks, layout)
     return rows
 
@@ -84,7 +93,11 @@ def holds_names(path: Path) -> bool:
 
 def label_text(label: Any) -> str:
     """A label as a file shows it: integers without a point."""
-    if isinstance(label, float | np.floating) and float(label).is_integer() and abs(float(label)) < LARGEST_EXACT:
+    if (
+        isinstance(label, float | np.floating)
+        and float(label).is_integer()
+        and abs(float(label)) < LARGEST_EXACT
+    ):
         return str(int(label))
     return str(label)
 
@@ -106,10 +119,14 @@ def titles_of(layout: Layout) -> list[str]:
             "say; write sparse .arrow, .parquet or .npz, or apply a selection first"
         )
     names = layout.feature_names
-    titles = titles_of_ids(range(layout.n_features)) if names is None else list(map(str, names.tolist()))
+    titles = (
+        titles_of_ids(range(layout.n_features)) if names is None else list(map(str, names.tolist()))
+    )
     target = layout.target or LABEL
     if target in titles:
-        raise UsageError(f"{layout.name}: a feature and the target are both called {target!r}; rename one of them")
+        raise UsageError(
+            f"{layout.name}: a feature and the target are both called {target!r}; rename one of them"
+        )
     return titles
 
 
@@ -126,7 +143,9 @@ def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     for block in blocks:
         for start, stop in line_ranges(block.indptr, most_rows, most_nonzeros):
             piece = block.rows(start, stop)
-            if waiting and (rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros):
+            if waiting and (
+                rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros
+            ):
                 yield RowBlock.joined(waiting)
                 waiting, rows, nonzeros = [], 0, 0
             waiting.append(piece)
@@ -142,7 +161,9 @@ def as_before(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     try:
         return batch.cast(schema)
     except pa.ArrowInvalid as error:
-        raise DataError(f"the first rows hold other types than later ones ({error}); write the data alike") from error
+        raise DataError(
+            f"the first rows hold other types than later ones ({error}); write the data alike"
+        ) from error
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:

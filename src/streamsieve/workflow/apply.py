@@ -38,8 +38,12 @@ from .row_norms import Lengths, lengths_of, mark_of, model_mark, writing_lengths
 LARGEST_INT32 = np.iinfo(np.int32).max
 LOOK_BYTES = 1 << 20  # of rows that show whether they are complete
 
-Predicted = tuple[Prediction, NDArray[Any] | None]  # what is predicted of some rows, and their own labels
-Squares = Callable[[RowBlock], NDArray[np.float64] | None]  # the squared lengths of the complete rows of a block
+Predicted = tuple[
+    Prediction, NDArray[Any] | None
+]  # what is predicted of some rows, and their own labels
+Squares = Callable[
+    [RowBlock], NDArray[np.float64] | None
+]  # the squared lengths of the complete rows of a block
 
 notes = logging.getLogger("streamsieve")
 
@@ -98,16 +102,26 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     selection, source = run.learner.results.selection(), run.rows.source
     as_table = is_table(path, source.facts.takes_target)
     if as_table and renumber:
-        raise UsageError(f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for sparse rows")
+        raise UsageError(
+            f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for sparse rows"
+        )
     compact = as_table or renumber
     names, width = names_of(run, selection, compact, as_table)
     if names is not None and not holds_names(path):
-        notes.warning("%s: svmlight text holds no names; they are in %s", path, run.folder.path / "selection.csv")
+        notes.warning(
+            "%s: svmlight text holds no names; they are in %s",
+            path,
+            run.folder.path / "selection.csv",
+        )
     results = run.learner.results
     can_keep = path.parent.is_dir() and (path.is_file() or not path.exists())
     keeps = can_keep and results.uses_lengths and not results.predicts_with_all
     with writing_lengths(path, model_mark(run.learner)) if keeps else nullcontext() as lengths:
-        blocks = source.row_blocks(run.learner.missing_rows) if lengths is None else lengths_noted(run, lengths)
+        blocks = (
+            source.row_blocks(run.learner.missing_rows)
+            if lengths is None
+            else lengths_noted(run, lengths)
+        )
         return write_rows(
             path,
             map(Reduction(selection.indices, width, compact), blocks),
@@ -120,14 +134,22 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
         )
 
 
-def names_of(run: Trained, selection: Selection, compact: bool, as_table: bool) -> tuple[NDArray[Any] | None, int]:
+def names_of(
+    run: Trained, selection: Selection, compact: bool, as_table: bool
+) -> tuple[NDArray[Any] | None, int]:
     """The names of the features that are written, if they have any, and how many features that are."""
     if compact:
-        titles = titles_of_ids(selection.indices.tolist()) if selection.names is None and as_table else None
+        titles = (
+            titles_of_ids(selection.indices.tolist())
+            if selection.names is None and as_table
+            else None
+        )
         return selection.names if titles is None else np.array(titles, dtype=object), len(selection)
     width, given = run.learner.features.width, run.options.names
     is_gone = given is None or (isinstance(given, str) and not Path(given).is_file())
-    in_training = None if given is None or is_gone else given_names(given)  # of which methods for columns keep few
+    in_training = (
+        None if given is None or is_gone else given_names(given)
+    )  # of which methods for columns keep few
     for names in (run.learner.features.names, run.rows.source.feature_names, in_training):
         if names is not None and names.size == width:
             return names, width
@@ -153,7 +175,10 @@ class CompleteRows:
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order; the first are held until they show whether rows are complete, or are many."""
-        blocks, held = self.run.rows.source.row_blocks(self.run.learner.missing_rows), list[RowBlock]()
+        blocks, held = (
+            self.run.rows.source.row_blocks(self.run.learner.missing_rows),
+            list[RowBlock](),
+        )
         if self._complete is None:
             held, self._complete = look_for_others(blocks, self.run)
         if not self._complete:
@@ -176,7 +201,9 @@ class CompleteRows:
         """Return None for rows that have all features, NaN where lengths are not known."""
         if self._complete:
             return None
-        return np.full(block.n_rows, np.nan) if self._lengths is None else self._lengths(block.n_rows)
+        return (
+            np.full(block.n_rows, np.nan) if self._lengths is None else self._lengths(block.n_rows)
+        )
 
 
 def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowBlock], bool]:
@@ -209,16 +236,22 @@ def lengths_noted(run: Trained, lengths: IO[bytes]) -> Iterator[RowBlock]:
         yield block
 
 
-def predict(run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False) -> Predictions:
+def predict(
+    run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False
+) -> Predictions:
     """What is predicted of ``data``, and its own labels, block by block."""
     run = trained(run_dir, data, target, zero_based, predicting=True)
     learner, source, results = run.learner, run.rows.source, run.learner.results
     if not learner.method.predicts:
-        raise UsageError(f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the selection")
+        raise UsageError(
+            f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the selection"
+        )
     if not results.uses_lengths and not results.predicts_with_all:
         return predictions(learner, source)
     rows = CompleteRows(run, partial(note_incomplete, learner, source))
-    return predictions(learner, source, rows.expected if results.uses_lengths else None, rows.blocks())
+    return predictions(
+        learner, source, rows.expected if results.uses_lengths else None, rows.blocks()
+    )
 
 
 def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
@@ -260,7 +293,9 @@ def predictions(
     return Predictions(predictor.classes, blocks)
 
 
-def measure(predicted: Iterable[Predicted], classes: NDArray[np.generic] | None) -> Quality | Fit | None:
+def measure(
+    predicted: Iterable[Predicted], classes: NDArray[np.generic] | None
+) -> Quality | Fit | None:
     """Return the quality of all predictions, after they were taken; None for rows without labels.
 
     Without ``classes`` numbers are predicted. Of a row its label and its score stay in memory; of more than two
@@ -279,7 +314,9 @@ def measure(predicted: Iterable[Predicted], classes: NDArray[np.generic] | None)
             evidence.append(scores[:, None] if scores.ndim == 1 or chances is None else chances)
     if not sum(map(len, labels)):
         return None
-    return quality_of_labels(np.concatenate(labels), np.concatenate(right), np.concatenate(evidence), classes)
+    return quality_of_labels(
+        np.concatenate(labels), np.concatenate(right), np.concatenate(evidence), classes
+    )
 
 
 def fit_of(predicted: Iterable[Predicted]) -> Fit | None:
@@ -292,7 +329,9 @@ def fit_of(predicted: Iterable[Predicted]) -> Fit | None:
         numbers = np.asarray(y, np.float64)
         errors += float(((numbers - prediction.labels) ** 2).sum())
         off, total = float(numbers.mean()) - mean, seen + numbers.size
-        deviations += float(((numbers - numbers.mean()) ** 2).sum()) + off * off * seen * numbers.size / total
+        deviations += (
+            float(((numbers - numbers.mean()) ** 2).sum()) + off * off * seen * numbers.size / total
+        )
         mean += off * numbers.size / total
         seen = total
     if not seen:
@@ -300,13 +339,17 @@ def fit_of(predicted: Iterable[Predicted]) -> Fit | None:
     return Fit(1.0 - errors / deviations if deviations else None, float(np.sqrt(errors / seen)))
 
 
-def trained(run_dir: str | Path, data: Any, target: str | None, zero_based: bool, predicting: bool) -> Trained:
+def trained(
+    run_dir: str | Path, data: Any, target: str | None, zero_based: bool, predicting: bool
+) -> Trained:
     """The model of a run and rows like those it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())
     asked, record = folder.request().read, folder.result()
     renumbered = None if record is None else record.details.get("renumbered")
-    options = replace(asked, target=target or asked.target, zero_based=zero_based or asked.zero_based)
+    options = replace(
+        asked, target=target or asked.target, zero_based=zero_based or asked.zero_based
+    )
     rows = open_like_training(data, Features.of(learner, renumbered, predicting), options)
     if target is not None:
         refuse_target(rows.source)
@@ -318,14 +361,18 @@ class Reduction:
 
     def __init__(self, selected: NDArray[np.int64], width: int, compact: bool) -> None:
         self.lookup, self.width = table_addresses(selected), width
-        self.ids = None if compact else selected.astype(np.int64 if width > LARGEST_INT32 else np.int32)
+        self.ids = (
+            None if compact else selected.astype(np.int64 if width > LARGEST_INT32 else np.int32)
+        )
 
     def __call__(self, block: RowBlock) -> RowBlock:
         indptr = np.zeros(block.n_rows + 1, np.int64)
         indices = np.empty(block.n_nonzero, np.int32)
         values = np.empty(block.n_nonzero, np.float32)
         entries = block.indptr, block.indices, block.values
-        kept = keep_known(ALL_MARKED, self.lookup.table, self.lookup.ids, *entries, indptr, indices, values)
+        kept = keep_known(
+            ALL_MARKED, self.lookup.table, self.lookup.ids, *entries, indptr, indices, values
+        )
         positions = indices[:kept]
         return RowBlock(
             indptr,

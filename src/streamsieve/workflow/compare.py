@@ -67,11 +67,18 @@ class Asked(NamedTuple):
             for k in budgets_for(method, self.ks):
                 for seed in self.seeds:
                     for fold in (None,) if self.folds is None else range(self.folds):
-                        yield Trial(method, self.params.get(method, {}), k, seed, fold, self.folds, models)
+                        yield Trial(
+                            method, self.params.get(method, {}), k, seed, fold, self.folds, models
+                        )
 
     def request(self, data: Sequence[dict[str, Any]], options: ReadOptions) -> dict[str, Any]:
         """The same as a dictionary that JSON can hold, with what is known of the data."""
-        return {"data": list(data), **self._asdict(), "reading": asdict(options), "version": __version__}
+        return {
+            "data": list(data),
+            **self._asdict(),
+            "reading": asdict(options),
+            "version": __version__,
+        }
 
 
 @shows_options
@@ -136,11 +143,17 @@ def compare(
         Show a bar, in a terminal or a notebook.
     """
     options = ReadOptions.of(target=target, zero_based=zero_based, **read).located()
-    asked = as_asked(methods, params or {}, ks, seeds, None if test is not None else folds, models, task)
+    asked = as_asked(
+        methods, params or {}, ks, seeds, None if test is not None else folds, models, task
+    )
     n_jobs = positive("jobs", cores() if jobs is None else jobs, MOST_JOBS)
     sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
-    with folder or nullcontext(), ProcessEngine(n_jobs) as engine, watching(watch, progress) as observer:
+    with (
+        folder or nullcontext(),
+        ProcessEngine(n_jobs) as engine,
+        watching(watch, progress) as observer,
+    ):
         comparison = Work(asked, options, folder, engine, observer).on(sets)
         if output is not None:
             comparison.save(output)
@@ -151,22 +164,37 @@ def compare(
 
 
 def as_asked(
-    methods: Any, params: Mapping[str, Any], ks: Any, seeds: Any, folds: int | None, models: Any, task: str
+    methods: Any,
+    params: Mapping[str, Any],
+    ks: Any,
+    seeds: Any,
+    folds: int | None,
+    models: Any,
+    task: str,
 ) -> Asked:
     """What a user has asked for, checked before anything is read."""
     chosen = once("method", [contender(name) for name in as_list(methods)])
-    known = {contender(method): params_of(contender(method), given) for method, given in params.items()}
+    known = {
+        contender(method): params_of(contender(method), given) for method, given in params.items()
+    }
     for method in known:
         if method not in chosen:
-            raise UsageError(f"there are parameters of {method}, which is not compared; add it to the methods")
+            raise UsageError(
+                f"there are parameters of {method}, which is not compared; add it to the methods"
+            )
     budgets = once("number of features", [budget(k) for k in as_list(ks)])
     for method in chosen:
         if not budgets_for(method, budgets):
-            raise UsageError(f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}")
+            raise UsageError(
+                f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}"
+            )
     numbers = (
         range(positive("seeds", seeds, 1 << 20))
         if is_integer(seeds)
-        else [integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32") for seed in seeds]
+        else [
+            integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32")
+            for seed in seeds
+        ]
     )
     judges = once("model", as_list(models))
     for model in judges:
@@ -175,7 +203,11 @@ def as_asked(
         downstream(model)
     if task not in TASKS:
         raise UsageError("task", f"must be {', '.join(TASKS)}, got {task!r}")
-    folds = None if folds is None else integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
+    folds = (
+        None
+        if folds is None
+        else integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
+    )
     return Asked(chosen, known, budgets, once("seed", numbers), folds, judges, task)
 
 
@@ -209,9 +241,13 @@ def params_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a method, checked."""
     found = {name: to_builtin(value) for name, value in given.items()}
     if method in RIVALS and found:
-        raise UsageError(f"{method} is scikit-learn's and has no parameters here; omit {', '.join(found)}")
+        raise UsageError(
+            f"{method} is scikit-learn's and has no parameters here; omit {', '.join(found)}"
+        )
     if BUDGET in found:
-        raise UsageError(f"{BUDGET} of {method} is what a comparison varies; give it as {spell('ks')}")
+        raise UsageError(
+            f"{BUDGET} of {method} is what a comparison varies; give it as {spell('ks')}"
+        )
     if method not in RIVALS:
         make_learner(method, found, origin=method)
     return found
@@ -245,9 +281,20 @@ class Work:
     """A comparison that is going on."""
 
     def __init__(
-        self, asked: Asked, options: ReadOptions, folder: ComparisonFolder | None, engine: Engine, watch: Watch | None
+        self,
+        asked: Asked,
+        options: ReadOptions,
+        folder: ComparisonFolder | None,
+        engine: Engine,
+        watch: Watch | None,
     ) -> None:
-        self.asked, self.options, self.folder, self.engine, self.watch = asked, options, folder, engine, watch
+        self.asked, self.options, self.folder, self.engine, self.watch = (
+            asked,
+            options,
+            folder,
+            engine,
+            watch,
+        )
         self.trials = list(asked.trials())
         self.started: set[int] = set()  # workers
         self.done = self.total = 0
@@ -255,7 +302,10 @@ class Work:
     def on(self, sets: Sequence[Opened]) -> Comparison:
         """Everything that is asked, set by set: one at a time is in memory."""
         self.total = len(sets) * sum(len(trial.models) for trial in self.trials)
-        kinds = [BOTH if method in RIVALS else find_method(method).targets for method in self.asked.methods]
+        kinds = [
+            BOTH if method in RIVALS else find_method(method).targets
+            for method in self.asked.methods
+        ]
         lines: list[Line] = []
         facts: list[dict[str, Any]] = []
         for opened in sets:
@@ -279,7 +329,9 @@ class Work:
         ]
 
         def take(number: int, trial: Trial, lines: list[Line]) -> None:
-            for line in reversed(lines):  # the method's own predictions first: no other line can give them again
+            for line in reversed(
+                lines
+            ):  # the method's own predictions first: no other line can give them again
                 if self.folder is not None and line["error"] not in PASSING:
                     self.folder.keep(trial.digest(fingerprint, line["model"]), line)
             kept[number] |= {line["model"]: line for line in lines}
@@ -287,17 +339,28 @@ class Work:
 
         if left:
             self._run(data, left, take)
-        return [lines[model] for trial, lines in zip(self.trials, kept, strict=True) for model in trial.models]
+        return [
+            lines[model]
+            for trial, lines in zip(self.trials, kept, strict=True)
+            for model in trial.models
+        ]
 
     def _kept(self, data: DataSet, trial: Trial, fingerprint: str) -> dict[str, Line]:
         """The lines of a trial that an earlier run has finished, by model."""
         if self.folder is None:
             return {}
-        known = {model: self.folder.cell(trial.digest(fingerprint, model)) for model in trial.models}
-        return {m: line | asked_of(data.name, trial, m) for m, line in known.items() if line is not None}
+        known = {
+            model: self.folder.cell(trial.digest(fingerprint, model)) for model in trial.models
+        }
+        return {
+            m: line | asked_of(data.name, trial, m) for m, line in known.items() if line is not None
+        }
 
     def _run(
-        self, data: DataSet, left: list[tuple[int, Trial]], take: Callable[[int, Trial, list[Line]], None]
+        self,
+        data: DataSet,
+        left: list[tuple[int, Trial]],
+        take: Callable[[int, Trial, list[Line]], None],
     ) -> None:
         """Have the workers run trials, each the next one as soon as it is free."""
         shared, waiting = self.engine.share(data), deque(left)
@@ -341,7 +404,10 @@ def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
     """What a report says of a data set."""
     X, y = data.train
     labels, counts = np.unique(y, return_counts=True) if data.kind == "classes" else (y[:0], y[:0])
-    classes = [{"label": label, "rows": rows} for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)]
+    classes = [
+        {"label": label, "rows": rows}
+        for label, rows in zip(labels.tolist(), counts.tolist(), strict=True)
+    ]
     facts = {
         "name": data.name,
         "source": opened.train.name,

@@ -59,7 +59,9 @@ def convert(
             refuse_as_table(source, path, width)
         if source.has_names and not holds_names(path):
             notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
-        target, renumbered = (source.facts.target, None) if as_table else (None, source.facts.renumbered)
+        target, renumbered = (
+            (source.facts.target, None) if as_table else (None, source.facts.renumbered)
+        )
         blocks, names = source.row_blocks(), source.all_names()
         return write_rows(path, blocks, names, width, zero_based, target, as_table, renumbered)
 
@@ -67,7 +69,9 @@ def convert(
 def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> ReadOptions:
     """Return how data that is to be converted is read: without weights."""
     options = ReadOptions.of(target=target, zero_based=zero_based, **read)
-    refuse_weight(options.weight, "weights are for learning, and their column is written like any other")
+    refuse_weight(
+        options.weight, "weights are for learning, and their column is written like any other"
+    )
     return options
 
 
@@ -118,7 +122,11 @@ def convert_to_columns(
         if isinstance(source, ColumnSource):
             return write_columns(path, source, report)
         # What is in memory or a pipe is never the same again.
-        stamp = {"data": uuid4().hex if place is None else fingerprint(place), "memory": memory, **asdict(options)}
+        stamp = {
+            "data": uuid4().hex if place is None else fingerprint(place),
+            "memory": memory,
+            **asdict(options),
+        }
         with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:
             return write_columns(path, columns, report)
 

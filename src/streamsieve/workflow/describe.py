@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ..sources.base import ColumnSource, DataSource, by_rows
 
-MOST_CLASSES = 50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
+MOST_CLASSES = (
+    50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
+)
 
 
 def describe(source: DataSource) -> dict[str, Any]:
@@ -51,7 +53,10 @@ def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
     """What the columns of a table are; ``without`` are features with missing values."""
     encoding, names = source.encoding, source.feature_names
     missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
-    missing = [*source.facts.incomplete, *(name for name in missing if name not in source.facts.incomplete)]
+    missing = [
+        *source.facts.incomplete,
+        *(name for name in missing if name not in source.facts.incomplete),
+    ]
     kinds = None if encoding is None else Counter(column.kind for column in encoding.columns)
     return {
         "numbers": source.n_features or 0 if kinds is None else kinds["number"],
@@ -74,7 +79,9 @@ class LabelCounts:
     def add(self, y: NDArray[Any]) -> None:
         """Count the labels of rows that come next."""
         labels, counts = np.unique(y, return_counts=True)
-        self.changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(bool(self.counts) and y[0] != self.last)
+        self.changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(
+            bool(self.counts) and y[0] != self.last
+        )
         self.last = y[-1]
         self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
 
@@ -83,8 +90,12 @@ class LabelCounts:
         if not self.counts:
             return {"kind": "none"}
         values = list(self.counts)
-        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-        if not numbers or (len(values) <= MOST_CLASSES and all(float(value).is_integer() for value in values)):
+        numbers = all(
+            isinstance(value, int | float) and not isinstance(value, bool) for value in values
+        )
+        if not numbers or (
+            len(values) <= MOST_CLASSES and all(float(value).is_integer() for value in values)
+        ):
             return {"kind": "classes", "values": len(values)}
         counts = np.fromiter(self.counts.values(), np.float64)
         return {

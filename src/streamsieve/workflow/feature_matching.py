@@ -28,8 +28,12 @@ ABSENT = -1  # a feature that the training did not have
 class Choice(NamedTuple):
     """Some columns of a table."""
 
-    columns: list[str] | None  # None for all but the target, in their order; none at all if nothing was selected
-    ids: NDArray[np.int64] | None  # what features of the training they are, if not the first ones in order
+    columns: (
+        list[str] | None
+    )  # None for all but the target, in their order; none at all if nothing was selected
+    ids: (
+        NDArray[np.int64] | None
+    )  # what features of the training they are, if not the first ones in order
     complete: bool  # whether that is all there is of a row
     encoding: Encoding | None = None  # how they become features, if they are not just numbers
 
@@ -49,7 +53,9 @@ class Features:
     n_features: int | None = None  # if it is known
     selected: NDArray[np.int64] | None = None  # ascending; None for all
     selected_names: NDArray[Any] | None = None
-    renumbered: str | None = None  # the mark of a selection, if the training had rows that it has renumbered
+    renumbered: str | None = (
+        None  # the mark of a selection, if the training had rows that it has renumbered
+    )
     wants_all: bool = True  # whether all features are of use
     needs_all: bool = True
     encoding: Encoding | None = None  # how the columns of a table became these features
@@ -74,7 +80,13 @@ class Features:
         selection, needs_all = results.selection(), predicting and results.predicts_with_all
         known = features.names, features.width, selection.indices, selection.names, renumbered
         wants_all = needs_all or results.uses_lengths or not len(selection)
-        return cls(*known, wants_all=wants_all, needs_all=needs_all, encoding=features.encoding, kept=features.kept)
+        return cls(
+            *known,
+            wants_all=wants_all,
+            needs_all=needs_all,
+            encoding=features.encoding,
+            kept=features.kept,
+        )
 
     @property
     def named(self) -> bool:
@@ -97,11 +109,18 @@ class Features:
                 yield Choice(reduced.column_names, ids, False, reduced)
         if self.wants_all and self.names is not None:
             yield Choice(list(map(str, self.names)), None, True)
-        if self.wants_all and not self.named and self.n_features and self.n_features <= WIDEST_TABLE:
+        if (
+            self.wants_all
+            and not self.named
+            and self.n_features
+            and self.n_features <= WIDEST_TABLE
+        ):
             yield Choice(titles_of_ids(range(self.n_features)), None, True)
         if self.selected is not None and self.selected.size and not self.needs_all:
             names = self.selected_names
-            titles = titles_of_ids(self.selected.tolist()) if names is None else list(map(str, names))
+            titles = (
+                titles_of_ids(self.selected.tolist()) if names is None else list(map(str, names))
+            )
             yield Choice(titles, self.selected, False)
         if self.selected is not None and not self.selected.size and not self.needs_all:
             yield Choice([], None, False)
@@ -133,14 +152,20 @@ def open_like_training(data: Any, features: Features, options: ReadOptions) -> L
     are enough, and others are ignored. What the training omitted is known by its ids, whatever the data calls it.
     """
     rows = under_ids_of_training(data, features, replace(options, names=None, drop=(), only=None))
-    return rows if features.kept is None else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
+    return (
+        rows
+        if features.kept is None
+        else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
+    )
 
 
 def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Source:
     """Return rows to test on, whose features are those of the rows to learn from; they must have labels."""
     rows = open_like_training(test, Features.of_source(source), options).source
     if not rows.has_labels:
-        raise DataError(f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them")
+        raise DataError(
+            f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them"
+        )
     return rows
 
 
@@ -155,7 +180,9 @@ def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -
     if mark is not None and mark != features.renumbered and features.selected is not None:
         return Like(MappedRows(source, features.selected, features), False)
     names = source.all_names() if features.named else None
-    return Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
+    return (
+        Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
+    )
 
 
 def open_with_columns(data: Any, features: Features, options: ReadOptions) -> tuple[Source, Choice]:
@@ -163,16 +190,22 @@ def open_with_columns(data: Any, features: Features, options: ReadOptions) -> tu
     absent: AbsentColumnError | None = None
     for choice in features.choices():
         try:
-            return by_rows(open_like(data, titled(options, choice.columns), choice.columns, choice.encoding)), choice
+            return by_rows(
+                open_like(data, titled(options, choice.columns), choice.columns, choice.encoding)
+            ), choice
         except AbsentColumnError as error:
             shorter = features.first_columns(error.available)
             if shorter is not None:
-                return by_rows(open_like(data, titled(options, shorter.columns), shorter.columns)), shorter
+                return by_rows(
+                    open_like(data, titled(options, shorter.columns), shorter.columns)
+                ), shorter
             absent = error if absent is None or features.encoding is None else absent
     if absent is None:  # nothing is known of the columns
         return by_rows(open_like(data, options, None)), Choice(None, None, True)
     all_needed = features.needs_all and features.selected is not None
-    raise DataError(f"{absent}; this model predicts with all features" if all_needed else str(absent))
+    raise DataError(
+        f"{absent}; this model predicts with all features" if all_needed else str(absent)
+    )
 
 
 def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
@@ -219,7 +252,11 @@ def by_names(source: Source, names: list[str], features: Features) -> Like:
     there = set(ids.tolist())
     complete = features.names is not None and there.issuperset(known.values())
     if not complete:
-        needed = known.values() if features.needs_all or features.selected is None else features.selected.tolist()
+        needed = (
+            known.values()
+            if features.needs_all or features.selected is None
+            else features.selected.tolist()
+        )
         absent = next((feature for feature in needed if feature not in there), None)
         if absent is not None:
             name = next(name for name, feature in known.items() if feature == absent)
@@ -239,9 +276,15 @@ class MappedRows(WrappedRows):
 
     def _changed(self, block: RowBlock) -> RowBlock:
         begin, end = block.indptr[0], block.indptr[-1]
-        found, values, indptr = block.indices[begin:end], block.values[begin:end], block.indptr - begin
+        found, values, indptr = (
+            block.indices[begin:end],
+            block.values[begin:end],
+            block.indptr - begin,
+        )
         if found.size and int(found.max()) >= self.ids_there.size:
-            raise DataError(f"{self.name}: there are more than the {self.ids_there.size:,} features that were selected")
+            raise DataError(
+                f"{self.name}: there are more than the {self.ids_there.size:,} features that were selected"
+            )
         indices = self.ids_there[found]
         kept = indices != ABSENT
         if not kept.all():

@@ -21,7 +21,15 @@ from ..json_text import finite, wrong_fields
 from ..machine import available_memory, cores, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
 from ..registry import find_method, load_learner, make_learner, method_named
-from ..runs import CHECKPOINT, RunDirectory, RunRecord, RunRequest, fingerprint, location, refuse_changed
+from ..runs import (
+    CHECKPOINT,
+    RunDirectory,
+    RunRecord,
+    RunRequest,
+    fingerprint,
+    location,
+    refuse_changed,
+)
 from ..runs.data import data_facts
 from ..runs.record import NoteFields
 from ..selectors.base import AnyLearner
@@ -133,9 +141,14 @@ def select(
         engine=EngineChoice.of(engine, to_builtin(workers), address),
     )
     if checkpoint_every is not None and (output is None or checkpoint_every < 1):
-        raise UsageError("checkpoint_every", f"must be 1 or more, and needs a folder: {spell('output', 'RUN_DIR')}")
+        raise UsageError(
+            "checkpoint_every",
+            f"must be 1 or more, and needs a folder: {spell('output', 'RUN_DIR')}",
+        )
     if checkpoint_every is not None and request.data is None:
-        raise UsageError("checkpoint_every", "the data must be readable again: a file, not memory or a pipe")
+        raise UsageError(
+            "checkpoint_every", "the data must be readable again: a file, not memory or a pipe"
+        )
     if resamples is not None and (not is_integer(resamples) or resamples < 2):
         raise UsageError("resamples", f"must be an integer of 2 or more, got {resamples!r}")
     with limited(memory), watching(watch, progress) as observer:
@@ -143,7 +156,9 @@ def select(
     return with_warnings(record)
 
 
-def start_run(request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None) -> RunRecord:
+def start_run(
+    request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None
+) -> RunRecord:
     """Do what is asked for, from the start."""
     request = with_skipping(request)
     learner = make_learner(request.method, request.params, request.seed)
@@ -160,7 +175,9 @@ def start_run(request: RunRequest, data: Any, test: Any, output: str | Path | No
         return execute(request, learner, source, test_source, folder, {}, watch)
 
 
-def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None = None) -> RunRecord:
+def resume(
+    run_dir: str | Path, watch: Watch | None = None, address: str | None = None
+) -> RunRecord:
     """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again.
 
     The ``address`` of a Ray cluster must be named once more, or another one: the folder may come from a stranger, and
@@ -175,7 +192,9 @@ def resume(run_dir: str | Path, watch: Watch | None = None, address: str | None 
                 folder.drop_checkpoint()
         return with_warnings(record)
     if request.data is None:
-        raise UsageError(f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed")
+        raise UsageError(
+            f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed"
+        )
     refuse_changed(request.data, request.fingerprint)
     with folder.locked():
         record = folder.result()
@@ -234,11 +253,20 @@ def execute(
     expect_classes(source, request.classes)
     try:
         groups = None if request.groups is None else given_groups(request.groups)
-        known: dict[str, Any] = {"classes": request.classes, "groups": groups, "watch": watch, "checkpoint": checkpoint}
+        known: dict[str, Any] = {
+            "classes": request.classes,
+            "groups": groups,
+            "watch": watch,
+            "checkpoint": checkpoint,
+        }
         if request.engine is None:
-            training = train_within_limit(learner, source, known | {"recording": Recording.from_note(note)})
+            training = train_within_limit(
+                learner, source, known | {"recording": Recording.from_note(note)}
+            )
         else:
-            training = train_on(request.engine, learner, source, note=note, trace=note.get("trace", []), **known)
+            training = train_on(
+                request.engine, learner, source, note=note, trace=note.get("trace", []), **known
+            )
         record = record_of(request, learner, source, training)
         if test is not None:
             notes.info("predicting %s", test.name)
@@ -264,7 +292,9 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
     clock, stamp, report = Clock(), {"run": uuid4().hex}, reporter(known["watch"], source)
     with (
         TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
-        transposed(by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report) as columns,
+        transposed(
+            by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report
+        ) as columns,
     ):
         transposing = clock.seconds()
         columns.facts = replace(columns.facts, encoding=source.encoding, notes=source.facts.notes)
@@ -288,7 +318,9 @@ def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
             record.details["test_auc"] = quality.auc
 
 
-def add_frequency(record: RunRecord, request: RunRequest, source: DataSource, n_resamples: int) -> None:
+def add_frequency(
+    record: RunRecord, request: RunRequest, source: DataSource, n_resamples: int
+) -> None:
     """Select from subsamples as the run did, and count how often each of its features comes out."""
     from ..evaluation.resampling import stability_selection  # which nobody else has to wait for
 
@@ -314,11 +346,16 @@ def with_warnings(record: RunRecord) -> RunRecord:
     return record
 
 
-def record_of(request: RunRequest, learner: AnyLearner, source: DataSource, training: Training) -> RunRecord:
+def record_of(
+    request: RunRequest, learner: AnyLearner, source: DataSource, training: Training
+) -> RunRecord:
     """Return what a run found and what it cost."""
     results = learner.results
     found = results.findings()
-    details: dict[str, Any] = {**found.details, "diagnosis": [remark._asdict() for remark in training.remarks]}
+    details: dict[str, Any] = {
+        **found.details,
+        "diagnosis": [remark._asdict() for remark in training.remarks],
+    }
     if training.history is not None:
         details["history"] = training.history
     if training.details:

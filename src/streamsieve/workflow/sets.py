@@ -37,7 +37,9 @@ class Opened(NamedTuple):
 def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     """Every set opened, so that a wrong name costs no time."""
     if options.missing == "skip":
-        raise UsageError(f"a comparison needs every value, for the models; fill in missing ones: {fill_options()}")
+        raise UsageError(
+            f"a comparison needs every value, for the models; fill in missing ones: {fill_options()}"
+        )
     refuse_weight(options.weight, "a comparison gives all rows the same weight")
     sets = named_sets(data)
     tests = tests_of(test, list(sets))
@@ -48,7 +50,13 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
             raise DataError(
                 f"{prefix(source.name)}the rows have no labels; name the column to predict: {spell('target', 'NAME')}"
             )
-        opened.append(Opened(name, source, None if tests is None else open_test_rows(tests[name], source, options)))
+        opened.append(
+            Opened(
+                name,
+                source,
+                None if tests is None else open_test_rows(tests[name], source, options),
+            )
+        )
     return opened
 
 
@@ -76,7 +84,9 @@ def tests_of(test: Any, names: Sequence[str]) -> dict[str, Any] | None:
     if isinstance(test, Mapping):
         tests = {clean(name): one for name, one in test.items()}
         if tests.keys() != set(names):
-            raise UsageError("the rows to test on must have the names of the data sets, all of them and no others")
+            raise UsageError(
+                "the rows to test on must have the names of the data sets, all of them and no others"
+            )
         return tests
     several = as_several(test)
     if len(several) != len(names):
@@ -90,7 +100,10 @@ def names_of(several: Sequence[Any]) -> list[str]:
     """What to call sets: files by their names without suffixes or, if two were the same, by their paths."""
     names = [short_name(one, number, len(several)) for number, one in enumerate(several, 1)]
     if len(set(names)) < len(names):
-        names = [clean(one) if isinstance(one, str | Path) else f"data {n}" for n, one in enumerate(several, 1)]
+        names = [
+            clean(one) if isinstance(one, str | Path) else f"data {n}"
+            for n, one in enumerate(several, 1)
+        ]
     if len(set(names)) < len(names):
         raise UsageError("two data sets are the same; name each once")
     return names
@@ -123,7 +136,9 @@ def load(opened: Opened, task: str, kinds: Sequence[frozenset[Kind]], folds: int
     rows = rows._replace(y=as_target(rows.y, kind))
     if opened.test is not None:
         tested = rows_of(opened.test)
-        labels = labels_like(None if kind == "numbers" else np.unique(rows.y), tested.y, opened.test.name)
+        labels = labels_like(
+            None if kind == "numbers" else np.unique(rows.y), tested.y, opened.test.name
+        )
         assert labels is not None, "rows to test on have labels"
         test = Rows(as_wide(tested.X, rows.X.shape[1]), as_target(labels, kind))
     elif folds is not None:
@@ -145,13 +160,19 @@ def rows_of(source: DataSource) -> Rows:
         if source.matrix is None:
             return joined(blocks, source)
     whole = whole_matrix(source)
-    X: Any = canonical(whole.values.tocsr()) if is_sparse(whole.values) else np.ascontiguousarray(whole.values)
+    X: Any = (
+        canonical(whole.values.tocsr())
+        if is_sparse(whole.values)
+        else np.ascontiguousarray(whole.values)
+    )
     if whole.ids is not None:
         X = under_ids(X, whole.ids, whole.n_features)
     elif is_sparse(X):
         X = csr_of(X.data, X.indices, X.indptr, X.shape)
     if not np.isfinite(X.data if is_sparse(X) else X).all():
-        raise DataError(f"{prefix(source.name)}some values are missing or infinite; fill them in: {fill_options()}")
+        raise DataError(
+            f"{prefix(source.name)}some values are missing or infinite; fill them in: {fill_options()}"
+        )
     return Rows(X, whole.y)
 
 
@@ -164,11 +185,20 @@ def joined(blocks: list[RowBlock], source: Source) -> Rows:
     y = y.astype(str) if y.dtype == object else y
     width = max(source.n_features or 0, *(block.n_features for block in blocks))
     if all(block.dense for block in blocks):
-        return Rows(np.concatenate([block.derived(n_features=width).to_dense(np.float32) for block in blocks]), y)
+        return Rows(
+            np.concatenate(
+                [block.derived(n_features=width).to_dense(np.float32) for block in blocks]
+            ),
+            y,
+        )
     values = np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks])
-    indices = np.concatenate([block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks])
+    indices = np.concatenate(
+        [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
+    )
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
-    return Rows(csr_of(values, indices, np.concatenate([[0], np.cumsum(counts)]), (y.size, width)), y)
+    return Rows(
+        csr_of(values, indices, np.concatenate([[0], np.cumsum(counts)]), (y.size, width)), y
+    )
 
 
 def under_ids(X: Any, ids: NDArray[np.int64], width: int) -> Any:
@@ -179,12 +209,16 @@ def under_ids(X: Any, ids: NDArray[np.int64], width: int) -> Any:
     return csr_of(X.data, ids[X.indices], X.indptr, (X.shape[0], width))
 
 
-def csr_of(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
+def csr_of(
+    values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> Any:
     """A CSR matrix with short indices where they are enough: many models of scikit-learn take no others."""
     from scipy.sparse import csr_array
 
     kind = np.int32 if max(values.size, *shape) <= np.iinfo(np.int32).max else np.int64
-    return csr_array((values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)), shape=shape)
+    return csr_array(
+        (values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)), shape=shape
+    )
 
 
 def as_wide(X: Any, width: int) -> Any:
@@ -203,10 +237,14 @@ def target_kind(y: NDArray[Any], task: str, kinds: Sequence[frozenset[Kind]], or
     """
     values = np.unique(y)
     if values.size < 2:
-        raise DataError(f"{prefix(origin)}the target is {show(values[0])} in all rows; nothing can depend on it")
+        raise DataError(
+            f"{prefix(origin)}the target is {show(values[0])} in all rows; nothing can depend on it"
+        )
     if task != "auto":
         return kind_of(y, values, task, BOTH, origin)
-    only_numbers = bool(kinds) and not any("classes" in kind for kind in kinds) and y.dtype.kind in "biuf"
+    only_numbers = (
+        bool(kinds) and not any("classes" in kind for kind in kinds) and y.dtype.kind in "biuf"
+    )
     return "numbers" if only_numbers or has_fractions(values) else "classes"
 
 

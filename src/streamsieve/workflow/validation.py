@@ -36,10 +36,14 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         )
     learner.refuse_weight(request.read.weight)
     if request.resamples is not None:
-        refuse_weight(request.read.weight, "subsamples have no weights", f"{spell('resamples')} or ")
+        refuse_weight(
+            request.read.weight, "subsamples have no weights", f"{spell('resamples')} or "
+        )
     if isinstance(request.test, float):
         if not is_part(request.test):
-            raise UsageError("test", f"a fraction of the rows must be above 0 and below 1, got {request.test:g}")
+            raise UsageError(
+                "test", f"a fraction of the rows must be above 0 and below 1, got {request.test:g}"
+            )
         if request.engine is not None:
             raise UsageError(
                 f"rows are held out by one process, and {spell('engine')} starts others; test on a file instead"
@@ -48,8 +52,14 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         raise UsageError(
             f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
         )
-    if request.read.missing == "skip" and "missing" not in request.params and learner.missing_rows == "error":
-        can = ", ".join(known for known in METHODS if "missing" in find_method(known).parameter_names)
+    if (
+        request.read.missing == "skip"
+        and "missing" not in request.params
+        and learner.missing_rows == "error"
+    ):
+        can = ", ".join(
+            known for known in METHODS if "missing" in find_method(known).parameter_names
+        )
         raise UsageError(
             f"{method} cannot skip missing values; fill them in ({spell('missing', 'zero')} or "
             f"{spell('missing', 'mean')}), or use a method that can: {can}"
@@ -72,4 +82,8 @@ def as_request(groups: Any) -> str | list[Any] | None:
     """Groups as a request keeps them: where their file is, or all of them."""
     if groups is None:
         return None
-    return str(Path(groups).absolute()) if isinstance(groups, str | Path) else given_groups(groups).to_json()
+    return (
+        str(Path(groups).absolute())
+        if isinstance(groups, str | Path)
+        else given_groups(groups).to_json()
+    )

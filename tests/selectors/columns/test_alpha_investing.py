@@ -36,7 +36,9 @@ def test_columns_without_anything_new_are_not_taken_and_cost_their_test():
     random = np.random.default_rng(0)
     signal, noise = random.normal(0, 1, (2, 60))
     y = signal + 0.1 * noise
-    X = np.column_stack([np.zeros(60), np.full(60, 3.0), 1e-6 * signal, 2.0 * signal, signal + 5.0, np.zeros(60)])
+    X = np.column_stack(
+        [np.zeros(60), np.full(60, 3.0), 1e-6 * signal, 2.0 * signal, signal + 5.0, np.zeros(60)]
+    )
     selector = ss.AlphaInvesting().fit(X, y)
     assert selector.selection().indices.tolist() == [2]
     wealth = 0.5
@@ -65,7 +67,12 @@ def test_the_kernel_stops_when_there_is_no_free_slot():
         error=np.array([y @ y]),
         counts=np.array([1, 0]),
     )
-    columns = np.arange(4) * 40, np.tile(np.arange(40, dtype=np.int32), 3), X.ravel(), np.array([7, 8, 9])
+    columns = (
+        np.arange(4) * 40,
+        np.tile(np.arange(40, dtype=np.int32), 3),
+        X.ravel(),
+        np.array([7, 8, 9]),
+    )
     assert invest_in_columns(state, 0.5, *columns, 0) == 1
     assert (state.ids[0], state.counts.tolist()) == (7, [2, 1])
     np.testing.assert_allclose(abs(state.basis[0]), abs(X[0]) / np.linalg.norm(X[0]))
@@ -73,6 +80,13 @@ def test_the_kernel_stops_when_there_is_no_free_slot():
 
 @pytest.mark.needs_jit
 def test_the_reference_library_selects_the_same():
-    case = next(case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "AlphaInvesting")
+    case = next(
+        case
+        for case in json.loads((DATA / "lofs.json").read_text())
+        if case["method"] == "AlphaInvesting"
+    )
     source = ss.open_source(DATA / f"{case['data']}.svm.xz")
-    assert ss.AlphaInvesting(**case["parameters"]).fit_source(source).selection().indices.tolist() == case["selected"]
+    assert (
+        ss.AlphaInvesting(**case["parameters"]).fit_source(source).selection().indices.tolist()
+        == case["selected"]
+    )

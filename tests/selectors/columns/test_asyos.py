@@ -48,13 +48,19 @@ def as_solved(y, loss):
     st.sampled_from([(0.5, 1.0), (0.2, 3.0)]),
     st.integers(1, 2),
 )
-def test_agrees_with_the_oracle(loss, workers, staleness, seed, n_rows, n_columns, density, more, steps, scans):
+def test_agrees_with_the_oracle(
+    loss, workers, staleness, seed, n_rows, n_columns, density, more, steps, scans
+):
     X, y = problem(seed, n_rows, n_columns, density, loss)
     (step, m), wanted = steps, workers + more
     delay = {"q": workers, "2q": 2 * workers}.get(staleness) or int(staleness)
     solved = as_solved(y, loss)
-    kept, levels, pushes, closest = oracle.asyos(X, solved, wanted, loss, workers, delay, step, m, scans)
-    assume(closest > SAFE and all(abs(weight) < 1e3 for weights in kept for weight in weights.values()))
+    kept, levels, pushes, closest = oracle.asyos(
+        X, solved, wanted, loss, workers, delay, step, m, scans
+    )
+    assume(
+        closest > SAFE and all(abs(weight) < 1e3 for weights in kept for weight in weights.values())
+    )
     expected = oracle.merged(X, kept)
     params = {"loss": loss, "n_scans": scans, "step": step, "m": m, "refit": False}
     for data in (X, csc_array(X)):
@@ -62,9 +68,13 @@ def test_agrees_with_the_oracle(loss, workers, staleness, seed, n_rows, n_column
         selection, state = found.selection(), found.learner.memory.state
         assert selection.indices.tolist() == sorted(expected)
         close = {"rtol": 1e-7, "atol": 1e-9}
-        np.testing.assert_allclose(selection.scores, [abs(expected[j]) for j in sorted(expected)], **close)
+        np.testing.assert_allclose(
+            selection.scores, [abs(expected[j]) for j in sorted(expected)], **close
+        )
         np.testing.assert_allclose([worker.level[0] for worker in state.workers], levels, **close)
-        np.testing.assert_allclose(state.parts.sum(axis=0), sum(change for _, change in pushes), **close)
+        np.testing.assert_allclose(
+            state.parts.sum(axis=0), sum(change for _, change in pushes), **close
+        )
 
 
 def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, correlation=0.0):
@@ -105,7 +115,9 @@ def test_the_centre_has_the_scores_of_the_model(workers):
     found = ss.AsyOS(20, workers=workers, refit=False).fit(X, y)
     u = Centre(found.learner.memory.state.parts).scores()
     np.testing.assert_allclose(found.predict(X), y.mean() + y.std() * u, rtol=0, atol=1e-9)
-    assert np.linalg.norm(found.predict(X) - y) == pytest.approx(np.linalg.norm(y.mean() + y.std() * u - y))
+    assert np.linalg.norm(found.predict(X) - y) == pytest.approx(
+        np.linalg.norm(y.mean() + y.std() * u - y)
+    )
 
 
 def test_the_level_is_found_by_all_workers():
@@ -130,8 +142,12 @@ def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
             model.save(tmp_path / "model")
             model = ss.load(tmp_path / "model")
     assert model.coef_.tolist() == expected.coef_.tolist()
-    np.testing.assert_array_equal(model.learner.memory.state.parts, expected.learner.memory.state.parts)
-    np.testing.assert_array_equal(model.learner.memory.state.pushes, expected.learner.memory.state.pushes)
+    np.testing.assert_array_equal(
+        model.learner.memory.state.parts, expected.learner.memory.state.parts
+    )
+    np.testing.assert_array_equal(
+        model.learner.memory.state.pushes, expected.learner.memory.state.pushes
+    )
 
 
 # ---- the pieces, driven as an engine does
@@ -142,7 +158,12 @@ def pieces(X, y, wanted=12, workers=3):
     learner = ASYOS.make(wanted, workers=workers, staleness=0, refit=False).start(X.shape[1], y=y)
     rule = learner.rule
     blocks = [columns_of(X[:, start : start + 16], start) for start in range(0, X.shape[1], 16)]
-    return learner, rule, rule.workers(rule.start().workers), [blocks[worker::workers] for worker in range(workers)]
+    return (
+        learner,
+        rule,
+        rule.workers(rule.start().workers),
+        [blocks[worker::workers] for worker in range(workers)],
+    )
 
 
 def run(centre, workers, blocks, rounds, lost=None):
@@ -174,7 +195,9 @@ def test_one_worker_with_blocks_is_online_substitution():
     centre = Centre(np.zeros((1, y.size)))
     run(centre, workers, blocks, range(len(blocks[0])))
     assert sorted(workers[0].ids.tolist()) == alone.selection().indices.tolist()
-    np.testing.assert_allclose(y.mean() + y.std() * centre.scores(), alone.predict(X), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        y.mean() + y.std() * centre.scores(), alone.predict(X), rtol=0, atol=1e-9
+    )
 
 
 def in_step(X, y, wanted, workers, size, **params):
@@ -221,7 +244,9 @@ def test_one_worker_that_takes_blocks_is_online_substitution_to_the_bit(size):
     _, (worker,) = in_step(X, y, 12, 1, size)
     used = worker.ids.size
     assert worker.ids.tolist() == alone.learner.memory.state.slots.ids[:used].tolist()
-    assert worker.state.weights[:used].tolist() == alone.learner.memory.state.weights[:used].tolist()
+    assert (
+        worker.state.weights[:used].tolist() == alone.learner.memory.state.weights[:used].tolist()
+    )
 
 
 def test_a_lost_worker_leaves_the_parts_of_the_others():
@@ -233,7 +258,9 @@ def test_a_lost_worker_leaves_the_parts_of_the_others():
     np.testing.assert_array_equal(u, centre.parts[[0, 2]].sum(axis=0))
     np.testing.assert_allclose(u, workers[0].part() + workers[2].part(), rtol=0, atol=1e-12)
     run(centre, workers, blocks, range(5, 8), lost=1)
-    np.testing.assert_allclose(centre.scores(), workers[0].part() + workers[2].part(), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        centre.scores(), workers[0].part() + workers[2].part(), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("anew", [True, False])
@@ -252,7 +279,9 @@ def test_a_lost_worker_starts_again(anew):
     run(centre, workers, blocks, range(5, len(blocks[0])))
     truth = sum(worker.part() for worker in workers)
     np.testing.assert_allclose(centre.scores(), truth, rtol=0, atol=1e-12)
-    assert np.linalg.norm(truth - standardized_target(y)) < 0.5 * np.linalg.norm(standardized_target(y))
+    assert np.linalg.norm(truth - standardized_target(y)) < 0.5 * np.linalg.norm(
+        standardized_target(y)
+    )
 
 
 def standardized_target(y):
@@ -271,7 +300,9 @@ def test_shares_add_up():
 def test_a_worker_keeps_no_more_than_its_share():
     X, y, _ = planted()
     found = ss.AsyOS(11, workers=4).fit(X, y)
-    assert [worker.ids.size for worker in found.learner.rule.workers(found.learner.memory.state.workers)] == [
+    assert [
+        worker.ids.size for worker in found.learner.rule.workers(found.learner.memory.state.workers)
+    ] == [
         3,
         3,
         3,
@@ -286,7 +317,10 @@ def test_a_worker_keeps_no_more_than_its_share():
     ("params", "message"),
     [
         ({"workers": 0}, "workers=0: must be an integer from 1 to n_features_to_select=5"),
-        ({"workers": 6}, "workers=6: must be an integer from 1 to n_features_to_select=5, as every worker keeps"),
+        (
+            {"workers": 6},
+            "workers=6: must be an integer from 1 to n_features_to_select=5, as every worker keeps",
+        ),
         ({"workers": 2.0}, r"workers=2\.0: must be"),
         ({"workers": True}, "workers=True: must be"),
         ({"workers": None}, "workers=None: must be"),
@@ -333,7 +367,9 @@ def test_weights_that_diverge_are_an_error():
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (100, 1)) + 0.1 * random.normal(0, 1, (100, 300))
     selector = ss.AsyOS(20, n_scans=10)
-    with pytest.raises(ss.DataError, match=r"the weights diverge.* or online-substitution with solver='pool'"):
+    with pytest.raises(
+        ss.DataError, match=r"the weights diverge.* or online-substitution with solver='pool'"
+    ):
         selector.fit(X, X[:, 0])
     assert len(selector.selection()) == 20  # there is something left to look at
     with pytest.warns(UserWarning, match="the steps led away from the target"):

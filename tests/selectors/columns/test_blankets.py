@@ -28,7 +28,9 @@ def networks(draw: Any, kinds: str = "both") -> tuple[np.ndarray, np.ndarray, li
     target = int(random.integers(0, n_columns))
     for number in range(n_columns):
         parents = [c for c in columns if random.random() < 0.4]
-        whole = number == target or (random.random() < 0.5 if kinds == "both" else kinds == "discrete")
+        whole = number == target or (
+            random.random() < 0.5 if kinds == "both" else kinds == "discrete"
+        )
         push = sum(random.choice([-1, 1]) * (parent - parent.mean()) for parent in parents)
         if columns and random.random() < 0.1 and number != target and kinds != "both":
             column = columns[-1].copy()
@@ -46,13 +48,20 @@ def networks(draw: Any, kinds: str = "both") -> tuple[np.ndarray, np.ndarray, li
 
 def assert_agrees(method, X, y, discrete, counts, alpha, **params):
     judge = oracle.Judge([*X.T, y], discrete, alpha, counts)
-    expected = oracle.iamb(judge) if method == "iamb" else oracle.mmmb(judge, params["max_condition"])
+    expected = (
+        oracle.iamb(judge) if method == "iamb" else oracle.mmmb(judge, params["max_condition"])
+    )
     assume(judge.closest > 1e-6)
     selector = FACES[method](alpha=alpha, **params).fit_source([columns_of(csc_array(X))], y)
     selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
-    finite = [(score, expected[c]) for c, score in zip(selection.indices.tolist(), selection.scores, strict=True)]
-    np.testing.assert_allclose(*zip(*[pair for pair in finite if pair[1] < 500], (1, 1), strict=False), rtol=1e-6)
+    finite = [
+        (score, expected[c])
+        for c, score in zip(selection.indices.tolist(), selection.scores, strict=True)
+    ]
+    np.testing.assert_allclose(
+        *zip(*[pair for pair in finite if pair[1] < 500], (1, 1), strict=False), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("method", FACES)
@@ -71,7 +80,9 @@ def test_counts_agree_with_the_oracle(method, measure, network, alpha, most):
 def test_correlations_agree_with_the_oracle(method, network, alpha, most):
     X, y, _ = network
     params = {"max_condition": most} if method == "mmmb" else {}
-    assert_agrees(method, X, y, [False] * (X.shape[1] + 1), "g2", alpha, measure="fisher_z", **params)
+    assert_agrees(
+        method, X, y, [False] * (X.shape[1] + 1), "g2", alpha, measure="fisher_z", **params
+    )
 
 
 @pytest.mark.parametrize("method", FACES)
@@ -91,8 +102,15 @@ def test_a_blanket_is_parents_children_and_spouses(face, measure):
     X = random.integers(0, 2, (rows, 40)).astype(float)
     y = (X[:, 3] + X[:, 7] + random.random(rows) > 1.5).astype(int)  # of parents 3 and 7
     X[:, 10] = y + X[:, 11] + random.random(rows) > 1.5  # a child, and its other parent
-    X[:, 20] = np.where(random.random(rows) < 0.8, X[:, 10], 1 - X[:, 10])  # knows of y by the child alone
-    assert face(measure=measure, alpha=1e-4).fit(X, y).selection().indices.tolist() == [3, 7, 10, 11]
+    X[:, 20] = np.where(
+        random.random(rows) < 0.8, X[:, 10], 1 - X[:, 10]
+    )  # knows of y by the child alone
+    assert face(measure=measure, alpha=1e-4).fit(X, y).selection().indices.tolist() == [
+        3,
+        7,
+        10,
+        11,
+    ]
 
 
 @pytest.mark.parametrize("face", [ss.IAMB, ss.MMMB])
@@ -116,7 +134,9 @@ def test_the_target_itself_is_enough(face):
 def test_too_few_rows_for_a_test_let_nothing_in():
     random = np.random.default_rng(6)
     y = np.arange(60) % 2
-    X = np.column_stack([y + 2 * random.integers(0, 7, 60), y]).astype(float)  # 13 degrees of freedom; 1
+    X = np.column_stack([y + 2 * random.integers(0, 7, 60), y]).astype(
+        float
+    )  # 13 degrees of freedom; 1
     assert ss.IAMB().fit(X[:, :1], y).selection().indices.tolist() == []
     assert ss.IAMB().fit(X, y).selection().indices.tolist() == [1]
 

@@ -62,9 +62,15 @@ def stream_within(tmp_path: Path, n_features: int, limit: int) -> tuple[int, int
     small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
     write_columns(small, ManyColumns(AT_ONCE))
     write_columns(large, ManyColumns(n_features))
-    thrifty = {"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    thrifty = {
+        "MALLOC_ARENA_MAX": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }
     command = [sys.executable, "-c", STREAM, str(small), str(large), str(limit)]
-    done = subprocess.run(command, env={**os.environ, **thrifty}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **thrifty}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     kept, seen, *selected = map(int, done.stdout.split())
     assert (seen, selected) == (n_features, [INFORMATIVE])

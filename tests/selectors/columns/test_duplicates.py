@@ -26,7 +26,9 @@ RULES: list[tuple[str, dict[str, Any]]] = [
     ("osfs", {}),
     ("fast-osfs", {"measure": "fisher_z"}),
 ]
-EVERY_RULE = pytest.mark.parametrize(("method", "params"), RULES, ids=[f"{m}-{len(p)}" for m, p in RULES])
+EVERY_RULE = pytest.mark.parametrize(
+    ("method", "params"), RULES, ids=[f"{m}-{len(p)}" for m, p in RULES]
+)
 NAMES = np.array(["a", "b", "c", "a again", "a once more"], object)
 
 
@@ -53,7 +55,9 @@ def test_of_copies_the_first_is_kept(method, params, discrete):
     X, y = copies(discrete)
     alone = learned(method, X[:, :3], y, **params)
     learner = learned(method, X, y, **params)
-    assert learner.results.selection().indices.tolist() == alone.results.selection().indices.tolist()
+    assert (
+        learner.results.selection().indices.tolist() == alone.results.selection().indices.tolist()
+    )
     assert learner.results.n_duplicates_ == learner.results.findings().details["duplicates"] == 2
     (remark,) = [remark for remark in learner.remarks if remark.kind == "copies dropped"]
     assert "2 exact copies" in remark.message
@@ -73,7 +77,10 @@ def test_the_rule_alone_keeps_copies(method, params):
 def test_equal_but_for_shift_unit_or_labels_is_no_copy(method, params):
     X, y = copies(discrete=True)
     for other in (2.0 * X[:, 0], X[:, 0] + 1.0, 1.0 - X[:, 0], X[:, 0] * 3.0):
-        assert learned(method, np.column_stack([X[:, 0], other]), y, **params).results.n_duplicates_ == 0
+        assert (
+            learned(method, np.column_stack([X[:, 0], other]), y, **params).results.n_duplicates_
+            == 0
+        )
 
 
 @EVERY_RULE
@@ -87,7 +94,9 @@ def test_blocks_do_not_matter(method, params, size, tmp_path: Path):
         learner.partial_fit_block(columns_of(X[:, part], start, names=NAMES[part]))
         learner.save(tmp_path / "model")
         learner = ss.load(tmp_path / "model").learner
-    assert learner.results.selection().indices.tolist() == whole.results.selection().indices.tolist()
+    assert (
+        learner.results.selection().indices.tolist() == whole.results.selection().indices.tolist()
+    )
     assert [str(remark) for remark in learner.results.diagnosis(ss.selectors.diagnosis.Look())] == [
         str(remark) for remark in whole.remarks if remark.kind != "no groups"
     ]
@@ -117,7 +126,11 @@ def test_shards_drop_the_same_copies(workers):
     learner: Any = find_method("saola").make()
     with ThreadEngine(workers) as engine:
         remarks = train_column_shards(learner, ArraySource(wide, y), engine).remarks
-    assert learner.results.selection().indices.tolist() == one_pass.results.selection().indices.tolist() == [0, 1, 2]
+    assert (
+        learner.results.selection().indices.tolist()
+        == one_pass.results.selection().indices.tolist()
+        == [0, 1, 2]
+    )
     assert learner.results.n_duplicates_ == one_pass.results.n_duplicates_ == 5
     assert [remark.kind for remark in remarks] == ["copies dropped"]
     assert sum(learner.results.counts_.values()) == 8
@@ -154,7 +167,9 @@ def test_the_fingerprint_of_a_column_is_that_of_saved_models():
     golden = (1.0 + np.sqrt(5.0)) / 2.0 - 1.0
     factors = [1.0 + row * golden % 1.0 for row in (1, 4, 5)]
     expected = factors[0] * 2.0 - factors[1] * 5.0 + factors[2]
-    np.testing.assert_allclose(prints([(9, 1.0)], [(0, 2.0), (3, -5.0), (4, np.nan)])[1], expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        prints([(9, 1.0)], [(0, 2.0), (3, -5.0), (4, np.nan)])[1], expected, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,15 @@ METHODS: list[tuple[str, dict[str, Any]]] = [
     ("ReliefF", {"n_features_to_select": 2}),
     ("IRelief", {"n_features_to_select": 2}),
 ]
-EVERY_METHOD = pytest.mark.parametrize(("name", "params"), METHODS, ids=[f"{n}-{len(p)}" for n, p in METHODS])
+EVERY_METHOD = pytest.mark.parametrize(
+    ("name", "params"), METHODS, ids=[f"{n}-{len(p)}" for n, p in METHODS]
+)
 STRONG = 3  # the column that says most
 
 
-def problem(width: float = 1.0, shift: float = 0.0, unit: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def problem(
+    width: float = 1.0, shift: float = 0.0, unit: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Six columns; that which says most is of two decimals, so that rounding elsewhere makes no ties."""
     random = np.random.default_rng(1)
     X = random.uniform(0, 1, (120, 6))
@@ -83,7 +87,9 @@ def test_the_unit_of_a_column_does_not_matter(name, params, unit):
 def test_enormous_values_are_refused_by_name(name, params):
     X, y = problem()
     X[7, 2] = -1.1e300
-    with pytest.raises(ss.DataError, match=r"feature 2 is -1.1e\+300 in row 8; .* divide the column"):
+    with pytest.raises(
+        ss.DataError, match=r"feature 2 is -1.1e\+300 in row 8; .* divide the column"
+    ):
         selected(name, params, X, y)
 
 
@@ -97,7 +103,9 @@ def test_what_32_bits_cannot_hold_is_said(name, params, width):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         remarks = train(learner, ss.sources.arrays.ArraySource(coarse, y)).remarks
-    said = [str(remark) for remark in remarks if remark.kind in ("coarse values", "collapsed values")]
+    said = [
+        str(remark) for remark in remarks if remark.kind in ("coarse values", "collapsed values")
+    ]
     assert len(said) == 1
     assert "feature 3;" in said[0]
     assert "array of float64" in said[0]
@@ -126,7 +134,9 @@ def test_a_column_with_missing_values_may_be_far_from_0():
     X[1::7, 5] = np.nan
     near = X.copy()
     near[:, STRONG] -= 1.7e9
-    selections = [ss.SAOLA(measure="fisher_z", missing="skip").fit(data, y).selection() for data in (X, near)]
+    selections = [
+        ss.SAOLA(measure="fisher_z", missing="skip").fit(data, y).selection() for data in (X, near)
+    ]
     assert STRONG in selections[0].indices
     np.testing.assert_array_equal(selections[0].indices, selections[1].indices)
     np.testing.assert_allclose(selections[0].scores, selections[1].scores, rtol=1e-9)
@@ -153,10 +163,14 @@ SPREAD = [1.0, 3.0, 2.0, 1.0]  # not within a factor of two of the first
 
 
 def columns_of_lists(columns: list[list[float]]) -> tuple[Any, Any]:
-    return np.cumsum([0, *map(len, columns)]), np.array([value for column in columns for value in column], float)
+    return np.cumsum([0, *map(len, columns)]), np.array(
+        [value for column in columns for value in column], float
+    )
 
 
-FAR: list[tuple[list[float], bool]] = [  # a column, and whether a shift or another unit would help it
+FAR: list[
+    tuple[list[float], bool]
+] = [  # a column, and whether a shift or another unit would help it
     (SPREAD, False),
     ([5.0, 6.0, 7.0, 10.0], True),
     ([10.0, 5.0, 10.0, 20.0], True),  # on both ends of the factor of two
@@ -188,7 +202,9 @@ def test_columns_that_a_shift_or_a_unit_would_help_are_found(column, far):
 
 def test_without_large_values_the_first_says_whether_all_are_looked_at():
     """What begins with an ordinary number has no extreme size if there is none beyond LARGEST."""
-    indptr, values = columns_of_lists([[1.0, HUGE, 3.0], [TINY, TINY / 2], [TINY, 1.0], [2.0**-200, TINY], []])
+    indptr, values = columns_of_lists(
+        [[1.0, HUGE, 3.0], [TINY, TINY / 2], [TINY, 1.0], [2.0**-200, TINY], []]
+    )
     found = np.ones(5, bool)
     centring.find_far(indptr, values, N_ROWS, 0, 5, False, found)
     assert found.tolist() == [False, True, False, False, False]
@@ -244,7 +260,11 @@ STEP = 128.0
         ([BILLION, BILLION + 65 * STEP, BILLION, BILLION], False, False),
         ([-BILLION, -BILLION - STEP, -BILLION, -BILLION], True, True),
         ([BILLION, np.nan, np.nan, BILLION + STEP], True, True),
-        ([BILLION - STEP / 2, BILLION, BILLION, BILLION], True, True),  # below it they are half as far apart
+        (
+            [BILLION - STEP / 2, BILLION, BILLION, BILLION],
+            True,
+            True,
+        ),  # below it they are half as far apart
         ([BILLION, BILLION + STEP / 4, BILLION, BILLION], False, False),  # no 32-bit number
         ([BILLION, BILLION + STEP, BILLION + 1.0, BILLION], False, False),
         ([BILLION] * 4, True, False),

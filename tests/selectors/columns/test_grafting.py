@@ -27,7 +27,9 @@ def test_agrees_with_the_oracle(loss, penalty, density):
     for seed in range(8):
         X, y = problem(seed, 40, 20, density, loss)
         wanted, scans = 2 + seed % 4, 1 + seed % 2
-        expected, level, reached, closest = oracle.graft(X, as_solved(y, loss), wanted, penalty, loss, scans)
+        expected, level, reached, closest = oracle.graft(
+            X, as_solved(y, loss), wanted, penalty, loss, scans
+        )
         if closest < SAFE:  # rounding may decide otherwise
             continue
         compared += 1
@@ -37,9 +39,14 @@ def test_agrees_with_the_oracle(loss, penalty, density):
             assert found.selection().indices.tolist() == sorted(expected)
             assert found.penalty_ == pytest.approx(reached, rel=1e-4)
             np.testing.assert_allclose(
-                found.selection().scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-4, atol=1e-5
+                found.selection().scores,
+                [abs(expected[j]) for j in sorted(expected)],
+                rtol=1e-4,
+                atol=1e-5,
             )
-            assert found.learner.results.settled().level[0] == pytest.approx(level, rel=1e-4, abs=1e-5)
+            assert found.learner.results.settled().level[0] == pytest.approx(
+                level, rel=1e-4, abs=1e-5
+            )
     assert compared >= 4
 
 

@@ -28,7 +28,10 @@ from streamsieve.sources.columns import OrderedColumns
 from streamsieve.sources.groups import Features, given_groups, read_groups
 from streamsieve.training import train
 
-METHODS: list[tuple[type[Any], dict[str, Any]]] = [(ss.GroupSAOLA, {}), (ss.OGFS, {"regularization": 0.05})]
+METHODS: list[tuple[type[Any], dict[str, Any]]] = [
+    (ss.GroupSAOLA, {}),
+    (ss.OGFS, {"regularization": 0.05}),
+]
 NAMES = np.array(["stroma", "immune", "cycle", "repair", "other"], dtype=object)
 
 
@@ -56,7 +59,14 @@ def by_first(groups: np.ndarray) -> np.ndarray:
 
 def chosen(selection: ss.Selection) -> list[tuple[int, float, Any]]:
     assert selection.groups is not None
-    return sorted(zip(selection.indices.tolist(), selection.scores.tolist(), selection.groups.tolist(), strict=True))
+    return sorted(
+        zip(
+            selection.indices.tolist(),
+            selection.scores.tolist(),
+            selection.groups.tolist(),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize(("estimator", "params"), METHODS)
@@ -69,17 +79,23 @@ def test_groups_in_any_order_select_as_sorted_columns_do(genes, estimator, param
     assert len(found) > 1
     assert chosen(found) == [
         (feature, score, groups[feature])
-        for feature, score in sorted(zip(order[expected.indices].tolist(), expected.scores.tolist(), strict=True))
+        for feature, score in sorted(
+            zip(order[expected.indices].tolist(), expected.scores.tolist(), strict=True)
+        )
     ]
     named = estimator(**params).fit(form(X), y, groups=NAMES[groups].tolist()).selection()
-    assert chosen(named) == [(feature, score, NAMES[group]) for feature, score, group in chosen(found)]
+    assert chosen(named) == [
+        (feature, score, NAMES[group]) for feature, score, group in chosen(found)
+    ]
 
 
 @pytest.mark.parametrize("memory", [1 << 40, 40_000, 1])
 def test_columns_that_do_not_fit_are_read_again(genes, monkeypatch, memory) -> None:
     X, _, groups = genes
     monkeypatch.setattr(columns, "available_memory", lambda: memory)
-    source = ColumnBlockSource([columns_of(X[:, at : at + 5], at) for at in range(0, 24, 5)], genes[1], n_features=24)
+    source = ColumnBlockSource(
+        [columns_of(X[:, at : at + 5], at) for at in range(0, 24, 5)], genes[1], n_features=24
+    )
     order = by_first(groups)
     blocks = list(OrderedColumns(source, order).column_blocks())
     assert np.concatenate([block.ids for block in blocks]).tolist() == order.tolist()
@@ -121,7 +137,9 @@ def files(genes, tmp_path_factory) -> Path:
     names = NAMES[groups]
     (folder / "in_order.txt").write_text("# pathways\n\n" + "\n".join(names) + "\n")
     with gzip.open(folder / "by_name.tsv.gz", "wt") as file:
-        file.write("Feature\tGroup\n" + "".join(f"gene{at}\t{names[at]}\n" for at in range(23, -1, -1)))
+        file.write(
+            "Feature\tGroup\n" + "".join(f"gene{at}\t{names[at]}\n" for at in range(23, -1, -1))
+        )
     with lzma.open(folder / "by_id.tsv.xz", "wt") as file:
         file.write("".join(f"{at + 1}\t{names[at]}\r\n" for at in range(24)))
     return folder
@@ -138,9 +156,13 @@ def files(genes, tmp_path_factory) -> Path:
         ("columns.parquet", "by_name.tsv.gz"),
     ],
 )
-def test_a_file_of_groups_is_by_order_name_or_id(files: Path, genes, data: str, groups: str) -> None:
+def test_a_file_of_groups_is_by_order_name_or_id(
+    files: Path, genes, data: str, groups: str
+) -> None:
     X, y, numbers = genes
-    expected = ss.GroupSAOLA().fit(X.astype(np.float32), y, groups=NAMES[numbers].tolist()).selection()
+    expected = (
+        ss.GroupSAOLA().fit(X.astype(np.float32), y, groups=NAMES[numbers].tolist()).selection()
+    )
     target = None if data in ("genes.svm", "columns.parquet") else "y"
     record = workflow.select(files / data, "group-saola", groups=files / groups, target=target)
     assert record.selection.indices.tolist() == expected.indices.tolist()
@@ -149,7 +171,9 @@ def test_a_file_of_groups_is_by_order_name_or_id(files: Path, genes, data: str, 
 
 
 def test_groups_by_id_within_a_limit_of_memory(files: Path) -> None:
-    free = workflow.select(files / "genes.svm", "group-saola", groups=files / "by_id.tsv.xz").selection
+    free = workflow.select(
+        files / "genes.svm", "group-saola", groups=files / "by_id.tsv.xz"
+    ).selection
     limited = workflow.select(
         files / "genes.svm", "group-saola", groups=files / "by_id.tsv.xz", memory="16GB"
     ).selection
@@ -251,8 +275,12 @@ def test_features_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert message(path, Features(2, first_id=1)).endswith(
         ":4: there is no feature '3' in the data, whose ids go from 1 to 2"
     )
-    assert "where features have names, such as 'age'" in message(path, Features(2, np.array(["age", "sex"], object)))
-    assert "where features have no names but ids, from 1 on" in message({"age": "a"}, Features(2, first_id=1))
+    assert "where features have names, such as 'age'" in message(
+        path, Features(2, np.array(["age", "sex"], object))
+    )
+    assert "where features have no names but ids, from 1 on" in message(
+        {"age": "a"}, Features(2, first_id=1)
+    )
     assert "there is no feature 7 in the data" in message({7: "a"}, Features(2))
     assert "there is no feature -1 in the data" in message({-1: "a"}, Features(2))
     assert "appears twice" in message([["1", "a"], ["1", "b"]], Features(2))
@@ -265,11 +293,19 @@ def test_features_without_a_group_are_counted(tmp_path: Path) -> None:
         f"{path}: 3 of 5 features have no group, the first is feature 2; give every feature a group"
     )
     names = np.array(["a", "b"], object)
-    assert "1 of 2 features have no group, the first is 'b'" in message({"a": 1}, Features(2, names))
+    assert "1 of 2 features have no group, the first is 'b'" in message(
+        {"a": 1}, Features(2, names)
+    )
     assert message([1, 2], Features(3)) == "data: 2 groups for 3 features; give one for each"
     assert message([1, 2, 3, 4], Features(3)) == "data: 4 groups for 3 features; give one for each"
-    assert given_groups([1, 2, 3, 4]).over(Features(3), "data", exact=False).groups.tolist() == [1, 2, 3]
-    assert "two features are called 'a'" in message({"a": 1}, Features(2, np.array(["a", "a"], object)))
+    assert given_groups([1, 2, 3, 4]).over(Features(3), "data", exact=False).groups.tolist() == [
+        1,
+        2,
+        3,
+    ]
+    assert "two features are called 'a'" in message(
+        {"a": 1}, Features(2, np.array(["a", "a"], object))
+    )
 
 
 @pytest.mark.parametrize(
@@ -293,7 +329,9 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         read_groups(tmp_path / "groups")
 
 
-@pytest.mark.parametrize("groups", [{1.5: "a"}, {None: 1}, {True: 1}, [["a"]], [("a", 1, 2)], [[1, 2], [3, 4, 5]]])
+@pytest.mark.parametrize(
+    "groups", [{1.5: "a"}, {None: 1}, {True: 1}, [["a"]], [("a", 1, 2)], [[1, 2], [3, 4, 5]]]
+)
 def test_what_is_no_feature_is_refused(groups: Any) -> None:
     with pytest.raises(ss.DataError, match="groups: "):
         given_groups(groups)
@@ -307,8 +345,13 @@ def test_a_stream_must_bring_groups_together(genes) -> None:
 
     together = np.sort(groups)
     found = ss.GroupSAOLA().fit_source(stream(), y, groups=NAMES[together].tolist()).selection()
-    assert chosen(found) == chosen(ss.GroupSAOLA().fit(X, y, groups=NAMES[together].tolist()).selection())
-    with pytest.raises(ss.DataError, match="blocks: can be read only once, and group 'a' appears again at feature 3;"):
+    assert chosen(found) == chosen(
+        ss.GroupSAOLA().fit(X, y, groups=NAMES[together].tolist()).selection()
+    )
+    with pytest.raises(
+        ss.DataError,
+        match="blocks: can be read only once, and group 'a' appears again at feature 3;",
+    ):
         ss.GroupSAOLA().fit_source(stream(), y, groups=[*"aabacb", *"d" * 18])
     with pytest.raises(ss.DataError, match="can be read only once"):
         ss.GroupSAOLA().fit_source(stream(), y, groups={0: "a"})
@@ -321,7 +364,9 @@ def test_methods_without_groups_refuse_them(genes) -> None:
         lambda: ss.SAOLA().fit_source([columns_of(X)], y, groups=groups),
         lambda: ss.SAOLA().partial_fit_columns(X, y, groups=groups),
     ):
-        with pytest.raises(ss.UsageError, match="SAOLA knows no groups of features; GroupSAOLA and OGFS do"):
+        with pytest.raises(
+            ss.UsageError, match="SAOLA knows no groups of features; GroupSAOLA and OGFS do"
+        ):
             call()
 
 
@@ -330,7 +375,10 @@ def test_a_method_for_groups_says_if_there_are_none(genes) -> None:
 
     def kinds(given: Any) -> list[str]:
         learner = find_method("group-saola").make()
-        return [remark.kind for remark in train(learner, ss.sources.open_source((X, y)), groups=given).remarks]
+        return [
+            remark.kind
+            for remark in train(learner, ss.sources.open_source((X, y)), groups=given).remarks
+        ]
 
     assert "no groups" in kinds(None)
     assert "no groups" in kinds([f"group{at}" for at in range(24)])

@@ -66,7 +66,9 @@ def test_a_parameter_is_refused_by_name_or_works(method, name):
         find_method(method).load(learner.model())
 
 
-def learned_or_refused(method: str, params: dict[str, Any], source: ArraySource) -> tuple[Any, str | None]:
+def learned_or_refused(
+    method: str, params: dict[str, Any], source: ArraySource
+) -> tuple[Any, str | None]:
     """A learner that has learned, or what is said where it is refused; nothing else may happen."""
     try:
         learner = find_method(method).make(**params)
@@ -92,15 +94,21 @@ def test_scales_of_features_lose_nothing(method, scale):
         warnings.simplefilter("ignore")
         train(wanted, ArraySource(np.round(X, 3), y))
         train(learner, ArraySource(np.round(X, 3) + 1.7e9, y))
-    assert learner.results.selection().indices.tolist() == wanted.results.selection().indices.tolist()
-    np.testing.assert_allclose(learner.results.selection().scores, wanted.results.selection().scores, rtol=1e-3)
+    assert (
+        learner.results.selection().indices.tolist() == wanted.results.selection().indices.tolist()
+    )
+    np.testing.assert_allclose(
+        learner.results.selection().scores, wanted.results.selection().scores, rtol=1e-3
+    )
 
 
 @pytest.mark.parametrize("method", ["relieff", "irelief", "local-learning"])
 def test_what_no_scale_could_hold_is_refused(method):
     X, y = problem()
     X[3, 2] = 1e31
-    with pytest.raises(ss.DataError, match=r"feature 2 goes from .* too far for scale='none'; use 'minmax'"):
+    with pytest.raises(
+        ss.DataError, match=r"feature 2 goes from .* too far for scale='none'; use 'minmax'"
+    ):
         train(find_method(method).make(scale="none"), ArraySource(X, y))
 
 
@@ -121,7 +129,9 @@ def test_extreme_values_are_sound(method, value):
 def test_bins_of_many_values_and_classes_are_refused_before_they_take_all_memory():
     y = np.repeat(np.arange(20_000), 2)
     X = np.random.default_rng(0).normal(size=(40_000, 1))
-    with pytest.raises(ss.DataError, match=r"40,001 different values and 20,000 classes need a table of 6.4 GB"):
+    with pytest.raises(
+        ss.DataError, match=r"40,001 different values and 20,000 classes need a table of 6.4 GB"
+    ):
         ss.SAOLA(bins="mdl", task="classification").fit(X, y)
 
 

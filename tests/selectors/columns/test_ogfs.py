@@ -22,7 +22,9 @@ def assert_agrees(X, y, groups, block_size, epsilon, alpha, penalty, budget):
     selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
     assert selection.groups.tolist() == groups[selection.indices].tolist()
-    np.testing.assert_allclose(selection.scores, [expected[c] for c in selection.indices.tolist()], rtol=1e-5)
+    np.testing.assert_allclose(
+        selection.scores, [expected[c] for c in selection.indices.tolist()], rtol=1e-5
+    )
 
 
 @settings(deadline=None)
@@ -35,7 +37,9 @@ def assert_agrees(X, y, groups, block_size, epsilon, alpha, penalty, budget):
     penalty=st.sampled_from([None, 0.05, 0.2]),
     budget=st.sampled_from([None, 2]),
 )
-def test_discrete_columns_agree_with_the_oracle(problem, size, block_size, epsilon, alpha, penalty, budget):
+def test_discrete_columns_agree_with_the_oracle(
+    problem, size, block_size, epsilon, alpha, penalty, budget
+):
     X, y = problem
     groups = 5 + np.arange(X.shape[1]) // size
     assert_agrees(X, y, groups, block_size, epsilon, alpha, penalty, budget)
@@ -51,11 +55,15 @@ def test_discrete_columns_agree_with_the_oracle(problem, size, block_size, epsil
     penalty=st.sampled_from([None, 0.05, 0.2]),
     budget=st.sampled_from([None, 3]),
 )
-def test_columns_of_numbers_agree_with_the_oracle(seed, n_classes, n_columns, size, block_size, penalty, budget):
+def test_columns_of_numbers_agree_with_the_oracle(
+    seed, n_classes, n_columns, size, block_size, penalty, budget
+):
     random = np.random.default_rng(seed)
     y = random.permutation(np.arange(50) % n_classes)
     signal = random.normal(0, 1, (n_classes, n_columns)) * (random.random(n_columns) < 0.5)
-    X = (signal[y] + random.normal(0, 1, (50, n_columns))) * 10.0 ** random.integers(-2, 3, n_columns)
+    X = (signal[y] + random.normal(0, 1, (50, n_columns))) * 10.0 ** random.integers(
+        -2, 3, n_columns
+    )
     groups = np.arange(n_columns) // size
     assert_agrees(X, y, groups, block_size, 0.001, 0.05, penalty, budget)
 

@@ -22,7 +22,9 @@ from tests.effort import examples
 from tests.oracles import saola as oracle
 from tests.paths import DATA
 
-GOLDEN = [case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "SAOLA"]
+GOLDEN = [
+    case for case in json.loads((DATA / "lofs.json").read_text()) if case["method"] == "SAOLA"
+]
 
 
 @st.composite
@@ -32,7 +34,9 @@ def problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     y = random.integers(0, draw(st.integers(2, 3)), n_rows)
     y[:2] = 0, 1
-    X = random.integers(-1, 3, (n_rows, n_columns)) * (random.random((n_rows, n_columns)) < draw(st.floats(0.2, 1.0)))
+    X = random.integers(-1, 3, (n_rows, n_columns)) * (
+        random.random((n_rows, n_columns)) < draw(st.floats(0.2, 1.0))
+    )
     for column in range(n_columns):
         kind = random.integers(0, 5)
         if kind == 0:
@@ -46,13 +50,17 @@ def problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
     names = {"n_features_to_select": "budget"}
-    asked = {names.get(name, name): value for name, value in params.items() if name != "class_weight"}
+    asked = {
+        names.get(name, name): value for name, value in params.items() if name != "class_weight"
+    }
     balanced = params.get("class_weight") == "balanced"
     expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **asked)
     selection = ss.SAOLA(**params).fit_source([columns_of(csc_array(X))], y).selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
     relevance = dict(expected)
-    np.testing.assert_allclose(selection.scores, [relevance[i] for i in selection.indices.tolist()], rtol=1e-9)
+    np.testing.assert_allclose(
+        selection.scores, [relevance[i] for i in selection.indices.tolist()], rtol=1e-9
+    )
 
 
 @settings(deadline=None)
@@ -65,7 +73,13 @@ def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
 )
 def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget, duplicates):
     X, y = problem
-    rule = {"measure": measure, "bound": bound, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
+    rule = {
+        "measure": measure,
+        "bound": bound,
+        "alpha": 0.2,
+        "delta": 0.01,
+        "duplicates": duplicates,
+    }
     assert_agrees(X, y, n_features_to_select=budget, **rule)
 
 
@@ -77,21 +91,32 @@ def test_the_papers_rule_agrees_with_the_oracle(problem, measure, bound, budget,
     st.sampled_from([None, "balanced"]),
     st.sampled_from([1, 4, 12]),
 )
-def test_missing_values_are_left_out_of_every_pair(problem, seed, measure, class_weight, block_size):
+def test_missing_values_are_left_out_of_every_pair(
+    problem, seed, measure, class_weight, block_size
+):
     X, y = problem
     random = np.random.default_rng(seed)
-    X[random.random(X.shape) < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])] = np.nan
+    X[
+        random.random(X.shape)
+        < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])
+    ] = np.nan
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
-    expected = dict(oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked))
+    expected = dict(
+        oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked)
+    )
     selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         selector.partial_fit_columns(X[:, start : start + block_size])
     selection = selector.selection()
     assert selection.indices.tolist() == sorted(expected)
-    np.testing.assert_allclose(selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9)
+    np.testing.assert_allclose(
+        selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9
+    )
     groups = np.arange(X.shape[1]) // 3
     by_groups = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), **asked)
-    found = ss.GroupSAOLA(missing="skip", **asked).fit(X, y, groups=groups).selection().indices.tolist()
+    found = (
+        ss.GroupSAOLA(missing="skip", **asked).fit(X, y, groups=groups).selection().indices.tolist()
+    )
     assert found == sorted(number for members in by_groups.values() for number in members)
 
 
@@ -104,7 +129,9 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     y[:2] = 0, 1
     X = (random.random((n_rows, n_columns)) < draw(st.floats(0.1, 0.6))).astype(float)
     of_a_class = np.flatnonzero(random.random(n_columns) < 0.3)  # of a middle class: no correlation
-    X[:, of_a_class] = (y[:, None] == random.integers(0, 3, of_a_class.size)) != (X[:, of_a_class] > 0)
+    X[:, of_a_class] = (y[:, None] == random.integers(0, 3, of_a_class.size)) != (
+        X[:, of_a_class] > 0
+    )
     X[:, random.random(n_columns) < 0.3] *= random.choice([-1.0, 2.0])
     X[:, random.random(n_columns) < draw(st.sampled_from([0.0, 0.5]))] *= 0.5
     copies = np.flatnonzero(random.random(n_columns) < 0.3)
@@ -124,7 +151,10 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     st.sampled_from(["drop", "keep"]),
 )
 @example(  # the last column is less relevant than both; it could remove the second, but the first makes it redundant
-    (np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.array([2, 0, 1, 2])),
+    (
+        np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]),
+        np.array([2, 0, 1, 2]),
+    ),
     "auto",
     "min",
     "paper",
@@ -145,7 +175,9 @@ def test_newcomers_to_a_full_selection_fare_as_by_the_rule(
         selector.partial_fit_columns(X[:, start : start + size])
     selection = selector.learner.finish().results.selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
-    np.testing.assert_allclose(selection.scores, [dict(expected)[i] for i in selection.indices.tolist()], rtol=1e-9)
+    np.testing.assert_allclose(
+        selection.scores, [dict(expected)[i] for i in selection.indices.tolist()], rtol=1e-9
+    )
     assert selector.counts_ == counts
 
 
@@ -154,7 +186,9 @@ ROUNDING, MORE = 1e-13, 1e-9  # what is no difference, and what is one
 
 @pytest.mark.parametrize("off", [-MORE, -ROUNDING, 0.0, ROUNDING, MORE])
 def test_dependences_that_differ_by_rounding_alone_are_equal(off):
-    paper = Rule(ties_lose=False, strict=False, larger_bound=False, least=(0.25, 0.5), drops_copies=True)
+    paper = Rule(
+        ties_lose=False, strict=False, larger_bound=False, least=(0.25, 0.5), drops_copies=True
+    )
     strict, larger = paper._replace(strict=True), paper._replace(larger_bound=True)
     for mine, its in ((0.6, 0.7), (0.7, 0.6)):
         assert is_redundant(paper, mine, its, 0.6 + off, 1) is (off > -MORE)
@@ -185,7 +219,8 @@ def test_columns_that_never_vary_are_counted():
 
 
 @pytest.mark.parametrize(
-    "groups", [[0, 0, -1], [0, 1.5, 2], [0, None, 1], [0, np.nan, 1], ["a", 1, "c"], [0, 1], ["a", " ", "b"]]
+    "groups",
+    [[0, 0, -1], [0, 1.5, 2], [0, None, 1], [0, np.nan, 1], ["a", 1, "c"], [0, 1], ["a", " ", "b"]],
 )
 def test_unknown_groups_are_refused(groups):
     X, y = np.random.default_rng(0).normal(0, 1, (10, 3)), np.arange(10) % 2
@@ -213,7 +248,9 @@ def test_many_different_values_take_no_more_memory_than_rows():
     selector = ss.SAOLA(measure="su").fit(X, y)
     expected = oracle.select(X.T.tolist(), y.tolist(), "su")
     assert selector.selection().indices.tolist() == [number for number, _ in expected]
-    np.testing.assert_allclose(selector.selection().scores, [score for _, score in expected], rtol=1e-9)
+    np.testing.assert_allclose(
+        selector.selection().scores, [score for _, score in expected], rtol=1e-9
+    )
 
 
 @settings(deadline=None)
@@ -238,7 +275,9 @@ def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size
     X, y = problem
     groups = 5 + np.arange(X.shape[1]) // size
     asked = {"measure": measure, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
-    expected = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked)
+    expected = oracle.select_groups(
+        X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked
+    )
     selector = ss.GroupSAOLA(budget, **asked).start(y=y)
     for start in range(0, X.shape[1], block_size):
         part = slice(start, start + block_size)
@@ -263,7 +302,9 @@ def test_a_group_in_two_parts_is_refused():
 def test_published_rules_decide_about_copies_and_the_default_drops_them(estimator, measure):
     random = np.random.default_rng(3)
     y = random.integers(0, 2, 200)
-    X = np.where(random.random((200, 6)) < 0.75, y[:, None], random.integers(0, 3, (200, 6))).astype(float)
+    X = np.where(
+        random.random((200, 6)) < 0.75, y[:, None], random.integers(0, 3, (200, 6))
+    ).astype(float)
     X = np.column_stack([X, X[:, :3], X[:, 0]])
 
     def selected(**params):
@@ -277,16 +318,24 @@ def test_published_rules_decide_about_copies_and_the_default_drops_them(estimato
         assert dropped == 0
         assert selected(variant=variant, duplicates="keep") == (found, 0)
         if estimator is ss.SAOLA:
-            expected = oracle.select(X.T.tolist(), y.tolist(), variant=variant, duplicates="keep", **rule)
+            expected = oracle.select(
+                X.T.tolist(), y.tolist(), variant=variant, duplicates="keep", **rule
+            )
             assert found == sorted(number for number, _ in expected)
     found, dropped = selected()
-    assert selected(variant="paper", duplicates="drop") == selected(variant="default") == (found, dropped)
+    assert (
+        selected(variant="paper", duplicates="drop")
+        == selected(variant="default")
+        == (found, dropped)
+    )
     assert dropped > 0
     assert selected(duplicates="keep") == selected(variant="paper")
 
 
 @pytest.mark.needs_jit
-@pytest.mark.parametrize("case", GOLDEN, ids=[f"{case['data']}-{case['parameters']['measure']}" for case in GOLDEN])
+@pytest.mark.parametrize(
+    "case", GOLDEN, ids=[f"{case['data']}-{case['parameters']['measure']}" for case in GOLDEN]
+)
 @pytest.mark.parametrize("by", ["matrix", "file"])
 def test_the_authors_library_selects_the_same(case, by):
     source = ss.open_source(DATA / f"{case['data']}.svm.xz")
@@ -302,7 +351,9 @@ def test_the_authors_library_selects_the_same(case, by):
 def test_auto_decides_by_the_values_and_says_so():
     random = np.random.default_rng(3)
     y = random.integers(0, 2, 300)
-    X = np.column_stack([y + random.integers(0, 2, 300), y + random.normal(0, 0.5, 300), random.normal(0, 1, 300)])
+    X = np.column_stack(
+        [y + random.integers(0, 2, 300), y + random.normal(0, 0.5, 300), random.normal(0, 1, 300)]
+    )
     selector = ss.SAOLA().fit(X, y)
     assert selector.measures_ == {"fisher_z": 1, "su": 1}
     assert selector.counts_["irrelevant"] == 1
@@ -328,7 +379,9 @@ def test_columns_can_be_computed_on_the_fly():
             selector.partial_fit_columns((raw[:, a] * raw[:, b])[:, None], y, names=[f"{a}x{b}"])
     assert selector.selection().top(1).names.tolist() == ["0x1"]
     blocks = (columns_of(raw[:, [a]] * raw, 4 * a) for a in range(4))
-    assert ss.SAOLA(measure="fisher_z").fit_source(blocks, y).selection().top(1).indices.tolist() in ([1], [4])
+    assert ss.SAOLA(measure="fisher_z").fit_source(blocks, y).selection().top(
+        1
+    ).indices.tolist() in ([1], [4])
     with pytest.raises(ss.UsageError, match="come without a target"):
         ss.SAOLA().fit_source([columns_of(raw)])
 
@@ -366,11 +419,15 @@ def test_bins_by_description_length_cut_where_the_classes_change():
     assert len(set(codes.tolist())) == 3
     for code in set(codes.tolist()):
         assert len(set(y[codes == code].tolist())) == 1
-    assert len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1  # nothing to describe
+    assert (
+        len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1
+    )  # nothing to describe
 
 
 @pytest.mark.parametrize("n_classes", [4, 40, 646, 647, 1000])
-def test_bins_by_description_length_agree_with_exact_arithmetic_for_any_number_of_classes(n_classes: int):
+def test_bins_by_description_length_agree_with_exact_arithmetic_for_any_number_of_classes(
+    n_classes: int,
+):
     random = np.random.default_rng(n_classes)
     y = np.repeat(np.arange(n_classes), 4)
     x = 0.5 + (4 * y // n_classes) + (random.random(y.size) < 0.05)
@@ -389,19 +446,31 @@ def cuts_by_description_length(x: list[float], y: list[int]) -> list[float]:
 
     pairs = list(zip(x, y, strict=True))
     parts = {
-        cut: ([label for value, label in pairs if value < cut], [label for value, label in pairs if value >= cut])
+        cut: (
+            [label for value, label in pairs if value < cut],
+            [label for value, label in pairs if value >= cut],
+        )
         for cut in sorted(set(x))[1:]
     }
     if not parts:
         return []
     n = len(y)
-    after, cut = min((sum(len(part) / n * bits(part) for part in both), cut) for cut, both in parts.items())
+    after, cut = min(
+        (sum(len(part) / n * bits(part) for part in both), cut) for cut, both in parts.items()
+    )
     spread = len(set(y)) * bits(y) - sum(len(set(part)) * bits(part) for part in parts[cut])
     price = math.log2(n - 1) + math.log2(3 ** len(set(y)) - 2) - spread
     if bits(y) - after <= price / n:
         return []
     sides = [[pair for pair in pairs if (pair[0] < cut) == below] for below in (True, False)]
-    return [cut, *(more for side in sides for more in cuts_by_description_length(*map(list, zip(*side, strict=True))))]
+    return [
+        cut,
+        *(
+            more
+            for side in sides
+            for more in cuts_by_description_length(*map(list, zip(*side, strict=True)))
+        ),
+    ]
 
 
 def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:

@@ -46,18 +46,29 @@ def as_solved(y, loss):
     st.sampled_from([(0.5, 1.0), (0.2, 3.0)]),
     st.integers(1, 2),
 )
-def test_the_paper_s_algorithm_agrees_with_the_oracle(seed, n_rows, n_columns, density, loss, wanted, steps, scans):
+def test_the_paper_s_algorithm_agrees_with_the_oracle(
+    seed, n_rows, n_columns, density, loss, wanted, steps, scans
+):
     X, y = problem(seed, n_rows, n_columns, density, loss)
     assume(np.unique(y).size > 1)
     step, m = steps
     expected, level, closest = oracle.stepping(X, as_solved(y, loss), wanted, loss, step, m, scans)
     assume(closest > SAFE and all(abs(weight) < 1e3 for weight in expected.values()))
-    params = {"loss": loss, "solver": "paper", "n_scans": scans, "step": step, "m": m, "refit": False}
+    params = {
+        "loss": loss,
+        "solver": "paper",
+        "n_scans": scans,
+        "step": step,
+        "m": m,
+        "refit": False,
+    }
     for data in (X, csc_array(X)):
         found = ss.OnlineSubstitution(wanted, **params).fit(data, y)
         selection = found.selection()
         assert selection.indices.tolist() == sorted(expected)
-        np.testing.assert_allclose(selection.scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            selection.scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-7, atol=1e-9
+        )
         assert found.learner.results.settled().level[0] == pytest.approx(level, rel=1e-7, abs=1e-9)
 
 
@@ -86,9 +97,9 @@ def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(0, 1, (n_rows, n_columns))
     weights = np.zeros(n_columns)
-    weights[random.choice(n_columns, n_true, replace=False)] = random.choice([-1, 1], n_true) * random.uniform(
-        0.7, 2, n_true
-    )
+    weights[random.choice(n_columns, n_true, replace=False)] = random.choice(
+        [-1, 1], n_true
+    ) * random.uniform(0.7, 2, n_true)
     return X, X @ weights + random.normal(0, noise, n_rows), weights
 
 
@@ -184,7 +195,10 @@ def test_a_second_scan_is_resumed_where_it_was(solver, tmp_path):
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("stop_at", [600, 900, 1200, 1500, 1800])
 def test_a_run_that_was_interrupted_in_any_scan_is_resumed(stop_at, tmp_path):
-    data, params = "synthetic:substitution?features=900&rows=200&informative=5", {"n_features_to_select": 5}
+    data, params = (
+        "synthetic:substitution?features=900&rows=200&informative=5",
+        {"n_features_to_select": 5},
+    )
 
     def watch(progress):
         if progress.unit == "features" and progress.done >= stop_at:
@@ -192,10 +206,21 @@ def test_a_run_that_was_interrupted_in_any_scan_is_resumed(stop_at, tmp_path):
 
     expected = workflow.select(data, "online-substitution", **params)
     with pytest.raises(KeyboardInterrupt):
-        workflow.select(data, "online-substitution", output=tmp_path, checkpoint_every=300, watch=watch, **params)
+        workflow.select(
+            data,
+            "online-substitution",
+            output=tmp_path,
+            checkpoint_every=300,
+            watch=watch,
+            **params,
+        )
     found = workflow.resume(tmp_path)
     assert found.selection.scores.tolist() == expected.selection.scores.tolist()
-    assert (found.n_features, found.n_nonzero) == (expected.n_features, expected.n_nonzero) == (900, 180_000)
+    assert (
+        (found.n_features, found.n_nonzero)
+        == (expected.n_features, expected.n_nonzero)
+        == (900, 180_000)
+    )
     assert found.details == expected.details
 
 
@@ -218,7 +243,8 @@ def test_columns_far_from_zero_count_as_well_as_others():
     assert model.selection().indices.tolist() == np.flatnonzero(weights).tolist()
     for unit in (1e-180, 1e160):
         assert (
-            ss.OnlineSubstitution(10).fit(unit * X, y).selection().indices.tolist() == np.flatnonzero(weights).tolist()
+            ss.OnlineSubstitution(10).fit(unit * X, y).selection().indices.tolist()
+            == np.flatnonzero(weights).tolist()
         )
 
 
@@ -240,7 +266,12 @@ def test_memory_is_that_of_the_columns_wanted(solver):
 @pytest.mark.needs_jit
 def test_sparse_columns_stay_sparse():
     random = np.random.default_rng(4)
-    X = csc_array((random.normal(0, 1, 20_000), (random.integers(0, 100_000, 20_000), random.integers(0, 400, 20_000))))
+    X = csc_array(
+        (
+            random.normal(0, 1, 20_000),
+            (random.integers(0, 100_000, 20_000), random.integers(0, 400, 20_000)),
+        )
+    )
     X.resize((100_000, 400))
     y = np.asarray(X[:, [3, 50]].sum(axis=1)).ravel() + random.normal(0, 0.01, 100_000)
     model = ss.OnlineSubstitution(2).start(y=y).partial_fit_block(columns_of(X))
@@ -262,7 +293,9 @@ def test_no_column_varies_or_none_comes():
 def test_more_are_wanted_than_there_are():
     X, y, _ = planted(n_columns=8, n_true=3)
     for solver in ("pool", "paper"):
-        assert ss.OnlineSubstitution(100, solver=solver).fit(X, y).selection().indices.tolist() == list(range(8))
+        assert ss.OnlineSubstitution(100, solver=solver).fit(
+            X, y
+        ).selection().indices.tolist() == list(range(8))
 
 
 def test_more_columns_than_rows_fit_every_row():
@@ -287,8 +320,16 @@ def test_steps_that_are_too_long_are_said():
 @pytest.mark.parametrize(
     ("loss", "y", "message"),
     [
-        ("squared", ["a", "b"] * 5, "loss='squared' is for numbers, and the target holds 'a'; take loss='logistic'"),
-        ("auto", [0, 1, 2, 3, 4] * 2, "the target has 5 classes, and online-substitution tells two apart; for numbers"),
+        (
+            "squared",
+            ["a", "b"] * 5,
+            "loss='squared' is for numbers, and the target holds 'a'; take loss='logistic'",
+        ),
+        (
+            "auto",
+            [0, 1, 2, 3, 4] * 2,
+            "the target has 5 classes, and online-substitution tells two apart; for numbers",
+        ),
         ("logistic", [0, 1, 2, 3, 4] * 2, "has 5 classes"),
         ("squared_hinge", np.arange(10) + 0.5, "has 10 classes"),
         ("auto", [1] * 10, "is 1 in all rows"),
@@ -300,7 +341,11 @@ def test_a_target_that_does_not_fit_the_loss_is_refused(loss, y, message):
 
 
 def test_a_source_whose_columns_change_their_length_is_refused():
-    model = ss.OnlineSubstitution(2).start(y=np.arange(10.0) + 0.5).partial_fit_block(columns_of(np.eye(10)))
+    model = (
+        ss.OnlineSubstitution(2)
+        .start(y=np.arange(10.0) + 0.5)
+        .partial_fit_block(columns_of(np.eye(10)))
+    )
     with pytest.raises(ss.DataError, match="columns of 9 rows, but the target has 10"):
         model.partial_fit_block(columns_of(np.eye(9), 10))
 
@@ -309,7 +354,10 @@ def test_a_source_whose_columns_change_their_length_is_refused():
     ("params", "message"),
     [
         ({"n_features_to_select": 0}, "n_features_to_select=0: must be an integer of 1 or more"),
-        ({"loss": "hinge"}, "loss='hinge': must be 'auto' or 'squared' or 'squared_hinge' or 'logistic'"),
+        (
+            {"loss": "hinge"},
+            "loss='hinge': must be 'auto' or 'squared' or 'squared_hinge' or 'logistic'",
+        ),
         ({"solver": "os"}, "solver='os': must be 'pool' or 'paper'"),
         ({"n_scans": 0}, "n_scans=0: must be None or an integer from 1 to 10,000"),
         ({"step": -1.0}, "step=-1.0: must be None or a number above 0"),
@@ -327,5 +375,7 @@ def test_bad_parameters_are_refused(params, message):
 @pytest.mark.parametrize("density", [1.0, 0.3])
 def test_a_hostile_model_does_no_harm(solver, density):
     X, y = problem(7, 40, 300, density, "logistic")
-    model = ss.OnlineSubstitution(3, solver=solver).start(y=y).partial_fit_block(columns_of(X)).model()
+    model = (
+        ss.OnlineSubstitution(3, solver=solver).start(y=y).partial_fit_block(columns_of(X)).model()
+    )
     assert refused_changes(model, X, y) > 3 * len(model.arrays)

@@ -11,7 +11,9 @@ def spiral(irrelevant, seed, per_arm=230):
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
     X = np.empty((2 * per_arm, 2 + irrelevant), np.float32)
     X[:, :2] = np.concatenate([arm, -arm])
-    X[:, 2:] = np.random.default_rng(seed).standard_normal((2 * per_arm, irrelevant), dtype=np.float32)
+    X[:, 2:] = np.random.default_rng(seed).standard_normal(
+        (2 * per_arm, irrelevant), dtype=np.float32
+    )
     return X, np.repeat([1, -1], per_arm)
 
 

@@ -116,7 +116,8 @@ def test_the_spiral_is_found_in_every_run_of_ten(irrelevant):
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     "params",
-    [{"regularization": value} for value in (0.1, 0.5, 1.5, 2.0)] + [{"sigma": value} for value in (0.1, 0.5, 1, 3, 5)],
+    [{"regularization": value} for value in (0.1, 0.5, 1.5, 2.0)]
+    + [{"sigma": value} for value in (0.1, 0.5, 1, 3, 5)],
 )
 def test_sigma_and_regularization_matter_little(params):
     """P5 figures 6 and 7, with 1,000 irrelevant features."""
@@ -160,7 +161,9 @@ def test_any_start_leads_to_the_same_weights(size):
 
 @pytest.mark.needs_jit
 @settings(deadline=None, max_examples=50)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.1, 1.0, 5.0]))
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.1, 1.0, 5.0])
+)
 def test_the_objective_falls_at_every_step(seed, size, regularization):
     random = np.random.default_rng(seed)
     with Threads() as threads:
@@ -174,7 +177,10 @@ def test_the_objective_falls_at_every_step(seed, size, regularization):
         for _ in range(20):
             length, value, _ = margins.step(v, at, np.arange(6), length or 1.0)
             values.append(value)
-            straight = np.logaddexp(0.0, -(v**2 @ z[:, :20].astype(float))).sum() + regularization * (v**2).sum()
+            straight = (
+                np.logaddexp(0.0, -(v**2 @ z[:, :20].astype(float))).sum()
+                + regularization * (v**2).sum()
+            )
             assert value == pytest.approx(straight, rel=1e-9)
         assert (np.diff(values) <= 0).all()
 
@@ -257,7 +263,9 @@ def test_files_of_dense_and_of_very_wide_rows(tmp_path, suffix):
         workflow.convert_to_columns((X.astype(np.float32), y), path)
     else:
         write_rows(path, ArraySource(X, y).row_blocks(), n_features=X.shape[1])
-    found = ss.LocalLearning().fit_source(ss.open_source(path, "label" if suffix == ".csv" else None))
+    found = ss.LocalLearning().fit_source(
+        ss.open_source(path, "label" if suffix == ".csv" else None)
+    )
     np.testing.assert_array_equal(found.feature_weights_, expected.feature_weights_)
     if suffix in (".svm", ".arrow"):
         ids = np.sort(np.random.default_rng(0).choice(10**12, X.shape[1], replace=False))

@@ -94,7 +94,9 @@ def test_sparse_columns_stay_sparse():
     assert sum(part.slots.values.size for part in held.parts) == X.nnz
     found = ss.ProjectedGradient(2).fit(X, y)
     assert found.get_support(indices=True).tolist() == [5, 50]
-    np.testing.assert_allclose(found.coef_, ss.ProjectedGradient(2).fit(X.toarray(), y).coef_, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.coef_, ss.ProjectedGradient(2).fit(X.toarray(), y).coef_, rtol=1e-9
+    )
 
 
 def test_of_equal_columns_the_first_is_kept():
@@ -140,7 +142,11 @@ def test_rare_classes():
     ("loss", "y", "message"),
     [
         ("squared", ["a", "b"] * 5, "loss='squared' is for numbers, and the target holds 'a'"),
-        ("auto", [0, 1, 2, 3, 4] * 2, "the target has 5 classes, and projected-gradient tells two apart"),
+        (
+            "auto",
+            [0, 1, 2, 3, 4] * 2,
+            "the target has 5 classes, and projected-gradient tells two apart",
+        ),
         ("squared_hinge", np.arange(10) + 0.5, "has 10 classes"),
         ("auto", [1] * 10, "is 1 in all rows"),
     ],
@@ -160,7 +166,10 @@ def test_a_matrix_of_other_rows_is_refused():
     ("params", "message"),
     [
         ({"n_features_to_select": 0}, "n_features_to_select=0: must be an integer of 1 or more"),
-        ({"loss": "hinge"}, "loss='hinge': must be 'auto' or 'squared' or 'squared_hinge' or 'logistic'"),
+        (
+            {"loss": "hinge"},
+            "loss='hinge': must be 'auto' or 'squared' or 'squared_hinge' or 'logistic'",
+        ),
         ({"refit": 1}, "refit=1: must be True or False"),
     ],
 )

@@ -18,14 +18,18 @@ from tests.selectors.matrix.test_local_learning import noisy
 def test_relieff_agrees_with_the_oracle(seed, n_classes, n_neighbors):
     X, y = noisy(seed, n_classes)
     y[0] = 9  # alone in its class
-    found = ss.ReliefF(n_neighbors=n_neighbors).fit(csc_array(X) if seed % 2 else X, y).feature_weights_
+    found = (
+        ss.ReliefF(n_neighbors=n_neighbors).fit(csc_array(X) if seed % 2 else X, y).feature_weights_
+    )
     np.testing.assert_allclose(found, oracle.relieff(X, y, n_neighbors), atol=1e-6)
 
 
 def test_of_equal_distances_the_first_rows_are_the_nearer():
     X = np.random.default_rng(3).integers(0, 5, (60, 5)) / 4.0
     y = np.arange(60) % 3
-    np.testing.assert_allclose(ss.ReliefF(n_neighbors=4).fit(X, y).feature_weights_, oracle.relieff(X, y, 4), atol=1e-6)
+    np.testing.assert_allclose(
+        ss.ReliefF(n_neighbors=4).fit(X, y).feature_weights_, oracle.relieff(X, y, 4), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -54,14 +54,18 @@ def first_rows(n_classes: int) -> list[Row]:
     return [] if n_classes else [({}, 4.0 + 2.0 * (row % 2)) for row in range(32)]
 
 
-def started(cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, dense: bool = False, **params: Any) -> Model:
+def started(
+    cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, dense: bool = False, **params: Any
+) -> Model:
     """A model that knows which classes there are, or where the numbers are."""
     learner = cls.make(**{"n_features_to_select": 5, "normalize": False, **params})
     learner.start(width, range(n_classes) if n_classes else None)
     return gone_on(learner.model(), first_rows(n_classes), width or 1, dense).model()
 
 
-def gone_on(model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1) -> Any:
+def gone_on(
+    model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1
+) -> Any:
     """A learner that goes on from a model with some rows, as one of some parts; the model stays as it is."""
     learner: Any = find_method(model.method).load(model.copy()).as_part(times)
     return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
@@ -97,8 +101,17 @@ def contents(learner: Any) -> dict[str, Any]:
     precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
     weight[oracle.INTERCEPT] = state.bias[:, 0].tolist()
     usual = state.usual.tolist() if isinstance(state, SignalState) else [0.0, 0.0]
-    counts = (learner.results.n_rows_, learner.results.n_nonzero_, *state.counts[[MISTAKES, UPDATES]].tolist())
-    return {"precision": precision, "weight": weight, "usual": usual, **dict(zip(COUNTS, counts, strict=True))}
+    counts = (
+        learner.results.n_rows_,
+        learner.results.n_nonzero_,
+        *state.counts[[MISTAKES, UPDATES]].tolist(),
+    )
+    return {
+        "precision": precision,
+        "weight": weight,
+        "usual": usual,
+        **dict(zip(COUNTS, counts, strict=True)),
+    }
 
 
 def assert_close(found: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
@@ -116,7 +129,11 @@ def assert_same(a: Any, b: Any, tolerance: float) -> None:
     """Two learners have learned the same."""
     assert_close(contents(a), contents(b), tolerance)
     assert a.results.selection().indices.tolist() == b.results.selection().indices.tolist()
-    np.testing.assert_allclose(a.results.selection().scores, b.results.selection().scores, rtol=tolerance)
+    np.testing.assert_allclose(
+        a.results.selection().scores, b.results.selection().scores, rtol=tolerance
+    )
     targets = (arrays_of(learner.memory.target.state()) for learner in (a, b))
     for ours, theirs in zip(*(known.values() for known in targets), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=max(tolerance, 1e-12), atol=max(tolerance, 1e-12))
+        np.testing.assert_allclose(
+            ours, theirs, rtol=max(tolerance, 1e-12), atol=max(tolerance, 1e-12)
+        )

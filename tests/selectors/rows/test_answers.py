@@ -35,7 +35,9 @@ from tests.paths import TEST, TRAIN
 pytestmark = pytest.mark.filterwarnings("ignore:.*not clearly fewer than:UserWarning")
 
 ROW_METHODS = [
-    method for method in METHODS if find_method(method).reads == "rows" and "classes" in find_method(method).targets
+    method
+    for method in METHODS
+    if find_method(method).reads == "rows" and "classes" in find_method(method).targets
 ]
 
 
@@ -63,7 +65,11 @@ def unit_rows(X: Any) -> Any:
 def test_weights_and_intercept_make_the_scores(method: str, normalize: Any) -> None:
     X, y = sparse_stream()
     selector = made(method, normalize=normalize).fit(X, y)
-    rows = X if not normalize or method != "ofs-partial" else X @ np.diag(selector.get_support().astype(float))
+    rows = (
+        X
+        if not normalize or method != "ofs-partial"
+        else X @ np.diag(selector.get_support().astype(float))
+    )
     rows = unit_rows(csr_array(rows)) if normalize else rows
     assert issparse(selector.coef_)
     assert selector.coef_.shape == (1, X.shape[1])
@@ -100,7 +106,13 @@ def test_weights_of_a_billion_features_are_as_light_as_the_selection() -> None:
     ids = np.array([5, 2**39])
     for label in (0, 1, 0, 1):
         selector.partial_fit_block(
-            ss.RowBlock(np.array([0, 1]), ids[label : label + 1], np.ones(1, np.float32), np.array([label]), 2**40)
+            ss.RowBlock(
+                np.array([0, 1]),
+                ids[label : label + 1],
+                np.ones(1, np.float32),
+                np.array([label]),
+                2**40,
+            )
         )
     assert selector.coef_.shape == (1, 2**40)
     assert selector.coef_.indices.tolist() == ids.tolist()
@@ -115,13 +127,23 @@ def test_a_feature_speaks_for_the_class_that_it_is_found_in(tmp_path: Path) -> N
     X = random.random((600, 8)) < 0.1
     for code, label in enumerate(("warm", "cold", "mild")):
         X[:, 2 * code] |= (y == label) & (random.random(600) < 0.8)
-    for classes, spoken in ((["cold", "warm"], {0: "warm", 2: "cold"}), (None, {0: "warm", 2: "cold", 4: "mild"})):
+    for classes, spoken in (
+        (["cold", "warm"], {0: "warm", 2: "cold"}),
+        (None, {0: "warm", 2: "cold", 4: "mild"}),
+    ):
         rows = np.isin(y, classes) if classes else np.ones(600, bool)
         folder = tmp_path / str(len(spoken))
         names = np.array([f"word {j}" for j in range(8)])
-        source = ss.sources.arrays.ArraySource(csr_array(X[rows].astype(float)), y[rows], names, name="")
-        record = ss.select(source, n_features_to_select=len(spoken), classes=classes or np.unique(y), output=folder)
-        assert dict(zip(record.selection.indices.tolist(), record.details["speaks_for"], strict=True)) == spoken
+        source = ss.sources.arrays.ArraySource(
+            csr_array(X[rows].astype(float)), y[rows], names, name=""
+        )
+        record = ss.select(
+            source, n_features_to_select=len(spoken), classes=classes or np.unique(y), output=folder
+        )
+        assert (
+            dict(zip(record.selection.indices.tolist(), record.details["speaks_for"], strict=True))
+            == spoken
+        )
         coef = record.selector.coef_.toarray()[:, record.selection.indices]
         np.testing.assert_array_equal(np.atleast_2d(np.array(record.details["weights"]).T), coef)
         table = list(csv.DictReader((folder / "selection.csv").read_text().splitlines()))
@@ -140,14 +162,19 @@ def test_records_whose_weights_do_not_fit_are_refused(tmp_path: Path) -> None:
     result = json.loads(path.read_text())
     result["details"]["weights"] = [1.0]
     path.write_text(json.dumps(result))
-    with pytest.raises(ss.DataError, match="weights or frequencies do not fit the selected features"):
+    with pytest.raises(
+        ss.DataError, match="weights or frequencies do not fit the selected features"
+    ):
         workflow.resume(tmp_path / "run")
 
 
 def test_the_majority_is_in_the_record() -> None:
     y = np.array(["no", "yes", "no", "no"] * 20)
     X = np.random.default_rng(0).standard_normal((80, 3))
-    assert ss.select((X, y), n_features_to_select=2).details["majority"] == {"class": "no", "rate": 0.75}
+    assert ss.select((X, y), n_features_to_select=2).details["majority"] == {
+        "class": "no",
+        "rate": 0.75,
+    }
 
 
 # ---- probabilities
@@ -176,7 +203,9 @@ def test_rounding_does_not_part_probability_and_prediction() -> None:
     for slope, offset in ((1.0, 0.0), (1.0, -5.0), (1.0, 5.0), (1e-9, 1.0), (1e6, -1.0)):
         calibration[[SLOPE, OFFSET]] = slope, offset
         assert (probabilities(tiny, calibration).argmax(axis=1) == (tiny > 0)).all()
-        close = np.array([[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 5e-324], [3.0, 3.0, 3.0], [-1e300, 1e300, 1e300]])
+        close = np.array(
+            [[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 5e-324], [3.0, 3.0, 3.0], [-1e300, 1e300, 1e300]]
+        )
         assert (probabilities(close, calibration).argmax(axis=1) == close.argmax(axis=1)).all()
 
 
@@ -187,7 +216,9 @@ def fitted(scores: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray
         odds = at[0] * scores + at[1]
         return float((rows * (np.logaddexp(0.0, odds) - y * odds)).sum())
 
-    return np.asarray(minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x)
+    return np.asarray(
+        minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x
+    )
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
@@ -260,7 +291,9 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
         let_in += 1
         calibrate(scores, codes, weights, calibration)
         check_calibration(calibration, n_vectors)
-        assert np.isfinite(probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)).all()
+        assert np.isfinite(
+            probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)
+        ).all()
     assert 500 < let_in < 2500
 
 
@@ -337,9 +370,14 @@ def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
         (TRAIN, TEST, 0.08, 0.3),
         ("synthetic:clicks?rows=60000", "synthetic:clicks?rows=60000&seed=1", 0.25 * rate, 0.05),
     ):
-        selector = ss.SOFS(30, class_weight=weight).fit_source(ss.open_source(data), classes=[-1, 1])
+        selector = ss.SOFS(30, class_weight=weight).fit_source(
+            ss.open_source(data), classes=[-1, 1]
+        )
         predictor = selector.learner.results.predictor()
-        blocks = [(predictor(block).probabilities[:, 1], block.y > 0) for block in ss.open_source(test).row_blocks()]
+        blocks = [
+            (predictor(block).probabilities[:, 1], block.y > 0)
+            for block in ss.open_source(test).row_blocks()
+        ]
         chances, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         assert calibration_error(chances, y) < worst_error
         assert log_loss(y, chances) < (1 - least_gain) * log_loss(y, np.full(len(y), y.mean()))
@@ -352,20 +390,28 @@ def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
 def test_the_area_under_the_curve_is_exact_with_ties(digits: int) -> None:
     random = np.random.default_rng(digits)
     scores, positive = random.standard_normal(300).round(digits), random.random(300) < 0.3
-    assert area_under_curve(positive, scores) == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+    assert area_under_curve(positive, scores) == pytest.approx(
+        roc_auc_score(positive, scores), abs=1e-12
+    )
 
 
 def test_quality_is_that_of_scikit_learn() -> None:
     X, y = sparse_stream()
     two = ss.select((X[:150], y[:150]), n_features_to_select=5, test=(X[150:], y[150:]))
     selector = two.selector
-    assert two.details["test_auc"] == pytest.approx(roc_auc_score(y[150:], selector.decision_function(X[150:])))
+    assert two.details["test_auc"] == pytest.approx(
+        roc_auc_score(y[150:], selector.decision_function(X[150:]))
+    )
     balanced = balanced_accuracy_score(y[150:], selector.predict(X[150:]))
     assert two.details["test_balanced_accuracy"] == pytest.approx(balanced)
     X, y = many_classes()
-    record = ss.select((X[:150], y[:150]), classes=list("abcd"), n_features_to_select=5, test=(X[150:], y[150:]))
+    record = ss.select(
+        (X[:150], y[:150]), classes=list("abcd"), n_features_to_select=5, test=(X[150:], y[150:])
+    )
     chances = record.selector.predict_proba(X[150:])
-    assert record.details["test_auc"] == pytest.approx(roc_auc_score(y[150:], chances, multi_class="ovr"))
+    assert record.details["test_auc"] == pytest.approx(
+        roc_auc_score(y[150:], chances, multi_class="ovr")
+    )
     assert record.test_accuracy == record.selector.score(X[150:], y[150:])
 
 

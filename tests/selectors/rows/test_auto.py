@@ -30,7 +30,9 @@ def mixed_stream(rows: int, n_classes: int = 2, absent: float = 0.0) -> tuple[An
     random = np.random.default_rng(0)
     words = random.integers(1, 4, (rows, WORDS)) * (random.random((rows, WORDS)) < 0.1)
     numbers = random.standard_normal((rows, NUMBERS))
-    signal = words[:, :10] @ np.tile([1.0, -1.0], 5) + numbers[:, :4] @ np.array([1.5, -1.5, 1.0, -1.0])
+    signal = words[:, :10] @ np.tile([1.0, -1.0], 5) + numbers[:, :4] @ np.array(
+        [1.5, -1.5, 1.0, -1.0]
+    )
     words = words * np.where(np.arange(WORDS) % 25 == 7, 5000.0, 1.0)
     numbers = numbers * np.geomspace(1e-3, 1e3, NUMBERS) + np.linspace(-1e3, 1e3, NUMBERS)
     numbers[random.random((rows, NUMBERS)) < absent] = 0.0
@@ -50,7 +52,9 @@ def learned(selector: Any, X: Any) -> dict[str, Any]:
         "mistakes": selector.mistakes_,
         "updates": selector.updates_,
         "rows": selector.n_rows_,
-        "decisions": np.concatenate([score(block) for block in ArraySource(X).row_blocks()]).tolist(),
+        "decisions": np.concatenate(
+            [score(block) for block in ArraySource(X).row_blocks()]
+        ).tolist(),
     }
 
 
@@ -59,7 +63,9 @@ def learned(selector: Any, X: Any) -> dict[str, Any]:
 
 def test_two_rows_are_learned_as_computed_by_hand() -> None:
     X, y = np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 1.0]]), [1, 0]
-    selector = ss.SOFS(1, normalize=False, class_weight=None).partial_fit(X[:1], y[:1], classes=[0, 1])
+    selector = ss.SOFS(1, normalize=False, class_weight=None).partial_fit(
+        X[:1], y[:1], classes=[0, 1]
+    )
     # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D = 0.45 + 1.5
     mu, precision = 2 / (1.95 + 4), 1 + 4 / 1.5
     ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
@@ -67,7 +73,9 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     np.testing.assert_allclose(weights, [[mu]], rtol=1e-6)
     np.testing.assert_allclose(scores, [mu * sqrt(precision)], rtol=1e-6)
     bias, bias_precision = 0.3 * sqrt(5) / 1.95, 1 + 0.45 / 1.5
-    np.testing.assert_allclose(selector.decision_function(np.zeros((1, 3))), bias * 0.3 * sqrt(5), rtol=1e-6)
+    np.testing.assert_allclose(
+        selector.decision_function(np.zeros((1, 3))), bias * 0.3 * sqrt(5), rtol=1e-6
+    )
 
     selector.partial_fit(X[1:], y[1:])
     # A = 7, N = 2, A_K = 0 as feature 1 is not in the row: q = q_K = 3.5, gamma 1.05; m is minus the intercept's part
@@ -89,10 +97,13 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("normalize", [False, "l2", "auto"])
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
-def test_the_scale_of_the_rows_changes_nothing(criterion: str, normalize: Any, n_classes: int, factor: float) -> None:
+def test_the_scale_of_the_rows_changes_nothing(
+    criterion: str, normalize: Any, n_classes: int, factor: float
+) -> None:
     X, y = mixed_stream(1500, n_classes, absent=0.05)
     expected, found = (
-        learned(ss.SOFS(12, criterion=criterion, normalize=normalize).fit(rows, y), rows) for rows in (X, X * factor)
+        learned(ss.SOFS(12, criterion=criterion, normalize=normalize).fit(rows, y), rows)
+        for rows in (X, X * factor)
     )
     if normalize is False and criterion == "snr":
         found["scores"] = [score * factor for score in found["scores"]]
@@ -112,25 +123,36 @@ def changing_rows(n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows whose columns become dense, sparse or large on the way."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n_rows, 8)) * (random.random((n_rows, 8)) < 0.3)
-    X[:, 0] = np.where(np.arange(n_rows) < 500, X[:, 7] + 3.0, 0.0)  # dense until the choice at 1,024 rows
-    X[:, 1] = np.where(np.arange(n_rows) < 600, 0.0, X[:, 7] + 3.0)  # in most of all rows, but not of the first 1,024
-    X[:, 2] = np.where(np.arange(n_rows) < 400, 0.0, X[:, 6] - 3.0)  # dense from the choice at 1,024 rows on
+    X[:, 0] = np.where(
+        np.arange(n_rows) < 500, X[:, 7] + 3.0, 0.0
+    )  # dense until the choice at 1,024 rows
+    X[:, 1] = np.where(
+        np.arange(n_rows) < 600, 0.0, X[:, 7] + 3.0
+    )  # in most of all rows, but not of the first 1,024
+    X[:, 2] = np.where(
+        np.arange(n_rows) < 400, 0.0, X[:, 6] - 3.0
+    )  # dense from the choice at 1,024 rows on
     X[:, 3] *= 1e3
     X[300:, 4] *= 1e-3  # small by the median of 1,024 rows, not of 512
     y = np.where(X[:, 5] + X[:, 6] + X[:, 3] / 1e3 + 0.3 * random.standard_normal(n_rows) > 0, 1, 0)
     return X.astype(np.float32), y
 
 
-def assert_learned_by_the_choice_of_the_oracle(rows: NDArray[Any], y: NDArray[Any], most_values: int = 2**22) -> None:
+def assert_learned_by_the_choice_of_the_oracle(
+    rows: NDArray[Any], y: NDArray[Any], most_values: int = 2**22
+) -> None:
     raw = [{j: x for j, x in enumerate(row) if x} for row in rows.tolist()]
     prepared = np.zeros(rows.shape)
     for line, x in zip(prepared, normalization.prepared(raw, most_values)[0], strict=True):
         line[list(x)] = list(x.values())
     by_choice, by_hand = (
-        ss.SOFS(8, normalize=kind).partial_fit(X, y, classes=[0, 1]) for kind, X in (("auto", rows), (False, prepared))
+        ss.SOFS(8, normalize=kind).partial_fit(X, y, classes=[0, 1])
+        for kind, X in (("auto", rows), (False, prepared))
     )
     assert abs(by_choice.mistakes_ - by_hand.mistakes_) <= 2  # a score near 0 can go either way
-    found, expected = (selector.learner.kept_in(selector.learner.memory.state) for selector in (by_choice, by_hand))
+    found, expected = (
+        selector.learner.kept_in(selector.learner.memory.state) for selector in (by_choice, by_hand)
+    )
     assert sorted(found[0].tolist()) == sorted(expected[0].tolist())
     for part in (1, 2):
         ours, theirs = (kept[part][np.argsort(kept[0])] for kept in (found, expected))
@@ -232,7 +254,9 @@ def test_rows_of_weight_0_have_no_part_in_the_choice() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_mixed_columns_are_learned_with_defaults(method: Any) -> None:
     X, y = mixed_stream(6000)
-    by_default, by_length = (method(20, **form).fit(X[:4000], y[:4000]) for form in ({}, {"normalize": "l2"}))
+    by_default, by_length = (
+        method(20, **form).fit(X[:4000], y[:4000]) for form in ({}, {"normalize": "l2"})
+    )
     assert by_default.score(X[4000:], y[4000:]) > 0.8
     assert by_length.score(X[4000:], y[4000:]) < 0.7
 
@@ -258,7 +282,13 @@ def test_a_few_rows_that_are_far_too_long_do_not_spoil_what_is_learned() -> None
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize(
-    "gamma", ["auto", 1e-90, *(pytest.param(gamma, marks=pytest.mark.slow) for gamma in (1e-20, 1e20)), 1e90]
+    "gamma",
+    [
+        "auto",
+        1e-90,
+        *(pytest.param(gamma, marks=pytest.mark.slow) for gamma in (1e-20, 1e20)),
+        1e90,
+    ],
 )
 @pytest.mark.filterwarnings("ignore:.*beyond what float32 holds")
 def test_no_number_can_break_the_selection(
@@ -270,7 +300,9 @@ def test_no_number_can_break_the_selection(
     for sizes in ([1e-44], [1e-38], [1e-20], [1e20], [1e38], [1e-44, 1e-20, 1.0, 1e20, 1e38]):
         rows = np.clip(X * random.choice(sizes, 200)[:, None], -3.4e38, 3.4e38).astype(np.float32)
         for forget in (None, 5.0):
-            selector = ss.SOFS(6, gamma=gamma, criterion=criterion, normalize=normalize, forget=forget, n_epochs=30)
+            selector = ss.SOFS(
+                6, gamma=gamma, criterion=criterion, normalize=normalize, forget=forget, n_epochs=30
+            )
             selector.fit_source(ArraySource(rows, y), classes=range(n_classes))
             selection = selector.selection()
             assert len(selection) <= 6
@@ -278,7 +310,9 @@ def test_no_number_can_break_the_selection(
             assert np.isin(selection.indices, np.arange(30)).all()
             assert not np.isnan(selection.scores).any()
             block = next(ArraySource(rows, y).row_blocks())
-            assert np.isin(selector.learner.results.predictor()(block).labels, np.arange(n_classes)).all()
+            assert np.isin(
+                selector.learner.results.predictor()(block).labels, np.arange(n_classes)
+            ).all()
             selector.save(tmp_path / "model")
             ss.load(tmp_path / "model").partial_fit_block(block)
 
@@ -304,10 +338,20 @@ def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(
 
 def test_the_choice_is_reported() -> None:
     random = np.random.default_rng(0)
-    X = np.hstack([random.normal(100.0, 5.0, (2000, 2)), random.random((2000, 3)) < [0.3, 0.2, 0.1]])
+    X = np.hstack(
+        [random.normal(100.0, 5.0, (2000, 2)), random.random((2000, 3)) < [0.3, 0.2, 0.1]]
+    )
     X[:, 4] *= 1e4
     record = ss.select((X, X[:, 0] > 100.0), n_features_to_select=2)
-    expected = {"n_dense": 2, "n_own": 1, "dense": [0, 1], "own": [4], "sizes": [1e4], "typical": 1.0, "final": True}
+    expected = {
+        "n_dense": 2,
+        "n_own": 1,
+        "dense": [0, 1],
+        "own": [4],
+        "sizes": [1e4],
+        "typical": 1.0,
+        "final": True,
+    }
     assert record.details["scales"] == expected
 
 

@@ -25,11 +25,18 @@ CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
 NORMALIZED = pytest.mark.parametrize("normalize", ["auto", "l2", False])
 
 
-def stream(n_rows: int, n_features: int, n_classes: int = 2, filled: float = 0.1, seed: int = 0) -> tuple[Any, Any]:
+def stream(
+    n_rows: int, n_features: int, n_classes: int = 2, filled: float = 0.1, seed: int = 0
+) -> tuple[Any, Any]:
     """Sparse rows whose class depends on the first columns, and their classes."""
     random = np.random.default_rng(seed)
-    X = random.standard_normal((n_rows, n_features)) * (random.random((n_rows, n_features)) < filled)
-    hidden = random.standard_normal((n_features, n_classes)) * (3.0 / (1.0 + np.arange(n_features)))[:, None]
+    X = random.standard_normal((n_rows, n_features)) * (
+        random.random((n_rows, n_features)) < filled
+    )
+    hidden = (
+        random.standard_normal((n_features, n_classes))
+        * (3.0 / (1.0 + np.arange(n_features)))[:, None]
+    )
     y = (X @ hidden + 0.2 * random.standard_normal((n_rows, n_classes))).argmax(axis=1)
     return csr_array(X.astype(np.float32)), y
 
@@ -56,7 +63,11 @@ def all_learned(selector: Any) -> list[Any]:
         (learned(selector, rung.state), rung.curve.mistakes.tolist(), rung.calibration.tolist())
         for rung in selector.learner.memory.rungs.rungs
     ]
-    return [learned(selector, selector.learner.memory.state), selector.curve_["accuracy"].tolist(), *of_rungs]
+    return [
+        learned(selector, selector.learner.memory.state),
+        selector.curve_["accuracy"].tolist(),
+        *of_rungs,
+    ]
 
 
 # ---- who answers
@@ -74,7 +85,9 @@ def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None
 
 def test_only_rungs_that_the_grid_needs_are_there() -> None:
     X, y = stream(50, 30)
-    assert [rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs] == [2, 10]
+    assert [
+        rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs
+    ] == [2, 10]
     assert ss.SOFS(30, curve=[30]).fit(X, y).learner.memory.rungs is None
     assert ss.SOFS(25).fit(X, y).learner.memory.rungs is None
 
@@ -100,7 +113,9 @@ def test_a_rung_is_a_run_of_its_own_as_long_as_it_sees_all_features(
 
 @CRITERIA
 @CLASSES
-def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(criterion: str, n_classes: int) -> None:
+def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(
+    criterion: str, n_classes: int
+) -> None:
     X, y = stream(5000, 25, n_classes, filled=0.4)
     one = ss.SOFS("auto", criterion=criterion, curve=[1, 2, 5, 10, 25]).fit(X, y)
     for budget in (1, 2, 5, 10):
@@ -113,7 +128,9 @@ def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(criterion: str
 
 @CRITERIA
 @CLASSES
-def test_a_rung_is_near_a_run_of_its_own_among_many_features(criterion: str, n_classes: int) -> None:
+def test_a_rung_is_near_a_run_of_its_own_among_many_features(
+    criterion: str, n_classes: int
+) -> None:
     X, y = stream(4000, 2000, n_classes, filled=0.02)
     grid = [1, 2, 5, 10, 20, 50, 100]
     one = ss.SOFS(100, criterion=criterion, curve=grid).fit(X, y).curve_["accuracy"]
@@ -126,7 +143,9 @@ def test_a_rung_is_near_a_run_of_its_own_among_many_features(criterion: str, n_c
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_a_rung_for_numbers_is_a_run_of_its_own(n_rows: int, n_features: int, loss: str) -> None:
     X, _ = stream(n_rows, n_features, filled=0.2)
-    y = X @ (3.0 / (1.0 + np.arange(n_features))) + 0.1 * np.random.default_rng(1).standard_normal(n_rows)
+    y = X @ (3.0 / (1.0 + np.arange(n_features))) + 0.1 * np.random.default_rng(1).standard_normal(
+        n_rows
+    )
     one = ss.SOFSRegressor("auto", loss=loss, curve=[2, 10, n_features]).fit(X, y)
     for at, budget in enumerate((2, 10)):
         own = ss.SOFSRegressor(budget, loss=loss).fit(X, y)
@@ -155,7 +174,10 @@ def test_first_order_methods_have_rungs_too(face: Any) -> None:
 
 def rows_of(X: Any, y: NDArray[np.int64]) -> list[tuple[dict[int, float], int]]:
     bounds = zip(X.indptr[:-1], X.indptr[1:], y.tolist(), strict=True)
-    return [(dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)), code) for a, b, code in bounds]
+    return [
+        (dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)), code)
+        for a, b, code in bounds
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,12 +185,21 @@ def rows_of(X: Any, y: NDArray[np.int64]) -> list[tuple[dict[int, float], int]]:
     [
         *(("snr", n_classes, forget) for n_classes in (2, 3) for forget in (None, 300.0)),
         *(("confidence", 2, forget) for forget in (None, 300.0)),
-        ("confidence", 3, None),  # with forgetting, ranks by keys of different ages differ from the oracle's
+        (
+            "confidence",
+            3,
+            None,
+        ),  # with forgetting, ranks by keys of different ages differ from the oracle's
     ],
 )
-def test_candidates_agree_with_the_oracle(criterion: str, n_classes: int, forget: float | None) -> None:
+def test_candidates_agree_with_the_oracle(
+    criterion: str, n_classes: int, forget: float | None
+) -> None:
     X, y = stream(1100, 70, n_classes, filled=0.12)
-    budgets, form = [1, 2, 5], {"criterion": criterion, "forget": forget, "gamma": "auto", "fit_intercept": True}
+    budgets, form = (
+        [1, 2, 5],
+        {"criterion": criterion, "forget": forget, "gamma": "auto", "fit_intercept": True},
+    )
     expected = oracle.learn(rows_of(X, y), n_classes, budgets=budgets, main_budget=50, **form)
     selector = ss.SOFS(50, curve=budgets, normalize=False, class_weight=None, **form).fit(X, y)
     narrow = [rung.allowed.sum() < 70 for rung in selector.learner.memory.rungs.rungs]
@@ -181,7 +212,9 @@ def test_candidates_agree_with_the_oracle(criterion: str, n_classes: int, forget
         assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
         wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
         np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4)
+        np.testing.assert_allclose(
+            scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4
+        )
         np.testing.assert_allclose(
             selector.learner.rule.bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5
         )
@@ -206,7 +239,9 @@ def test_rungs_remember_their_candidates_alone() -> None:
 @CRITERIA
 @CLASSES
 @NORMALIZED
-def test_chunks_and_saving_change_nothing(criterion: str, n_classes: int, normalize: Any, tmp_path: Any) -> None:
+def test_chunks_and_saving_change_nothing(
+    criterion: str, n_classes: int, normalize: Any, tmp_path: Any
+) -> None:
     X, y = stream(1400, 300, n_classes)
     form = {"criterion": criterion, "normalize": normalize, "curve": [1, 3, 10, 60]}
     whole = ss.SOFS("auto", **form).fit(X, y)
@@ -228,7 +263,9 @@ def test_ids_as_wide_as_any_change_nothing() -> None:
     near.fit_source([RowBlock(X.indptr.astype(np.int64), X.indices, X.data, y, 200)])
     distant.fit_source([RowBlock(X.indptr.astype(np.int64), far[X.indices], X.data, y, wide)])
     assert near.curve_["accuracy"].tolist() == distant.curve_["accuracy"].tolist()
-    for one, other in zip(near.learner.memory.rungs.rungs, distant.learner.memory.rungs.rungs, strict=True):
+    for one, other in zip(
+        near.learner.memory.rungs.rungs, distant.learner.memory.rungs.rungs, strict=True
+    ):
         here, there = learned(near, one.state), learned(distant, other.state)
         assert far[here.pop("ids")].tolist() == there.pop("ids")
         assert here == there
@@ -241,7 +278,10 @@ def test_classes_met_in_the_other_order_change_signs_alone(criterion: str) -> No
     first = int(np.flatnonzero(y != y[0])[0])
     parts = [block.rows(0, first), block.rows(first, block.n_rows)]
     form = {"criterion": criterion, "curve": [2, 8]}
-    given, met = ss.SOFS("auto", **form).fit_source([block], classes=[0, 1]), ss.SOFS("auto", **form).fit_source(parts)
+    given, met = (
+        ss.SOFS("auto", **form).fit_source([block], classes=[0, 1]),
+        ss.SOFS("auto", **form).fit_source(parts),
+    )
     assert all_learned(given) == all_learned(met)
 
 
@@ -256,7 +296,9 @@ def test_auto_predicts_with_the_rung_that_answers(
     X, y = stream(3000, 300, n_classes)
     selector = ss.SOFS("auto", criterion=criterion, curve=[1, 5, 7, 200]).fit(X, y)
     for k, budget in ((5, 5), (7, 10)):
-        monkeypatch.setattr(Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k))
+        monkeypatch.setattr(
+            Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
+        )
         rung = rung_of(selector, budget)
         ids, weights, scores = selector.learner.kept_in(rung.state)
         best = np.lexsort((ids, -scores))[:k]
@@ -266,7 +308,10 @@ def test_auto_predicts_with_the_rung_that_answers(
         if k == budget:
             own = ss.SOFS(k, criterion=criterion)
             own.start(300, range(n_classes))
-            own.learner.memory.state, own.learner.memory.target.calibration = rung.state, rung.calibration
+            own.learner.memory.state, own.learner.memory.target.calibration = (
+                rung.state,
+                rung.calibration,
+            )
             own.learner.memory.moments, own.learner.memory.scaling, own.learner.memory.counts = (
                 selector.learner.memory.moments,
                 selector.learner.memory.scaling,
@@ -282,7 +327,9 @@ def test_candidates_are_counted_with_the_intercept_of_their_row(criterion: str) 
     """One class is nine times as frequent and the features say little: what counts is the intercept at every row."""
     random = np.random.default_rng(0)
     X, y = random.standard_normal((400, 120)), random.random(400) < 0.9
-    selector = ss.SOFS(100, criterion=criterion, curve=[60, 100], normalize=False, class_weight=None)
+    selector = ss.SOFS(
+        100, criterion=criterion, curve=[60, 100], normalize=False, class_weight=None
+    )
     whole = selector.partial_fit(X, y, classes=[False, True]).curve_["accuracy"].tolist()
     rows = ss.SOFS(**selector.get_params())
     for start in range(0, 400, 3):
@@ -321,7 +368,9 @@ def counted(selector: Any) -> Any:
 @CRITERIA
 @CLASSES
 @pytest.mark.parametrize("forget", [None, 2000.0])
-def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_classes: int, forget: float | None) -> None:
+def test_rungs_of_merged_models_know_what_the_parts_knew(
+    criterion: str, n_classes: int, forget: float | None
+) -> None:
     X, y = stream(6600, 400, n_classes, filled=0.05)
     form = {"criterion": criterion, "normalize": "l2", "curve": [2, 10, 50], "forget": forget}
     base = ss.SOFS(100, **form).partial_fit(X[:600], y[:600], classes=range(n_classes))
@@ -329,7 +378,9 @@ def test_rungs_of_merged_models_know_what_the_parts_knew(criterion: str, n_class
     for start in (600, 2600):
         part = as_estimator(base.method.load(base.model().copy()))
         parts.append(part.partial_fit(X[start : start + 2000], y[start : start + 2000]))
-    merged = as_estimator(base.method.load(merge_models(base.model(), [part.model() for part in parts])))
+    merged = as_estimator(
+        base.method.load(merge_models(base.model(), [part.model() for part in parts]))
+    )
     wrong = [counted(one).mistakes for one in (merged, base, *parts)]
     assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
     for rung in merged.learner.memory.rungs.rungs:

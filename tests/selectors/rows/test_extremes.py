@@ -17,14 +17,32 @@ from streamsieve.estimators import as_estimator
 from streamsieve.estimators.inputs import score_rows
 from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
 from streamsieve.kernels.rows.second_order import freshen_root
-from streamsieve.kernels.rows.storing import LARGEST, LATE, LONGEST_STEP, bounded, limited, rounded, storable
+from streamsieve.kernels.rows.storing import (
+    LARGEST,
+    LATE,
+    LONGEST_STEP,
+    bounded,
+    limited,
+    rounded,
+    storable,
+)
 from streamsieve.registry import find_method
 from streamsieve.selectors.diagnosis import Look
 from tests.paths import ROOT
 
 VALUES = np.array([0.0, 1e-45, 1e-38, 1e-19, 1.0, 1e18, 1e30, 3e38])
 WEIGHTS = np.array([0.0, 5e-324, 1e-12, 1.0, 1e12])
-METHODS = (ss.SOFS, ss.SOFSRegressor, ss.PET, ss.FOFS, ss.OFSPartial, ss.OGD, ss.FOBOS, ss.AROW, ss.AROWRegressor)
+METHODS = (
+    ss.SOFS,
+    ss.SOFSRegressor,
+    ss.PET,
+    ss.FOFS,
+    ss.OFSPartial,
+    ss.OGD,
+    ss.FOBOS,
+    ss.AROW,
+    ss.AROWRegressor,
+)
 EDGES: dict[str, tuple[Any, ...]] = {
     "gamma": (1e-90, 1e-30, 1.0, 1e90),
     "eta": (1e-80, 1.0, 1e20),
@@ -51,7 +69,11 @@ def drawn(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         estimator = METHODS[random.integers(len(METHODS))]
         params = {name: values[random.integers(len(values))] for name, values in EDGES.items()}
         params = {name: params[name] for name in params if name in estimator.method.parameter_names}
-        if isinstance(params.get("gamma"), float) and "sofs" in estimator.method.name and random.random() < 0.3:
+        if (
+            isinstance(params.get("gamma"), float)
+            and "sofs" in estimator.method.name
+            and random.random() < 0.3
+        ):
             params["gamma"] = "auto"
         if "random_state" in estimator.method.parameter_names:
             params["random_state"] = 0
@@ -63,15 +85,23 @@ def drawn(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         return selector, params
 
 
-def rows_of(random: np.random.Generator, selector: Any) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
+def rows_of(
+    random: np.random.Generator, selector: Any
+) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
     n_rows, width = int(random.integers(20, 80)), int(random.integers(2, 12))
     some = VALUES if random.random() < 0.5 else random.choice(VALUES, 2)
     X = random.choice(some, (n_rows, width)) * random.choice([-1.0, 1.0], (n_rows, width))
     if random.random() < 0.3:
         X[:, 0] = X[:, -1]
     numeric = "numbers" in selector.method.targets
-    n_classes = 2 if not numeric and selector.method.two_classes_only else int(random.integers(2, 4))
-    y = random.choice([0.0, 1.0, -1e30, 1e-30], n_rows) if numeric else random.integers(0, n_classes, n_rows)
+    n_classes = (
+        2 if not numeric and selector.method.two_classes_only else int(random.integers(2, 4))
+    )
+    y = (
+        random.choice([0.0, 1.0, -1e30, 1e-30], n_rows)
+        if numeric
+        else random.integers(0, n_classes, n_rows)
+    )
     y[:n_classes] = np.arange(n_classes)
     weights = np.ones(n_rows)
     if not isinstance(getattr(selector, "class_weight", None), dict):
@@ -119,12 +149,19 @@ def test_extreme_values_weights_and_parameters_give_something_sound() -> None:
     """In a process of its own: a crash of it is a failure, not the end of all tests."""
     script = "from tests.selectors.rows.test_extremes import fuzz; fuzz(1, 250)"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("number", [np.nan, -np.nan, -0.0, 0.0, -1.0, -1e-320, np.inf, -np.inf, 1e300, 1e-46, 3.0])
+@pytest.mark.parametrize(
+    "number", [np.nan, -np.nan, -0.0, 0.0, -1.0, -1e-320, np.inf, -np.inf, 1e300, 1e-46, 3.0]
+)
 def test_what_is_stored_never_has_its_sign_bit_set(number: float) -> None:
     for noise in (-1, 0, (1 << 29) - 1):
         stored = np.float32(rounded(storable(number), noise))
@@ -147,7 +184,9 @@ def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(n_classes: int, criterion: str) -> None:
+def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(
+    n_classes: int, criterion: str
+) -> None:
     """-0.0 is not below 0, so no bound of a schema refuses it; given back to its cell it would have been an index."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 20)), random.integers(0, n_classes, 300)
@@ -171,7 +210,9 @@ def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(n_classes: 
 
 @pytest.mark.parametrize("normalize", ["auto", "standard", "standard+l2"])
 @pytest.mark.parametrize("kind", [np.float64, np.int64])
-def test_columns_far_from_zero_are_centred_before_they_are_rounded(normalize: str, kind: Any) -> None:
+def test_columns_far_from_zero_are_centred_before_they_are_rounded(
+    normalize: str, kind: Any
+) -> None:
     random = np.random.default_rng(0)
     X = np.round(random.normal(size=(2000, 10)) * 1000)
     y = np.where(X[:, 0] - X[:, 1] > 0, 1, 0)
@@ -194,9 +235,7 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
     y = np.where(X[:, 0] > 0.6, 1, 0)
     X[:, 1] = 20 * X[:, 1] + 1e8
     X[:, 2] = 20261116.0
-    expected = (
-        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds; subtract the mean"
-    )
+    expected = r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds; subtract the mean"
     with pytest.warns(UserWarning, match=expected):
         ss.SOFS(2, normalize=normalize).fit(X.astype(np.float32), y)
     with warnings.catch_warnings():
@@ -204,7 +243,11 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
         exact = ss.SOFS(2, normalize=normalize).fit(X, y)
         without = ss.SOFS(2, normalize=normalize).fit(X[:, [0, 2]].astype(np.float32), y)
     assert "rounded" not in [remark.kind for remark in exact.learner.results.diagnosis(Look())]
-    notes = [str(remark) for remark in without.learner.results.diagnosis(Look()) if remark.kind == "rounded"]
+    notes = [
+        str(remark)
+        for remark in without.learner.results.diagnosis(Look())
+        if remark.kind == "rounded"
+    ]
     assert len(notes) == 1
     assert "the values of feature 1 are all 20261116 to a float32" in notes[0]
 
@@ -223,7 +266,9 @@ def test_precisions_beyond_float32_are_named() -> None:
     X = random.normal(size=(500, 20)) * 1e19
     y = np.where(X[:, 0] - X[:, 1] > 0, 1, 0)
     form: dict[str, Any] = {"criterion": "confidence", "normalize": False}
-    with pytest.warns(UserWarning, match="precisions? .* beyond what float32 holds.*; try gamma='auto'"):
+    with pytest.warns(
+        UserWarning, match="precisions? .* beyond what float32 holds.*; try gamma='auto'"
+    ):
         ss.SOFS(5, gamma=1.0, **form).fit(X, y)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*beyond what float32 holds.*")

@@ -40,7 +40,9 @@ def random_rows(seed: int, n_rows: int, n_classes: int, n_features: int) -> list
         features = random.choice(ids, random.integers(0, 8), replace=False)
         values = random.standard_normal(features.size) * random.choice([1.0] * 9 + [64.0])
         values += code * np.isin(features, ids[:5])
-        rows.append((dict(zip(features.tolist(), values.astype(np.float32).tolist(), strict=True)), code))
+        rows.append(
+            (dict(zip(features.tolist(), values.astype(np.float32).tolist(), strict=True)), code)
+        )
     return rows
 
 
@@ -60,8 +62,12 @@ def block_of(rows: list[Row], weights: list[float] | None = None) -> RowBlock:
 @given(data=st.data())
 def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
-    rows = random_rows(data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, 80)), n_classes, 30)
-    given_weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows)))
+    rows = random_rows(
+        data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, 80)), n_classes, 30
+    )
+    given_weights = data.draw(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows))
+    )
     class_weight = data.draw(st.sampled_from([None, "auto", "balanced"]))
     normalize = data.draw(st.sampled_from([False, "l2", "auto"]))
     params = {**drawn_params(data), "update": data.draw(st.sampled_from(["max_score", "uniform"]))}
@@ -70,7 +76,9 @@ def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
     expected = max_cells.learn(prepared, n_classes, weights, **params)
     assume(expected["closest_call"] > 1e-4)
 
-    selector = ss.SOFS(**params, normalize=normalize, class_weight=class_weight).start(classes=range(n_classes))
+    selector = ss.SOFS(**params, normalize=normalize, class_weight=class_weight).start(
+        classes=range(n_classes)
+    )
     block = block_of(rows, given_weights)
     selector.partial_fit_block(block)
     assert selector.mistakes_ == expected["mistakes"]
@@ -78,7 +86,9 @@ def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
     if any(weights):
         wanted = [sofs.predict(expected, x) for x, _ in prepared]
         np.testing.assert_allclose(
-            selector.learner.results.predictor().score(block).reshape(len(rows), -1), wanted, **CLOSE
+            selector.learner.results.predictor().score(block).reshape(len(rows), -1),
+            wanted,
+            **CLOSE,
         )
 
 
@@ -87,7 +97,9 @@ def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
 def test_shared_cells_agree_with_the_oracle_for_numbers(data: Any) -> None:
     codes = random_rows(data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, 80)), 2, 30)
     rows = [(x, float(np.float32(sum(x.values()) + 3 * code))) for x, code in codes]
-    weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows)))
+    weights = data.draw(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows))
+    )
     normalize = data.draw(st.sampled_from([False, "l2", "auto"]))
     params = {**drawn_params(data), "loss": data.draw(st.sampled_from(["squared", "huber"]))}
     prepared = [(unit(x), y) for x, y in rows] if normalize else rows
@@ -100,7 +112,9 @@ def test_shared_cells_agree_with_the_oracle_for_numbers(data: Any) -> None:
     assert_agrees(selector, expected)
     if any(weights):
         wanted = [sofs_regressor.predict(expected, x) for x, _ in prepared]
-        np.testing.assert_allclose(selector.learner.results.predictor().score(block), wanted, **CLOSE)
+        np.testing.assert_allclose(
+            selector.learner.results.predictor().score(block), wanted, **CLOSE
+        )
 
 
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}  # cells are float32
@@ -127,7 +141,9 @@ def assert_agrees(selector: Any, expected: dict[str, Any]) -> None:
     np.testing.assert_allclose(selector.learner.rule.bias(state), expected["bias"], **CLOSE)
     n_vectors = weights.shape[1]
     excess, shadows = state.cells[:, -2 * n_vectors :: 2], state.cells[:, 1 - 2 * n_vectors :: 2]
-    np.testing.assert_allclose(np.hstack([shadows, excess * state.scale[0]]), expected["cells"], **CLOSE)
+    np.testing.assert_allclose(
+        np.hstack([shadows, excess * state.scale[0]]), expected["cells"], **CLOSE
+    )
 
 
 def test_a_table_forgets_what_is_removed_and_nothing_else() -> None:
@@ -152,7 +168,9 @@ def test_enough_cells_learn_what_exact_memory_learns() -> None:
 
 
 @pytest.mark.parametrize("labels", [2, 4])
-def test_saved_in_the_middle_it_goes_on_as_if_never_interrupted(tmp_path: Path, labels: int) -> None:
+def test_saved_in_the_middle_it_goes_on_as_if_never_interrupted(
+    tmp_path: Path, labels: int
+) -> None:
     rows = random_rows(3, 400, labels, 300)
     block = block_of(rows)
     straight = ss.SOFS(7, max_cells=64, forget=20.0, curve=True).start(classes=range(labels))
@@ -176,7 +194,9 @@ def test_ids_of_a_file_may_be_as_large_as_files_allow(tmp_path: Path) -> None:
     assert selector.coef_.shape == (1, 90_000_000_000_000_001)
     block = next(ss.open_source(path).row_blocks())
     assert (
-        selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)).tolist()
+        selector.learner.results.predictor()
+        .labels(selector.learner.results.predictor().score(block))
+        .tolist()
         == [1, -1] * 20
     )
 
@@ -218,7 +238,10 @@ def test_memory_does_not_grow_with_the_number_of_ids() -> None:
         ({"max_cells": 0}, "max_cells=0: must be None or an integer from 1"),
         ({"max_cells": 2.5}, "max_cells=2.5: must be None or an integer from 1"),
         ({"max_cells": True}, "max_cells=True: must be None or an integer from 1"),
-        ({"max_cells": 8, "criterion": "confidence"}, "criterion='confidence': must be 'snr' with max_cells"),
+        (
+            {"max_cells": 8, "criterion": "confidence"},
+            "criterion='confidence': must be 'snr' with max_cells",
+        ),
         (
             {"max_cells": 8, "normalize": "standard"},
             "normalize='standard': must be 'auto', 'l2' or False with max_cells",
@@ -270,8 +293,14 @@ def test_a_kept_feature_without_a_name_or_kept_twice_is_refused() -> None:
     model = ss.SOFS(3, max_cells=16).fit(as_dictionaries(X), y).model()
     nameless, twice, below = model.copy(), model.copy(), model.copy()
     nameless.arrays["named_ids"][0] += 1
-    twice.arrays["state.member_id"][:2] = twice.arrays["state.member"][:2] = twice.arrays["state.member"][0]
+    twice.arrays["state.member_id"][:2] = twice.arrays["state.member"][:2] = twice.arrays[
+        "state.member"
+    ][0]
     below.arrays["state.cells"][3, 0] = -1.0
-    for hostile, message in ((nameless, "has no name"), (twice, "kept twice"), (below, "a precision below its start")):
+    for hostile, message in (
+        (nameless, "has no name"),
+        (twice, "kept twice"),
+        (below, "a precision below its start"),
+    ):
         with pytest.raises(ss.DataError, match=message):
             SOFS.load(hostile)

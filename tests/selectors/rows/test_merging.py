@@ -86,8 +86,13 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     if sofs:
         criterion = data.draw(st.sampled_from(["snr", "confidence"])) if n_classes else "snr"
         forget = data.draw(st.sampled_from([None, None, 10.0, 1.0]))
-        own = {"forget": forget, **({"criterion": criterion} if n_classes else {"loss": data.draw(LOSSES)})}
-    start = started(cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **own)
+        own = {
+            "forget": forget,
+            **({"criterion": criterion} if n_classes else {"loss": data.draw(LOSSES)}),
+        }
+    start = started(
+        cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **own
+    )
     answers = st.integers(0, n_classes - 1) if n_classes else VALUES
     rows = st.lists(st.tuples(ROW_VALUES, answers), max_size=20)
     base = gone_on(start, data.draw(rows))
@@ -96,7 +101,9 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     parts = [gone_on(base.model(), shard, times=times) for shard in shards]
     all_contents = [contents(part) for part in parts]
     rule = {"divisor": divisor or times, "forget": forget, "criterion": criterion, "budget": budget}
-    expected = oracle.merge(contents(base), all_contents, vectors=max(1, n_classes) if n_classes != 2 else 1, **rule)
+    expected = oracle.merge(
+        contents(base), all_contents, vectors=max(1, n_classes) if n_classes != 2 else 1, **rule
+    )
     assume(expected["closest_call"] > 1e-5)
     learner = merged(base.model(), parts, divisor)
     assert_close(contents(learner), expected, 1e-5)
@@ -114,7 +121,10 @@ def test_one_part_is_the_merged_model(cls: Any, params: dict[str, Any], n_classe
     same = merged(base, [gone_on(part.model(), [])])
     rows, more = block_of(random_rows(50, 2, n_classes)), random_rows(40, 3, n_classes)
     assert_same(same, part, 0.0)
-    assert same.results.predictor().score(rows).tolist() == part.results.predictor().score(rows).tolist()
+    assert (
+        same.results.predictor().score(rows).tolist()
+        == part.results.predictor().score(rows).tolist()
+    )
     assert_same(gone_on(same.model(), more), gone_on(part.model(), more), 0.0)
 
 
@@ -127,9 +137,13 @@ def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_clas
         base = gone_on(start, first, dense=dense).model()
         part = gone_on(base, own, dense=dense)
         same = merged(base, [gone_on(base, []), part, gone_on(base, [])])
-        found, expected = (one.results.predictor().score(block_of(rows, dense=dense)) for one in (same, part))
+        found, expected = (
+            one.results.predictor().score(block_of(rows, dense=dense)) for one in (same, part)
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-        found, expected = (contents(gone_on(one.model(), more, dense=dense)) for one in (same, part))
+        found, expected = (
+            contents(gone_on(one.model(), more, dense=dense)) for one in (same, part)
+        )
         assert_close(found, expected, 1e-4)
 
 
@@ -139,7 +153,9 @@ def test_the_order_of_the_parts_does_not_matter(
     cls: Any, params: Any, n_classes: int, divisor: float | None, monkeypatch: Any
 ) -> None:
     base = gone_on(started(cls, n_classes, **params), random_rows(20, 0, n_classes)).model()
-    parts = [gone_on(base, random_rows(10 + 20 * seed, seed, n_classes), times=3) for seed in (1, 2, 3)]
+    parts = [
+        gone_on(base, random_rows(10 + 20 * seed, seed, n_classes), times=3) for seed in (1, 2, 3)
+    ]
     found = merged(base, parts, divisor)
     assert_same(found, merged(base, parts[::-1], divisor), 1e-6)
     monkeypatch.setattr(merging, "CHUNK", 5)  # nor how many features are merged in one go
@@ -147,10 +163,15 @@ def test_the_order_of_the_parts_does_not_matter(
 
 
 @VARIANTS
-def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, params: Any, n_classes: int) -> None:
+def test_a_feature_that_one_part_alone_has_met_has_its_precision(
+    cls: Any, params: Any, n_classes: int
+) -> None:
     base = started(cls, n_classes, **params)
     every = [random_rows(30, part, n_classes) for part in range(3)]
-    apart = [[({3 * part + j % 3: v for j, v in x.items()}, y) for x, y in rows] for part, rows in enumerate(every)]
+    apart = [
+        [({3 * part + j % 3: v for j, v in x.items()}, y) for x, y in rows]
+        for part, rows in enumerate(every)
+    ]
     parts = [gone_on(base, rows) for rows in apart]
     found = contents(merged(base, parts))["precision"]
     expected = {j: values for part in parts for j, values in contents(part)["precision"].items()}
@@ -163,11 +184,21 @@ def test_a_feature_that_one_part_alone_has_met_has_its_precision(cls: Any, param
 @CLASSES
 def test_of_equal_features_the_lower_ids_are_kept(criterion: str, n_classes: int) -> None:
     gamma = 7.0 if n_classes == 2 else 8.0  # so that weights are exact
-    params = {"n_features_to_select": 4, "criterion": criterion, "gamma": gamma, "fit_intercept": False}
+    params = {
+        "n_features_to_select": 4,
+        "criterion": criterion,
+        "gamma": gamma,
+        "fit_intercept": False,
+    }
     base = started(SOFS, n_classes, **params)
     rows: list[Row] = [(dict.fromkeys(range(8, 12), 1.0), 1), (dict.fromkeys(range(4, 8), 1.0), 1)]
     parts = [gone_on(base, rows) for _ in range(2)]
-    assert parts[0].results.selection().indices.tolist() == [8, 9, 10, 11]  # in a learner the first to come stay
+    assert parts[0].results.selection().indices.tolist() == [
+        8,
+        9,
+        10,
+        11,
+    ]  # in a learner the first to come stay
     assert merged(base, parts).results.selection().indices.tolist() == [4, 5, 6, 7]
 
 
@@ -183,7 +214,11 @@ def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int
     base = gone_on(started(cls, n_classes, None, **params), [({0: 1.0}, 0)], 1).model()
     low = [({j % 6: v for j, v in x.items()}, y) for x, y in random_rows(50, 1, n_classes)]
     one, two, more = (random_rows(50, seed, n_classes) for seed in (2, 3, 4))
-    far_parts = [gone_on(base, low, 6), gone_on(base, distant(one), width), gone_on(base, distant(two), width)]
+    far_parts = [
+        gone_on(base, low, 6),
+        gone_on(base, distant(one), width),
+        gone_on(base, distant(two), width),
+    ]
     assert [part.memory.addresses.direct for part in far_parts] == [True, False, False]
     a, b = merged(base, [gone_on(base, rows) for rows in (low, one, two)]), merged(base, far_parts)
     assert b.results.n_features_in_ == width
@@ -199,11 +234,17 @@ def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int
 @pytest.mark.parametrize("cls", list(OPTIONS))
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("sizes", [(40, 30, 1, 25), (0, 30, 20), (25, 0, 1)])
-def test_moments_and_counts_are_those_of_all_rows(cls: Any, dense: bool, sizes: tuple[int, ...]) -> None:
+def test_moments_and_counts_are_those_of_all_rows(
+    cls: Any, dense: bool, sizes: tuple[int, ...]
+) -> None:
     n_classes = 2 if "classes" in cls.targets else NUMBERS
-    shards = [list(map(of_length_1, random_rows(n, seed, n_classes))) for seed, n in enumerate(sizes)]  # none too long
+    shards = [
+        list(map(of_length_1, random_rows(n, seed, n_classes))) for seed, n in enumerate(sizes)
+    ]  # none too long
     shards[1] = [({j: v for j, v in x.items() if j != 7}, y) for x, y in shards[1]]
-    base = gone_on(started(cls, n_classes, dense=dense, normalize="standard"), shards[0], dense=dense).model()
+    base = gone_on(
+        started(cls, n_classes, dense=dense, normalize="standard"), shards[0], dense=dense
+    ).model()
     memory = merged(base, [gone_on(base, rows, dense=dense) for rows in shards[1:]]).memory
     rows = [*first_rows(n_classes), *(row for shard in shards for row in shard)]
     assert (memory.moments.seen[0], memory.moments.dense[0]) == (len(rows), dense)
@@ -243,7 +284,11 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
     auto = started(cls, n_classes, n_features_to_select="auto")
     learner = merged(auto, [gone_on(auto, random_rows(80, seed, n_classes)) for seed in range(3)])
-    assert len(learner.results.selection().indices) == learner.results.n_features_selected_ <= N_FEATURES
+    assert (
+        len(learner.results.selection().indices)
+        == learner.results.n_features_selected_
+        <= N_FEATURES
+    )
 
 
 @CRITERIA
@@ -253,7 +298,9 @@ def test_what_no_part_meets_is_forgotten_as_if_all_rows_had_come_in_turn(criteri
     learner = merged(base, [gone_on(base, shard) for _ in range(3)])
     found, expected = contents(learner), contents(gone_on(base, 3 * shard))
     for name in ("precision", "weight"):
-        np.testing.assert_allclose([found[name][j] for j in (0, 1)], [expected[name][j] for j in (0, 1)], rtol=1e-6)
+        np.testing.assert_allclose(
+            [found[name][j] for j in (0, 1)], [expected[name][j] for j in (0, 1)], rtol=1e-6
+        )
     assert learner.memory.state.scale[0] == 1.0
 
 
@@ -265,40 +312,67 @@ def test_a_precision_beyond_float32_stays_the_largest() -> None:
     assert learner.results.selection().indices[np.argmax(learner.results.selection().scores)] == 0
 
 
-@pytest.mark.parametrize(("cls", "n_classes", "more"), [(SOFS, 3, {}), (SOFS_REGRESSOR, NUMBERS, HUBER)])
-def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(cls: Any, n_classes: int, more: Any) -> None:
+@pytest.mark.parametrize(
+    ("cls", "n_classes", "more"), [(SOFS, 3, {}), (SOFS_REGRESSOR, NUMBERS, HUBER)]
+)
+def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(
+    cls: Any, n_classes: int, more: Any
+) -> None:
     model = started(cls, n_classes, curve=True, forget=200.0, normalize="standard+l2", **more)
     for turn in range(5):
         base = Model.from_bytes(model.to_bytes())
-        parts = [gone_on(base, random_rows(20, 10 * turn + part, n_classes), times=3).model() for part in range(3)]
+        parts = [
+            gone_on(base, random_rows(20, 10 * turn + part, n_classes), times=3).model()
+            for part in range(3)
+        ]
         sent = [one.to_bytes() for one in (base, *parts)]
         model = merge_models(base, [Model.from_bytes(part.to_bytes()) for part in parts])
-        cls.load(merge_models(base, parts)).partial_fit_block(block_of(random_rows(9, turn, n_classes)))
+        cls.load(merge_models(base, parts)).partial_fit_block(
+            block_of(random_rows(9, turn, n_classes))
+        )
         assert [one.to_bytes() for one in (base, *parts)] == sent
     learner = cls.load(model)
-    assert (learner.results.n_rows_, learner.memory.times) == (len(first_rows(n_classes)) + 5 * 3 * 20, 1)
+    assert (learner.results.n_rows_, learner.memory.times) == (
+        len(first_rows(n_classes)) + 5 * 3 * 20,
+        1,
+    )
 
 
 def test_names_and_classes_are_carried_over() -> None:
     """Classes given as text, as on a command line, take the kind of the labels where rows were learned."""
-    base = SOFS.make(4, normalize=False).start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)]).model()
-    learner = merged(base, [gone_on(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))])
+    base = (
+        SOFS.make(4, normalize=False)
+        .start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)])
+        .model()
+    )
+    learner = merged(
+        base, [gone_on(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))]
+    )
     assert learner.results.classes_.tolist() == [0, 1]
-    assert learner.results.selection().names.tolist() == [f"gene {j}" for j in learner.results.selection().indices]
+    assert learner.results.selection().names.tolist() == [
+        f"gene {j}" for j in learner.results.selection().indices
+    ]
 
 
 def test_numbers_that_weigh_little_keep_their_mean() -> None:
     base = gone_on(started(SOFS_REGRESSOR, NUMBERS), random_rows(40, 0, NUMBERS))
     start = Model.from_bytes(base.model().to_bytes())
     start.arrays["target.totals"][:] = 0.0
-    light = [block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3)) for seed in (1, 2)]
+    light = [
+        block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3))
+        for seed in (1, 2)
+    ]
     parts = [gone_on(start, []).partial_fit_block(block) for block in light]
     expected = np.mean([y - 5.0 for seed in (1, 2) for _, y in random_rows(20, seed, NUMBERS)])
     assert merged(start, parts).memory.target.totals[MEAN] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("cls", "params", "n_classes"), [case for case in CASES if "forget" not in case[1]])
-def test_parts_that_learn_the_same_rows_are_merged_to_one_of_them(cls: Any, params: Any, n_classes: int) -> None:
+@pytest.mark.parametrize(
+    ("cls", "params", "n_classes"), [case for case in CASES if "forget" not in case[1]]
+)
+def test_parts_that_learn_the_same_rows_are_merged_to_one_of_them(
+    cls: Any, params: Any, n_classes: int
+) -> None:
     """Each stands for all, and counts its rows as many times; with room for every feature, and nothing forgotten."""
     params = {**params, "n_features_to_select": N_FEATURES}
     base = gone_on(started(cls, n_classes, **params), random_rows(40, 0, n_classes)).model()
@@ -329,7 +403,10 @@ def test_parts_that_know_of_one_another_do_not_go_too_far(cls: Any) -> None:
         model = cls.make(50).start(60, [0.0, 1.0]).partial_fit_block(train.rows(0, 1600)).model()
         for first in range(1600, 4000, 800):
             shards = [train.rows(at, at + 100) for at in range(first, first + 800, 100)]
-            parts = [cls.load(model.copy()).as_part(times).partial_fit_block(shard).model() for shard in shards]
+            parts = [
+                cls.load(model.copy()).as_part(times).partial_fit_block(shard).model()
+                for shard in shards
+            ]
             model = merge_models(model, parts)
         return cls.load(model)
 
@@ -377,7 +454,9 @@ def test_memory_is_that_of_the_touched_features() -> None:
         (AROW, {}, 90),
     ],
 )
-def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params: dict[str, Any], alike: int) -> None:
+def test_shards_of_real_rows_come_within_two_points_of_one_pass(
+    cls: Any, params: dict[str, Any], alike: int
+) -> None:
     """Basehock in 4 shards, merged 16 times."""
     (train,), (test,) = (list(ss.open_source(path).row_blocks()) for path in (TRAIN, TEST))
     start = cls.make(100, normalize="l2", **params).start(train.n_features, np.unique(train.y))
@@ -389,7 +468,15 @@ def test_shards_of_real_rows_come_within_two_points_of_one_pass(cls: Any, params
         parts = [cls.load(model.copy()).partial_fit_block(rows).model() for rows in slices]
         model = merge_models(model, parts)
     learner = cls.load(model)
-    accuracy, wanted = (float((one.results.predictor()(test).labels == test.y).mean()) for one in (learner, sequential))
+    accuracy, wanted = (
+        float((one.results.predictor()(test).labels == test.y).mean())
+        for one in (learner, sequential)
+    )
     assert learner.results.n_rows_ == train.n_rows
     assert accuracy > wanted - 0.02
-    assert np.intersect1d(learner.results.selection().indices, sequential.results.selection().indices).size >= alike
+    assert (
+        np.intersect1d(
+            learner.results.selection().indices, sequential.results.selection().indices
+        ).size
+        >= alike
+    )

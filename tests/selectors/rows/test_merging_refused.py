@@ -11,7 +11,15 @@ from streamsieve.model import Model
 from streamsieve.registry import METHODS, find_method, merge_models
 from streamsieve.selectors.rows.baselines import AROW, AROW_REGRESSOR
 from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
-from tests.selectors.rows.merging_cases import N_FEATURES, NUMBERS, first_rows, gone_on, merged, random_rows, started
+from tests.selectors.rows.merging_cases import (
+    N_FEATURES,
+    NUMBERS,
+    first_rows,
+    gone_on,
+    merged,
+    random_rows,
+    started,
+)
 
 MERGED = ("sofs", "sofs-regressor", "arow", "arow-regressor")
 
@@ -50,7 +58,10 @@ def half(**params: Any) -> SOFS:
         (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
         (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
         (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
-        (half().start(N_FEATURES, [0, 1]).as_part(4), "the rows of part 2 count 4 times, and those of part 1 1 times"),
+        (
+            half().start(N_FEATURES, [0, 1]).as_part(4),
+            "the rows of part 2 count 4 times, and those of part 1 1 times",
+        ),
     ],
 )
 def test_a_part_that_does_not_belong_is_refused(other: Any, message: str) -> None:
@@ -81,11 +92,17 @@ def test_what_else_is_refused() -> None:
 
 @pytest.mark.parametrize(("cls", "n_classes"), [(SOFS, 2), (SOFS_REGRESSOR, NUMBERS)])
 def test_what_is_chosen_from_the_first_rows_is_chosen_once(cls: Any, n_classes: int) -> None:
-    start = cls.make(5).start(N_FEATURES, range(n_classes) if n_classes else None).model()  # normalize="auto"
-    for rows_before in (1000,) if n_classes else (0, 1000):  # without any, classes can have chosen the same
+    start = (
+        cls.make(5).start(N_FEATURES, range(n_classes) if n_classes else None).model()
+    )  # normalize="auto"
+    for rows_before in (
+        (1000,) if n_classes else (0, 1000)
+    ):  # without any, classes can have chosen the same
         base = gone_on(start, random_rows(rows_before, 0, n_classes)).model()
         parts = [gone_on(base, random_rows(1100, seed, n_classes)) for seed in (1, 2)]
-        with pytest.raises(ss.UsageError, match="same choice; let the base learn 1,024 rows before it is divided"):
+        with pytest.raises(
+            ss.UsageError, match="same choice; let the base learn 1,024 rows before it is divided"
+        ):
             merged(base, parts)
     base = gone_on(start, random_rows(1024, 0, n_classes)).model()
     parts = [gone_on(base, random_rows(50, seed, n_classes)) for seed in (1, 2)]
@@ -97,7 +114,9 @@ def test_parts_with_another_centre_are_refused(cls: Any) -> None:
     fresh = cls.make(5, normalize=False).start(N_FEATURES).model()
     for base in (fresh, gone_on(fresh, random_rows(31, 0, NUMBERS)).model()):
         parts = [gone_on(base, random_rows(40, seed, NUMBERS)) for seed in (1, 2)]
-        with pytest.raises(ss.UsageError, match=r"centre of a numeric target.*let the base learn 32 rows before"):
+        with pytest.raises(
+            ss.UsageError, match=r"centre of a numeric target.*let the base learn 32 rows before"
+        ):
             merged(base, parts)
     base, other = (gone_on(fresh, random_rows(32, seed, NUMBERS)) for seed in (0, 1))
     with pytest.raises(ss.UsageError, match="did not start with the same choice"):

@@ -19,9 +19,13 @@ from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
 
 
-def dense_stream(rows: int = 2000, features: int = 30, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+def dense_stream(
+    rows: int = 2000, features: int = 30, seed: int = 0
+) -> tuple[NDArray[Any], NDArray[Any]]:
     random = np.random.default_rng(seed)
-    X = random.standard_normal((rows, features)) * random.uniform(0.1, 10, features) + random.uniform(-5, 5, features)
+    X = random.standard_normal((rows, features)) * random.uniform(
+        0.1, 10, features
+    ) + random.uniform(-5, 5, features)
     z = (X - X.mean(axis=0)) / X.std(axis=0)
     return X, np.where(z[:, 0] - z[:, 1] + 0.5 * z[:, 2] > 0, 1, 0)
 
@@ -45,7 +49,15 @@ def test_default_grid_is_1_2_5_and_ends_at_the_largest() -> None:
 
 
 def test_slots_are_ranked_at_powers_of_two_and_then_regularly() -> None:
-    assert [next_ranking(rows) for rows in (0, 15, 16, 31, 1000, 1024, 5000)] == [16, 16, 32, 32, 1024, 2048, 5120]
+    assert [next_ranking(rows) for rows in (0, 15, 16, 31, 1000, 1024, 5000)] == [
+        16,
+        16,
+        32,
+        32,
+        1024,
+        2048,
+        5120,
+    ]
 
 
 @pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS])
@@ -98,7 +110,9 @@ def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
 def test_auto_and_a_curve_survive_saving(tmp_path: Any) -> None:
     X, y = sparse_stream()
     straight = ss.SOFS("auto", curve=[2, 5, 10]).partial_fit(X, y)
-    ss.SOFS("auto", curve=[2, 5, 10]).partial_fit(X[:150], y[:150], classes=[-1, 1]).save(tmp_path / "model")
+    ss.SOFS("auto", curve=[2, 5, 10]).partial_fit(X[:150], y[:150], classes=[-1, 1]).save(
+        tmp_path / "model"
+    )
     resumed = ss.load(tmp_path / "model").partial_fit(X[150:], y[150:])
     assert resumed.curve_["accuracy"].tolist() == straight.curve_["accuracy"].tolist()
     assert resumed.selection().indices.tolist() == straight.selection().indices.tolist()
@@ -118,7 +132,9 @@ def test_running_moments_end_where_a_batch_scaler_does() -> None:
     scaler = StandardScaler().fit(X.astype(np.float32))
     seen = selector.learner.memory.moments.seen[0]
     np.testing.assert_allclose(selector.learner.memory.moments.first, scaler.mean_, rtol=1e-5)
-    np.testing.assert_allclose(selector.learner.memory.moments.second / seen, scaler.var_, rtol=1e-4)
+    np.testing.assert_allclose(
+        selector.learner.memory.moments.second / seen, scaler.var_, rtol=1e-4
+    )
 
 
 def test_sparse_features_are_scaled_but_not_centred() -> None:
@@ -134,7 +150,9 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
 @pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS, ss.OGD])
 def test_standardising_makes_up_for_columns_of_different_scale(face: Any) -> None:
     X, y = dense_stream(5000)
-    plain, scaled = (face(3, normalize=kind).fit(X[:4000], y[:4000]) for kind in (False, "standard"))
+    plain, scaled = (
+        face(3, normalize=kind).fit(X[:4000], y[:4000]) for kind in (False, "standard")
+    )
     assert scaled.score(X[4000:], y[4000:]) > 0.85
     assert scaled.score(X[4000:], y[4000:]) > plain.score(X[4000:], y[4000:])
 
@@ -152,7 +170,9 @@ def test_dense_and_sparse_rows_do_not_mix_when_standardised() -> None:
 def test_standardised_rows_are_predicted_as_they_were_learned_in_either_form(learned: str) -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(5, normalize="standard").fit(X if learned == "sparse" else X.toarray(), y)
-    np.testing.assert_allclose(selector.decision_function(X), selector.decision_function(X.toarray()), rtol=1e-5)
+    np.testing.assert_allclose(
+        selector.decision_function(X), selector.decision_function(X.toarray()), rtol=1e-5
+    )
 
 
 def test_standardised_huge_ids_predict_as_small_ones() -> None:
@@ -177,7 +197,9 @@ def test_the_intercept_learns_what_no_feature_can_tell() -> None:
     random = np.random.default_rng(0)
     X = np.abs(random.standard_normal((2000, 3)))
     y = np.where(X[:, 0] > 0.7, 1, 0)
-    with_intercept, without = (ss.SOFS(1, normalize=False, fit_intercept=kind).fit(X, y) for kind in (True, False))
+    with_intercept, without = (
+        ss.SOFS(1, normalize=False, fit_intercept=kind).fit(X, y) for kind in (True, False)
+    )
     assert with_intercept.score(X, y) > 0.85
     assert with_intercept.score(X, y) > without.score(X, y) + 0.1
     assert len(with_intercept.selection()) == 1
@@ -189,7 +211,8 @@ def test_balanced_weights_find_more_of_a_rare_class(face: Any) -> None:
     X = random.standard_normal((6000, 10))
     y = np.where(X[:, 0] + random.standard_normal(6000) > 2.5, 1, 0)
     recall = [
-        face(3, class_weight=kind, normalize="l2").fit(X, y).predict(X)[y == 1].mean() for kind in (None, "balanced")
+        face(3, class_weight=kind, normalize="l2").fit(X, y).predict(X)[y == 1].mean()
+        for kind in (None, "balanced")
     ]
     assert recall[1] > recall[0]
 
@@ -247,10 +270,18 @@ def test_equal_columns_among_the_selected_are_named(selector: Any, target: str) 
     X, _ = dense_stream()
     X[:, 7] = X[:, 9] = X[:, 0]
     sums = X[:, 0] / X[:, 0].std() - X[:, 1] / X[:, 1].std()
-    targets = {"two": sums > sums.mean(), "three": np.digitize(sums, np.quantile(sums, [0.3, 0.7])), "numbers": sums}
+    targets = {
+        "two": sums > sums.mean(),
+        "three": np.digitize(sums, np.quantile(sums, [0.3, 0.7])),
+        "numbers": sums,
+    }
     selector.fit(X, targets[target])
     assert {0, 7, 9} <= set(selector.selection().indices.tolist())
-    remarks = [remark for remark in selector.learner.results.diagnosis(Look()) if remark.kind == "duplicates"]
+    remarks = [
+        remark
+        for remark in selector.learner.results.diagnosis(Look())
+        if remark.kind == "duplicates"
+    ]
     assert len(remarks) == 1
     assert "feature 0 = feature 7 = feature 9" in remarks[0].message
 
@@ -288,7 +319,9 @@ def test_partial_inputs_draw_from_arrays_as_wide_as_declared(
 ) -> None:
     monkeypatch.setattr("streamsieve.selectors.rows.addresses.available_memory", lambda: room)
     selector = ss.OFSPartial(5, epsilon=1.0, random_state=0).start(n_features=1000, classes=[-1, 1])
-    row = RowBlock(np.array([0, 2]), np.array([3, 999]), np.ones(2, np.float32), np.array([1]), 1000)
+    row = RowBlock(
+        np.array([0, 2]), np.array([3, 999]), np.ones(2, np.float32), np.array([1]), 1000
+    )
     if fits:
         selector.partial_fit_block(row)
         assert selector.learner.memory.addresses.direct
@@ -304,7 +337,10 @@ def test_partial_inputs_learn_text() -> None:
     right = rows = 0
     for block in ss.open_source(TEST).row_blocks():
         right += np.count_nonzero(
-            selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)) == block.y
+            selector.learner.results.predictor().labels(
+                selector.learner.results.predictor().score(block)
+            )
+            == block.y
         )
         rows += block.n_rows
     assert right / rows > 0.6

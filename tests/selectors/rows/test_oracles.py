@@ -54,7 +54,10 @@ PARAMS = {  # of every method on rows that learns classes and draws nothing
         "forget": st.sampled_from([None, None, 5.3]),
     },
     "ogd": {"eta": st.sampled_from([0.25, 0.5])},
-    "fobos": {"eta": st.sampled_from([0.25, 0.5]), "regularization": st.sampled_from([0.125, 0.25])},
+    "fobos": {
+        "eta": st.sampled_from([0.25, 0.5]),
+        "regularization": st.sampled_from([0.125, 0.25]),
+    },
     "arow": {"gamma": POWERS},
 }
 MOST_ROWS = 40
@@ -64,7 +67,9 @@ ROW_WEIGHTS = st.one_of(
 )
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
 OTHERS = {  # files of their own
-    method for method in METHODS if find_method(method).reads != "rows" or "classes" not in find_method(method).targets
+    method
+    for method in METHODS
+    if find_method(method).reads != "rows" or "classes" not in find_method(method).targets
 }
 TESTED = sorted(set(METHODS) - DRAWING - OTHERS)
 
@@ -97,12 +102,20 @@ def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
     random = np.random.default_rng(seed)
     codes = random.integers(0, n_classes, n_rows)
     X = random.standard_normal((n_rows, N_FEATURES)) * (random.random((n_rows, N_FEATURES)) < 0.35)
-    X[:, 2:6] *= [100.0, 12.0, 0.01, 0.08]  # some of them near the line between one scale and another
+    X[:, 2:6] *= [
+        100.0,
+        12.0,
+        0.01,
+        0.08,
+    ]  # some of them near the line between one scale and another
     X[:, 0] = random.standard_normal(n_rows) + 5.0
     X[:, 1] = random.standard_normal(n_rows) - 0.5
     X[random.random(n_rows) < 0.1, :2] = 0.0
     rows = X.astype(np.float32).tolist()
-    return [({j: x for j, x in enumerate(row) if x}, code) for row, code in zip(rows, codes.tolist(), strict=True)]
+    return [
+        ({j: x for j, x in enumerate(row) if x}, code)
+        for row, code in zip(rows, codes.tolist(), strict=True)
+    ]
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
@@ -115,12 +128,20 @@ def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: fl
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=rtol, atol=atol)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=rtol, atol=atol)
     np.testing.assert_allclose(
-        selector.learner.rule.bias(selector.learner.memory.state), expected["bias"], rtol=rtol, atol=atol
+        selector.learner.rule.bias(selector.learner.memory.state),
+        expected["bias"],
+        rtol=rtol,
+        atol=atol,
     )
 
 
 def expected_of(
-    method: str, rows: list[Row], n_classes: int, weights: list[float], intercept: bool, params: dict[str, Any]
+    method: str,
+    rows: list[Row],
+    n_classes: int,
+    weights: list[float],
+    intercept: bool,
+    params: dict[str, Any],
 ) -> dict[str, Any]:
     if method == "sofs":
         return sofs.learn(rows, n_classes, weights, fit_intercept=intercept, **params)
@@ -131,24 +152,32 @@ def expected_of(
     return oracle
 
 
-def as_learned(rows: list[Row], weights: list[float], normalize: bool | str) -> tuple[list[Row], float]:
+def as_learned(
+    rows: list[Row], weights: list[float], normalize: bool | str
+) -> tuple[list[Row], float]:
     """The rows as an algorithm gets them, and the closest call; those of weight 0 are absent and stay as they are."""
     if normalize is False:
         return rows, float("inf")
     counting = [t for t, weight in enumerate(weights) if weight]
     raw = [rows[t][0] for t in counting]
-    values, closest_call = prepared(raw) if normalize == "auto" else ([unit(x) for x in raw], float("inf"))
+    values, closest_call = (
+        prepared(raw) if normalize == "auto" else ([unit(x) for x in raw], float("inf"))
+    )
     result = list(rows)
     for t, x in zip(counting, values, strict=True):
         result[t] = x, rows[t][1]
     return result, closest_call
 
 
-def as_predicted(rows: list[Row], weights: list[float], normalize: bool | str) -> tuple[list[dict[int, float]], float]:
+def as_predicted(
+    rows: list[Row], weights: list[float], normalize: bool | str
+) -> tuple[list[dict[int, float]], float]:
     """The rows as they are scored when all have been learned, and the closest call."""
     raw = [x for x, _ in rows]
     if normalize == "auto":
-        return prepared_to_predict([x for x, weight in zip(raw, weights, strict=True) if weight], raw)
+        return prepared_to_predict(
+            [x for x, weight in zip(raw, weights, strict=True) if weight], raw
+        )
     return [unit(x) for x in raw] if normalize else raw, float("inf")
 
 
@@ -157,13 +186,19 @@ def as_predicted(rows: list[Row], weights: list[float], normalize: bool | str) -
 @given(data=st.data())
 def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
-    rows = data.draw(st.lists(st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=MOST_ROWS))
+    rows = data.draw(
+        st.lists(
+            st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=MOST_ROWS
+        )
+    )
     weights = data.draw(ROW_WEIGHTS)[: len(rows)]
     intercept = data.draw(st.booleans())
     params = {name: data.draw(values) for name, values in PARAMS[method].items()}
     expected = expected_of(method, rows, n_classes, weights, intercept, params)
     assume(expected["closest_call"] > 1e-5)
-    selector = estimator_class(method)(**params, fit_intercept=intercept, normalize=False, class_weight=None)
+    selector = estimator_class(method)(
+        **params, fit_intercept=intercept, normalize=False, class_weight=None
+    )
     selector.start(N_FEATURES, range(n_classes)).partial_fit_block(block_of(rows, weights))
     if method == "pet" and not intercept and params["forget"] is None:
         assert_agrees(selector, expected, rtol=0.0, atol=0.0)
@@ -193,29 +228,45 @@ def rows_of_classes(seed: int, n_rows: int, n_classes: int) -> list[Row]:
     scores = X[:, :n_classes] + 0.4 * random.standard_normal((n_rows, n_classes))
     rows = X.astype(np.float32).tolist()
     codes = scores.argmax(axis=1).tolist()
-    return [({j: x for j, x in enumerate(row) if x}, code) for row, code in zip(rows, codes, strict=True)]
+    return [
+        ({j: x for j, x in enumerate(row) if x}, code)
+        for row, code in zip(rows, codes, strict=True)
+    ]
 
 
-@pytest.mark.parametrize(("n_classes", "update"), [(2, "max_score"), (3, "uniform"), (5, "max_score")])
+@pytest.mark.parametrize(
+    ("n_classes", "update"), [(2, "max_score"), (3, "uniform"), (5, "max_score")]
+)
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize("forget", [None, 2.0, 30.0])
 def test_sofs_agrees_with_its_oracle_over_longer_streams(
     n_classes: int, update: str, criterion: str, forget: float | None
 ) -> None:
     """So long that what forgetting leaves of old precision is put into the stored ones, and in several blocks."""
-    form: dict[str, Any] = {"update": update, "criterion": criterion, "forget": forget, "n_features_to_select": 4}
+    form: dict[str, Any] = {
+        "update": update,
+        "criterion": criterion,
+        "forget": forget,
+        "n_features_to_select": 4,
+    }
     form |= {"fit_intercept": True, "gamma": 0.5}
     compared = 0
     for seed in range(8):
         if compared == 2:
             break
         rows = rows_of_classes(seed, 120, n_classes)
-        weights = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0], len(rows), p=[0.1, 0.2, 0.5, 0.2]).tolist()
+        weights = (
+            np.random.default_rng(seed)
+            .choice([0.0, 0.5, 1.0, 2.0], len(rows), p=[0.1, 0.2, 0.5, 0.2])
+            .tolist()
+        )
         expected = sofs.learn(rows, n_classes, weights, **form)
         if expected["closest_call"] < 1e-5:
             continue
         compared += 1
-        selector = ss.SOFS(**form, normalize=False, class_weight=None).start(N_FEATURES, range(n_classes))
+        selector = ss.SOFS(**form, normalize=False, class_weight=None).start(
+            N_FEATURES, range(n_classes)
+        )
         for first in (0, 50, 100):
             part = slice(first, first + 50)
             selector.partial_fit_block(block_of(rows[part], weights[part]))
@@ -243,9 +294,13 @@ def test_sofs_and_its_curve_do_not_depend_on_blocks(criterion: str, n_classes: i
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize(("n_classes", "value"), [(2, 2.0), (3, 3.0)])
-def test_sofs_learns_nothing_from_a_margin_of_exactly_one(n_classes: int, value: float, criterion: str) -> None:
+def test_sofs_learns_nothing_from_a_margin_of_exactly_one(
+    n_classes: int, value: float, criterion: str
+) -> None:
     """The first row, a mistake by a margin of 0, makes a weight of a half, or of a third."""
-    selector = ss.SOFS(1, criterion=criterion, gamma=1.0, normalize=False, fit_intercept=False, class_weight=None)
+    selector = ss.SOFS(
+        1, criterion=criterion, gamma=1.0, normalize=False, fit_intercept=False, class_weight=None
+    )
     selector.start(N_FEATURES, range(n_classes))
     for x, updates in ((1.0, 1), (value, 1), (0.75 * value, 2)):
         selector.partial_fit_block(block_of([({3: x}, 1)], [1.0]))
@@ -255,15 +310,24 @@ def test_sofs_learns_nothing_from_a_margin_of_exactly_one(n_classes: int, value:
 @pytest.mark.parametrize("method", TESTED)
 @settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
-def test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say(method: str, data: Any) -> None:
+def test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say(
+    method: str, data: Any
+) -> None:
     n_classes = data.draw(st.sampled_from([2, 3]))
-    rows = mixed_rows(data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, MOST_ROWS)), n_classes)
+    rows = mixed_rows(
+        data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, MOST_ROWS)), n_classes
+    )
     normalize = data.draw(st.sampled_from(["l2", "auto", "auto"]))
     compare(method, data, rows, n_classes, normalize, least_distance=1e-4)
 
 
 def compare(
-    method: str, data: Any, rows: list[Row], n_classes: int, normalize: bool | str, least_distance: float
+    method: str,
+    data: Any,
+    rows: list[Row],
+    n_classes: int,
+    normalize: bool | str,
+    least_distance: float,
 ) -> None:
     """The selector and its oracle on these rows, with weights and parameters that are drawn."""
     given_weights = data.draw(ROW_WEIGHTS)[: len(rows)]
@@ -303,7 +367,9 @@ def compare(
 def test_partial_inputs_agree_with_their_oracle(
     rows: list[Row], budget: int, epsilon: float, intercept: bool, seed: int
 ) -> None:
-    selector = ss.OFSPartial(budget, epsilon=epsilon, fit_intercept=intercept, class_weight=None, random_state=seed)
+    selector = ss.OFSPartial(
+        budget, epsilon=epsilon, fit_intercept=intercept, class_weight=None, random_state=seed
+    )
     selector.start(n_features=N_FEATURES, classes=[0, 1])
     asked: list[set[int] | None] = []
     norms: list[float] = []
@@ -319,7 +385,9 @@ def test_partial_inputs_agree_with_their_oracle(
         norms.append(float(np.sqrt(sum(value**2 for value in seen))))
         constants.append(0.3 * sum(norms) / len(norms))
         selector.tell(seen, code)
-    expected = ofs_partial.learn(rows, asked, N_FEATURES, budget, epsilon, constants=constants if intercept else None)
+    expected = ofs_partial.learn(
+        rows, asked, N_FEATURES, budget, epsilon, constants=constants if intercept else None
+    )
     assume(expected["closest_call"] > 1e-7)
     assert_agrees(selector, expected, rtol=1e-9, atol=1e-9)
 
@@ -348,9 +416,9 @@ def test_random_selection_keeps_every_feature_equally_often() -> None:
     kept = np.zeros(10)
     times = 400
     for seed in range(times):
-        selector = ss.RandomSelection(3, normalize=False, fit_intercept=False, random_state=seed).partial_fit(
-            X, [1], classes=[0, 1]
-        )
+        selector = ss.RandomSelection(
+            3, normalize=False, fit_intercept=False, random_state=seed
+        ).partial_fit(X, [1], classes=[0, 1])
         kept[selector.selection().indices] += 1
     assert kept.sum() == 3 * times
     assert (np.abs(kept - 0.3 * times) < 5 * np.sqrt(times * 0.3 * 0.7)).all()
@@ -358,13 +426,19 @@ def test_random_selection_keeps_every_feature_equally_often() -> None:
 
 def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     X, y = np.ones((3000, 10)), np.tile([0, 1], 1500)
-    selector = ss.PET(10, attributes="random", normalize=False, fit_intercept=False, random_state=0).fit(X, y)
+    selector = ss.PET(
+        10, attributes="random", normalize=False, fit_intercept=False, random_state=0
+    ).fit(X, y)
     assert selector.n_rows_ == 3000
-    few = ss.PET(2, attributes="random", normalize=False, fit_intercept=False, random_state=0).start(10, [0, 1])
+    few = ss.PET(
+        2, attributes="random", normalize=False, fit_intercept=False, random_state=0
+    ).start(10, [0, 1])
     seen = np.zeros(10)
     for _ in range(1000):
         block = RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10)
-        rows = few.learner.inputs.rows(block, few.learner.memory, few.learner.rule, np.zeros(1, np.int64), np.ones(1))
+        rows = few.learner.inputs.rows(
+            block, few.learner.memory, few.learner.rule, np.zeros(1, np.int64), np.ones(1)
+        )
         assert rows.indices.size == 2
         seen[rows.indices] += 1
     assert (np.abs(seen - 200) < 5 * np.sqrt(1000 * 0.2 * 0.8)).all()

@@ -37,7 +37,9 @@ NUMBERS = st.integers(-40, 40).map(lambda eighths: 5.0 + eighths / 8)
 Row = tuple[dict[int, float], float]
 
 
-def as_learned(rows: list[Row], weights: list[float], normalize: bool | str) -> tuple[list[Row], list[Any], float]:
+def as_learned(
+    rows: list[Row], weights: list[float], normalize: bool | str
+) -> tuple[list[Row], list[Any], float]:
     """The rows as the method gets them, as they are when all is learned, and the closest call."""
     raw = [x for x, _ in rows]
     there = [x for x, weight in zip(raw, weights, strict=True) if weight]
@@ -74,7 +76,9 @@ def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
     assert_agrees(selector, expected, weights)
     if any(weights):
         wanted = [sofs_regressor.predict(expected, x) for x in later]
-        np.testing.assert_allclose(selector.learner.results.predictor().score(block), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            selector.learner.results.predictor().score(block), wanted, rtol=1e-4, atol=1e-4
+        )
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -85,7 +89,9 @@ def test_arow_agrees_with_its_oracle(data: Any) -> None:
     intercept, gamma = data.draw(st.booleans()), data.draw(POWERS)
     constants = intercept_inputs(rows, weights) if intercept else None
     expected = arow_regressor.learn(rows, weights, constants, gamma=gamma)
-    selector = ss.AROWRegressor(gamma=gamma, fit_intercept=intercept, normalize=False).start(N_FEATURES)
+    selector = ss.AROWRegressor(gamma=gamma, fit_intercept=intercept, normalize=False).start(
+        N_FEATURES
+    )
     assert_agrees(selector.partial_fit_block(block_of(rows, weights)), expected, weights)
 
 
@@ -99,12 +105,18 @@ def assert_agrees(selector: Any, expected: dict[str, Any], row_weights: list[flo
         np.testing.assert_allclose(by_id[j], wanted[j], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(score, expected["scores"][j], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(
-        selector.learner.rule.bias(selector.learner.memory.state), expected["bias"], rtol=1e-4, atol=1e-5
+        selector.learner.rule.bias(selector.learner.memory.state),
+        expected["bias"],
+        rtol=1e-4,
+        atol=1e-5,
     )
     assert selector.learner.memory.target.centre == expected["center"]
     if all(weight == 1.0 for weight in row_weights):  # the oracle does not weigh errors
         np.testing.assert_allclose(
-            selector.learner.memory.target.totals[3], expected["squared_error"], rtol=1e-4, atol=1e-6
+            selector.learner.memory.target.totals[3],
+            expected["squared_error"],
+            rtol=1e-4,
+            atol=1e-6,
         )
 
 
@@ -135,14 +147,19 @@ def test_units_of_the_target_do_not_matter(loss: str, factor: float, shift: floa
     plain = ss.SOFSRegressor(10, loss=loss).fit(X, y)
     other = ss.SOFSRegressor(10, loss=loss).fit(X, factor * y + shift * y.std())
     assert other.get_support(indices=True).tolist() == plain.get_support(indices=True).tolist()
-    assert abs(other.score(X_test, factor * y_test + shift * y.std()) - plain.score(X_test, y_test)) < 1e-3
+    assert (
+        abs(other.score(X_test, factor * y_test + shift * y.std()) - plain.score(X_test, y_test))
+        < 1e-3
+    )
 
 
 def test_huber_stands_outliers() -> None:
     (X, y), (X_test, y_test) = planted(), planted(1)
     spoiled = y.copy()
     spoiled[::100] += 20 * y.std()
-    squared, huber = (ss.SOFSRegressor(10, loss=loss).fit(X, spoiled) for loss in ("squared", "huber"))
+    squared, huber = (
+        ss.SOFSRegressor(10, loss=loss).fit(X, spoiled) for loss in ("squared", "huber")
+    )
     assert huber.score(X_test, y_test) > squared.score(X_test, y_test) + 0.02
     assert huber.score(X_test, y_test) > ss.SOFSRegressor(10).fit(X, y).score(X_test, y_test) - 0.02
 
@@ -177,10 +194,14 @@ def test_tables_of_numbers_keep_the_lengths_of_their_rows() -> None:
 
 @pytest.mark.parametrize("normalize", ["standard", "auto"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_model_saved_in_its_warm_up_goes_on_as_one_that_was_not(kind: Any, normalize: str, tmp_path: Path) -> None:
+def test_model_saved_in_its_warm_up_goes_on_as_one_that_was_not(
+    kind: Any, normalize: str, tmp_path: Path
+) -> None:
     X, y = load_diabetes(return_X_y=True)
     X, y = kind(X[:60]), y[:60]
-    whole, part = (ss.SOFSRegressor(3, normalize=normalize).partial_fit(X[:8], y[:8]) for _ in range(2))
+    whole, part = (
+        ss.SOFSRegressor(3, normalize=normalize).partial_fit(X[:8], y[:8]) for _ in range(2)
+    )
     part.save(tmp_path / "model")
     loaded = ss.load(tmp_path / "model").partial_fit(X[8:], y[8:])
     for name, expected in whole.partial_fit(X[8:], y[8:]).model().arrays.items():
@@ -212,19 +233,26 @@ def test_targets_may_be_large_and_small() -> None:
     (X, y), (X_test, y_test) = planted(), planted(1)
     plain = ss.SOFSRegressor(10).fit(X, y).score(X_test, y_test)
     for factor in (1e28, 1e-28):
-        assert abs(ss.SOFSRegressor(10).fit(X, factor * y).score(X_test, factor * y_test) - plain) < 1e-3
+        assert (
+            abs(ss.SOFSRegressor(10).fit(X, factor * y).score(X_test, factor * y_test) - plain)
+            < 1e-3
+        )
     with pytest.raises(ss.DataError, match=r"targets are numbers up to 1e\+30"):
         ss.SOFSRegressor(10).fit(X, 1e31 * y)
 
 
 def test_a_classifier_names_the_regressors() -> None:
     X, y = sparse_stream("numbers")
-    with pytest.raises(ValueError, match=r"Unknown label type: continuous.* SOFSRegressor and AROWRegressor learn"):
+    with pytest.raises(
+        ValueError, match=r"Unknown label type: continuous.* SOFSRegressor and AROWRegressor learn"
+    ):
         ss.SOFS(5).fit(X, y)
 
 
 def test_classes_are_refused() -> None:
-    with pytest.raises(ss.UsageError, match="sofs-regressor learns numbers, not classes; omit classes"):
+    with pytest.raises(
+        ss.UsageError, match="sofs-regressor learns numbers, not classes; omit classes"
+    ):
         ss.select(sparse_stream("numbers"), "sofs-regressor", classes=[0, 1])
 
 
@@ -242,14 +270,26 @@ def test_command_line(tmp_path: Path) -> None:
     for name, rows in (("train", (X, y)), ("test", (X_test, y_test))):
         write_rows(tmp_path / f"{name}.svm", ss.open_source(rows).row_blocks(), n_features=300)
     run, test = str(tmp_path / "run"), str(tmp_path / "test.svm")
-    asked = ["select", str(tmp_path / "train.svm"), "-m", "sofs-regressor", "-k", "10", "--test", test, "--json"]
+    asked = [
+        "select",
+        str(tmp_path / "train.svm"),
+        "-m",
+        "sofs-regressor",
+        "-k",
+        "10",
+        "--test",
+        test,
+        "--json",
+    ]
     done = CliRunner().invoke(main, [*asked, "-o", run, "--checkpoint-every", "100"])
     assert done.exit_code == 0, done.output
     result = json.loads(done.stdout)
     assert result["mistakes"] is None
     assert result["details"]["online_r2"] == result["trace"][-1]["r2"]
     expected = ss.SOFSRegressor(10).fit(X, y)
-    np.testing.assert_allclose(result["test_r2"], r2_score(y_test, expected.predict(X_test)), rtol=1e-5)
+    np.testing.assert_allclose(
+        result["test_r2"], r2_score(y_test, expected.predict(X_test)), rtol=1e-5
+    )
     predicted = CliRunner().invoke(main, ["predict", run, test])
     np.testing.assert_allclose(
         list(map(float, predicted.stdout.split())), expected.predict(X_test), rtol=1e-4, atol=1e-4

@@ -24,7 +24,9 @@ from streamsieve.selectors.rows.sofs import SOFS
 BLOCK = 100_000
 
 
-def late_learner(excess: float, n_classes: int, criterion: str, max_cells: int | None = None) -> Any:
+def late_learner(
+    excess: float, n_classes: int, criterion: str, max_cells: int | None = None
+) -> Any:
     """A learner that keeps one of two features and knows the other, both of some precision, after very many rows."""
     form: dict[str, Any] = {"normalize": False, "fit_intercept": False, "class_weight": None}
     learner: Any = SOFS.make(1, criterion=criterion, gamma=1.0, max_cells=max_cells, **form)
@@ -91,7 +93,9 @@ def test_growth_is_right_within_one_percent_after_a_billion_rows(
 def test_an_outsider_is_let_in_after_2_to_the_24_rows() -> None:
     learner = late_learner(2.0**25, 2, "confidence")
     for _ in range(40):
-        learner.partial_fit_block(block_of(np.random.default_rng(1).integers(0, 2, BLOCK), 1e-6, 1.0))
+        learner.partial_fit_block(
+            block_of(np.random.default_rng(1).integers(0, 2, BLOCK), 1e-6, 1.0)
+        )
     assert learner.results.selection().indices.tolist() == [1]
 
 
@@ -135,7 +139,9 @@ def test_the_chance_of_rounding_is_that_of_other_versions() -> None:
         (-np.nan, LARGEST, LARGEST, LONGEST_STEP),
     ],
 )
-def test_what_is_stored_is_a_number_in_range(number: float, precision: float, weight: float, step: float) -> None:
+def test_what_is_stored_is_a_number_in_range(
+    number: float, precision: float, weight: float, step: float
+) -> None:
     assert (storable(number), bounded(number), limited(number)) == (precision, weight, step)
     assert not np.signbit(storable(number))
     assert np.isfinite(np.float32(bounded(number)))
@@ -149,7 +155,9 @@ def test_before_that_the_nearest_number_is_taken() -> None:
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_late_rows_do_not_depend_on_blocks_or_on_saving(n_classes: int, criterion: str, tmp_path: Any) -> None:
+def test_late_rows_do_not_depend_on_blocks_or_on_saving(
+    n_classes: int, criterion: str, tmp_path: Any
+) -> None:
     block = block_of(np.random.default_rng(2).integers(0, n_classes, 3000), 1.3, 0.7)
     straight, parts = (late_learner(2.0**26, n_classes, criterion) for _ in range(2))
     straight.partial_fit_block(block)

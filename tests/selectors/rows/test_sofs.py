@@ -17,7 +17,13 @@ from tests.checks.rows import learned
 from tests.oracles import sofs as oracle
 from tests.paths import TEST, TRAIN
 
-PAPER = {"criterion": "confidence", "gamma": 1.0, "normalize": False, "fit_intercept": False, "class_weight": None}
+PAPER = {
+    "criterion": "confidence",
+    "gamma": 1.0,
+    "normalize": False,
+    "fit_intercept": False,
+    "class_weight": None,
+}
 
 
 def write(folder: Path, text: str) -> Path:
@@ -30,7 +36,10 @@ def accuracy(selector: ss.SOFS, source: ss.Source) -> float:
     right = rows = 0
     for block in source.row_blocks():
         right += np.count_nonzero(
-            selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)) == block.y
+            selector.learner.results.predictor().labels(
+                selector.learner.results.predictor().score(block)
+            )
+            == block.y
         )
         rows += block.n_rows
     return right / rows
@@ -45,11 +54,16 @@ def accuracy(selector: ss.SOFS, source: ss.Source) -> float:
         pytest.param("x2", 200, 0.985, id="x2-full", marks=pytest.mark.slow),
     ],
 )
-def test_the_papers_informative_features_are_found(kind: str, informative: int, least: float) -> None:
+def test_the_papers_informative_features_are_found(
+    kind: str, informative: int, least: float
+) -> None:
     selector = ss.SOFS(informative, **PAPER)
     selector.fit_source(ss.open_source(f"synthetic:{kind}"))
     assert selector.selection().indices.tolist() == list(range(informative))
-    assert accuracy(selector, ss.open_source(f"synthetic:{kind.split('?')[0]}?rows=10000&seed=1")) >= least
+    assert (
+        accuracy(selector, ss.open_source(f"synthetic:{kind.split('?')[0]}?rows=10000&seed=1"))
+        >= least
+    )
 
 
 def test_real_counts_agree_with_the_oracle() -> None:
@@ -76,12 +90,16 @@ MANY = [
 ]
 
 
-def many_classes(rows: int = 600, copies: int = 1) -> tuple[ss.sources.arrays.ArraySource, list[int]]:
+def many_classes(
+    rows: int = 600, copies: int = 1
+) -> tuple[ss.sources.arrays.ArraySource, list[int]]:
     """Rows of 21 classes in blocks of 50; every column so many times."""
     random = np.random.default_rng(3)
     X = random.integers(-4, 5, (rows, 60)) * (random.random((rows, 60)) < 0.2)
     y = (np.abs(X[:, :3] @ [1, 2, 3]) + random.integers(0, 3, rows)) % 21
-    return ss.sources.arrays.ArraySource(np.tile(X, copies).astype(np.float32), y, block_rows=50), list(range(21))
+    return ss.sources.arrays.ArraySource(
+        np.tile(X, copies).astype(np.float32), y, block_rows=50
+    ), list(range(21))
 
 
 @pytest.mark.parametrize("params", MANY, ids=str)
@@ -115,7 +133,9 @@ def test_of_equal_columns_of_many_classes_the_first_is_kept(update: str) -> None
 
 
 def test_text_is_learned_well_enough_to_predict() -> None:
-    selector = ss.SOFS(100, criterion="confidence", normalize="l2").fit_source(ss.open_source(TRAIN))
+    selector = ss.SOFS(100, criterion="confidence", normalize="l2").fit_source(
+        ss.open_source(TRAIN)
+    )
     assert accuracy(selector, ss.open_source(TEST)) > 0.9
 
 
@@ -126,7 +146,9 @@ def test_an_id_of_five_billion_in_a_small_file_is_no_problem(tmp_path: Path) -> 
     assert selector.n_features_in_ == 5_000_000_001
     assert selector.learner.memory.state.cells.nbytes < 1000
     block = next(ss.open_source(path).row_blocks())
-    assert selector.learner.results.predictor().labels(selector.learner.results.predictor().score(block)).tolist() == [
+    assert selector.learner.results.predictor().labels(
+        selector.learner.results.predictor().score(block)
+    ).tolist() == [
         1,
         -1,
     ]
@@ -134,10 +156,15 @@ def test_an_id_of_five_billion_in_a_small_file_is_no_problem(tmp_path: Path) -> 
 
 def test_memory_is_four_bytes_per_feature_and_the_budget() -> None:
     width = 50_000_000
-    block = RowBlock(np.array([0, 2]), np.array([5, width - 1]), np.ones(2, np.float32), np.array([1]), width)
+    block = RowBlock(
+        np.array([0, 2]), np.array([5, width - 1]), np.ones(2, np.float32), np.array([1]), width
+    )
     for criterion, per_feature in (("confidence", 4), ("snr", 8)):
         selector = ss.SOFS(100, criterion=criterion).start(width, [-1, 1]).partial_fit_block(block)
-        assert sum(array.nbytes for array in selector.learner.memory.state) <= per_feature * width + 100 * 60
+        assert (
+            sum(array.nbytes for array in selector.learner.memory.state)
+            <= per_feature * width + 100 * 60
+        )
 
 
 def test_table_takes_at_most_three_slots_per_feature() -> None:
@@ -145,13 +172,17 @@ def test_table_takes_at_most_three_slots_per_feature() -> None:
     random = np.random.default_rng(0)
     for _ in range(200):
         ids = np.unique(random.integers(0, 10**15, 50))
-        block = RowBlock(np.array([0, ids.size]), ids, np.ones(ids.size, np.float32), np.array([1]), 10**15)
+        block = RowBlock(
+            np.array([0, ids.size]), ids, np.ones(ids.size, np.float32), np.array([1]), 10**15
+        )
         selector.partial_fit_block(block)
         table, _, used = selector.learner.memory.addresses
         assert table.size <= max(3 * used, 64)
 
 
-def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(addresses, "ALWAYS_DIRECT", 8)
     monkeypatch.setattr(addresses, "DIRECT_PER_FEATURE", 2)
     X, y = sparse_stream()
@@ -217,7 +248,9 @@ def test_a_long_start_of_one_class_draws_a_warning_before_the_end() -> None:
 
 def test_a_third_label_of_a_stream_is_an_error_that_names_the_cure(tmp_path: Path) -> None:
     path = write(tmp_path, "1 1:1\n2 1:2\n\n3 1:1\n")
-    with pytest.raises(ss.DataError, match=r"rows.svm: row 3: label 3.0 is a third class .*classes="):
+    with pytest.raises(
+        ss.DataError, match=r"rows.svm: row 3: label 3.0 is a third class .*classes="
+    ):
         ss.SOFS(1).fit_source(ss.open_source(path).row_blocks())
 
 
@@ -286,7 +319,9 @@ def test_l2_rows_are_those_of_scikit_learn() -> None:
     X, y = sparse_stream()
     ours = ss.SOFS(7, normalize="l2").fit(X, y)
     theirs = ss.SOFS(7).fit(normalize(X), y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(normalize(X)), rtol=1e-4)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(normalize(X)), rtol=1e-4
+    )
 
 
 def test_selection_is_ordered_scored_and_named() -> None:
@@ -355,11 +390,15 @@ def test_a_block_without_rows_teaches_nothing() -> None:
     selector = ss.SOFS(5).start().partial_fit_block(empty)
     for block in ss.sources.arrays.ArraySource(X, y).row_blocks():
         selector.partial_fit_block(block)
-    assert selector.decision_function(X).tolist() == ss.SOFS(5).fit(X, y).decision_function(X).tolist()
+    assert (
+        selector.decision_function(X).tolist() == ss.SOFS(5).fit(X, y).decision_function(X).tolist()
+    )
 
 
 def test_one_class_so_far_is_what_is_predicted() -> None:
-    block = RowBlock(np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32), np.array([7]), 1)
+    block = RowBlock(
+        np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32), np.array([7]), 1
+    )
     selector = ss.SOFS(1).start(1)
     with pytest.raises(ss.DataError, match="no rows were learned yet"):
         selector.predict([[1.0]])
@@ -375,7 +414,9 @@ def test_blocks_that_would_write_past_the_arrays_are_refused() -> None:
     for feature in (2_000_000_000, -3):
         with pytest.raises(ss.DataError, match="an index is negative or beyond its shape"):
             RowBlock(np.array([0, 1]), np.array([feature]), one, np.array([0]), 5)
-        block = RowBlock.trusted(np.array([0, 1]), np.array([feature]), one.copy(), np.array([0]), 5)
+        block = RowBlock.trusted(
+            np.array([0, 1]), np.array([feature]), one.copy(), np.array([0]), 5
+        )
         with pytest.raises(ss.DataError, match="below its width, 5"):
             ss.SOFS(1).start(classes=[0, 1]).partial_fit_block(block)
 
@@ -388,7 +429,9 @@ def test_labels_that_are_objects_stay_what_they_are(tmp_path: Path, labels: list
     selector.save(tmp_path / "model")
     loaded = ss.load(tmp_path / "model").partial_fit(X, objects)
     assert loaded.classes_.tolist() == labels
-    assert [type(label) for label in loaded.predict(X)[:3]] == [type(label) for label in selector.predict(X)[:3]]
+    assert [type(label) for label in loaded.predict(X)[:3]] == [
+        type(label) for label in selector.predict(X)[:3]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -400,9 +443,13 @@ def test_labels_that_are_objects_stay_what_they_are(tmp_path: Path, labels: list
         (["9007199254740993", "9007199254740992"], [9007199254740992, 9007199254740993]),
     ],
 )
-def test_classes_given_as_text_are_read_as_the_labels_are(given: list[str], labels: list[object]) -> None:
+def test_classes_given_as_text_are_read_as_the_labels_are(
+    given: list[str], labels: list[object]
+) -> None:
     X, y = sparse_stream()
-    record = ss.select((X, np.array(labels)[(y > 0).astype(int)]), n_features_to_select=5, classes=given)
+    record = ss.select(
+        (X, np.array(labels)[(y > 0).astype(int)]), n_features_to_select=5, classes=given
+    )
     assert record.selector.classes_.tolist() == labels
 
 
@@ -419,7 +466,9 @@ def test_a_chunk_that_is_refused_changes_nothing() -> None:
 
 
 def test_lists_may_grow_as_arrays_do() -> None:
-    selector = ss.SOFS(2).partial_fit([[1, 2], [2, 1]], [0, 1]).partial_fit([[1, 2, 3], [3, 2, 1]], [0, 1])
+    selector = (
+        ss.SOFS(2).partial_fit([[1, 2], [2, 1]], [0, 1]).partial_fit([[1, 2, 3], [3, 2, 1]], [0, 1])
+    )
     assert selector.n_features_in_ == 3
 
 
@@ -428,7 +477,10 @@ def test_rows_are_measured_with_their_unseen_features() -> None:
     width = X.shape[1] // 2
     selector = ss.SOFS(5, normalize="l2").fit(X.tocsr()[:, :width], y)
     block = next(ss.sources.arrays.ArraySource(X).row_blocks())
-    assert selector.decision_function(X).tolist() == selector.learner.results.predictor().score(block).tolist()
+    assert (
+        selector.decision_function(X).tolist()
+        == selector.learner.results.predictor().score(block).tolist()
+    )
 
 
 def test_scores_are_finite_whatever_the_values(tmp_path: Path) -> None:

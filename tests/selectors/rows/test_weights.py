@@ -13,7 +13,16 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.cli import main
 
-CLASSIFIERS = (ss.SOFS, ss.PET, ss.FOFS, ss.OFSPartial, ss.OGD, ss.FOBOS, ss.AROW, ss.RandomSelection)
+CLASSIFIERS = (
+    ss.SOFS,
+    ss.PET,
+    ss.FOFS,
+    ss.OFSPartial,
+    ss.OGD,
+    ss.FOBOS,
+    ss.AROW,
+    ss.RandomSelection,
+)
 REGRESSORS = (ss.SOFSRegressor, ss.AROWRegressor)
 HUGE = 10**29
 
@@ -26,20 +35,28 @@ def rows(n_classes: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 @pytest.mark.parametrize("weight", [-0.5, np.inf, -np.inf, 1e308, 1.1e12])
-def test_weights_of_rows_that_are_no_weights_are_refused_by_row(estimator: Any, weight: float) -> None:
+def test_weights_of_rows_that_are_no_weights_are_refused_by_row(
+    estimator: Any, weight: float
+) -> None:
     X, y = rows()
     weights = np.ones(60)
     weights[6] = weight
     finite = r"row 7: its sample_weight is .*; weights are numbers from 0 to 1e\+12"
-    with pytest.raises(ValueError, match=finite if np.isfinite(weight) else "(infinity|row 7: its sample_weight)"):
+    with pytest.raises(
+        ValueError, match=finite if np.isfinite(weight) else "(infinity|row 7: its sample_weight)"
+    ):
         estimator(3).fit(X, y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 @pytest.mark.parametrize("weight", [-5, "x", float("nan"), float("inf"), 1e308, HUGE, None, True])
-def test_weights_of_classes_that_are_no_weights_are_refused_by_class(estimator: Any, weight: Any) -> None:
+def test_weights_of_classes_that_are_no_weights_are_refused_by_class(
+    estimator: Any, weight: Any
+) -> None:
     X, y = rows()
-    with pytest.raises(ValueError, match=r"class_weight=.*: must be a weight from 0 to 1e\+12 for class 1"):
+    with pytest.raises(
+        ValueError, match=r"class_weight=.*: must be a weight from 0 to 1e\+12 for class 1"
+    ):
         estimator(3, class_weight={1: weight}).fit(X, y)
 
 
@@ -55,7 +72,10 @@ def test_the_product_of_both_weights_is_limited(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_a_weight_for_what_is_not_a_class_is_refused(estimator: Any) -> None:
     X, y = rows()
-    with pytest.raises(ss.UsageError, match="class_weight has a weight for '7', which is not one of the classes 0, 1"):
+    with pytest.raises(
+        ss.UsageError,
+        match="class_weight has a weight for '7', which is not one of the classes 0, 1",
+    ):
         estimator(3, class_weight={"7": 2.0}).fit(X, y)
 
 
@@ -160,7 +180,9 @@ def test_the_command_line_refuses_them_in_one_line(param: str, tmp_path: Any) ->
     X, y = rows()
     path = tmp_path / "rows.svm"
     workflow.convert(ss.sources.arrays.ArraySource(X, y), path)
-    done = CliRunner().invoke(main, ["select", str(path), "-k", "3", "--param", param, "-o", str(tmp_path / "out")])
+    done = CliRunner().invoke(
+        main, ["select", str(path), "-k", "3", "--param", param, "-o", str(tmp_path / "out")]
+    )
     assert done.exit_code == 2, done.output
     assert done.output.count("\n") == 1
     assert param.split("=")[0] in done.output

@@ -16,7 +16,9 @@ FEATURES = 100_000_000
 SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
 BLOCKS = 60_000_000  # bytes: some rows in flight, a table that gave way to plain arrays
 SWAPPED = 8_000_000  # features: 64 MB or more if all were touched
-FIRST_ROWS = 60 << 22  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
+FIRST_ROWS = (
+    60 << 22
+)  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
 
 LEARN = """
 import sys
@@ -49,9 +51,14 @@ print(learner.n_features_in_, peak_memory() - before)
         pytest.param("snr", 8, "rising", marks=pytest.mark.slow),
     ],
 )
-def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_feature: int, widths: str) -> None:
+def test_peak_memory_at_a_hundred_million_features(
+    criterion: str, bytes_per_feature: int, widths: str
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LEARN, str(FEATURES), criterion, widths], check=True, capture_output=True, text=True
+        [sys.executable, "-c", LEARN, str(FEATURES), criterion, widths],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     seen, peak = map(int, done.stdout.split())
     assert seen == FEATURES
@@ -61,7 +68,13 @@ def test_peak_memory_at_a_hundred_million_features(criterion: str, bytes_per_fea
 @pytest.mark.parametrize("method", ["sofs", "arow", "ogd", "fobos"])
 def test_swapping_the_classes_touches_no_memory_of_features_that_never_came(method: str) -> None:
     learner = find_method(method).make(5, normalize=False).start(SWAPPED)
-    row = RowBlock(np.array([0, 3]), np.array([0, 7, SWAPPED - 1]), np.ones(3, np.float32), np.array([1]), SWAPPED)
+    row = RowBlock(
+        np.array([0, 3]),
+        np.array([0, 7, SWAPPED - 1]),
+        np.ones(3, np.float32),
+        np.array([1]),
+        SWAPPED,
+    )
     learner.partial_fit_block(row)
     before, score = resident_memory(), learner.results.predictor().score(row)
     empty = {"indptr": np.zeros(2, np.int64), "indices": row.indices[:0], "values": row.values[:0]}

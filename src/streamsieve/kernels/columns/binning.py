@@ -113,7 +113,8 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
             if below <= 0.0 or below >= total:
                 continue
             parted = (
-                below * entropy(left, n_classes, below) + (total - below) * entropy(right, n_classes, total - below)
+                below * entropy(left, n_classes, below)
+                + (total - below) * entropy(right, n_classes, total - below)
             ) / total
             if parted < best - 1e-12:
                 best, at = parted, level
@@ -121,9 +122,16 @@ def cut_by_description_length(counts: F64, bin_of: I64) -> None:
             continue
         left[:] = counts[first:at].sum(axis=0)
         right[:] = whole - left
-        kinds, left_kinds, right_kinds = (whole > 0.0).sum(), (left > 0.0).sum(), (right > 1e-9).sum()
+        kinds, left_kinds, right_kinds = (
+            (whole > 0.0).sum(),
+            (left > 0.0).sum(),
+            (right > 1e-9).sum(),
+        )
         below = left.sum()
-        left_bits, right_bits = entropy(left, n_classes, below), entropy(right, n_classes, total - below)
+        left_bits, right_bits = (
+            entropy(left, n_classes, below),
+            entropy(right, n_classes, total - below),
+        )
         # The 2 is lost to rounding from 35 classes on, and 3^k is infinite from 647 on.
         ways = np.log2(3.0**kinds - 2.0) if kinds < 600 else kinds * np.log2(3.0)
         price = ways - (kinds * bits - left_kinds * left_bits - right_kinds * right_bits)

@@ -22,7 +22,9 @@ from .independence import (
 
 CENTRE = 0  # the slot of the variable whose blanket or neighbours are sought
 FIRST_SLOTS = 16
-AS_STRONG = 1e-9  # associations no further apart, for their size, are equal: rounding must not decide
+AS_STRONG = (
+    1e-9  # associations no further apart, for their size, are equal: rounding must not decide
+)
 
 
 class Columns(NamedTuple):
@@ -47,7 +49,11 @@ class Variables(NamedTuple):
 @kernel
 def no_variables(columns: Columns, n_slots: int, n_rows: int) -> Variables:
     coded = n_rows if columns.n_levels.max() > 0 else 0
-    return Variables(np.zeros((n_slots, n_slots)), np.zeros((n_slots, coded), np.int32), np.zeros(n_slots, np.int64))
+    return Variables(
+        np.zeros((n_slots, n_slots)),
+        np.zeros((n_slots, coded), np.int32),
+        np.zeros(n_slots, np.int64),
+    )
 
 
 @kernel
@@ -55,7 +61,9 @@ def with_more_variables(variables: Variables) -> Variables:
     """The same variables, with twice the slots."""
     slots, coded = variables.codes.shape
     more = Variables(
-        np.zeros((2 * slots, 2 * slots)), np.zeros((2 * slots, coded), np.int32), np.zeros(2 * slots, np.int64)
+        np.zeros((2 * slots, 2 * slots)),
+        np.zeros((2 * slots, coded), np.int32),
+        np.zeros(2 * slots, np.int64),
     )
     more.correlations[:slots, :slots] = variables.correlations
     more.codes[:slots] = variables.codes
@@ -82,12 +90,16 @@ def take_codes(columns: Columns, column: int, variables: Variables, slot: int) -
 @kernel
 def product_with(columns: Columns, column: int, dense: F64) -> float:
     """Return the product of a column, scaled to length 1 but not centred, and a centred vector."""
-    return correlate_with(columns.indptr, columns.indices, columns.values, column, columns.norms[column], dense)
+    return correlate_with(
+        columns.indptr, columns.indices, columns.values, column, columns.norms[column], dense
+    )
 
 
 @kernel
 def standardize(columns: Columns, column: int, weights: F64, out: F64) -> None:
-    standardize_column(columns.indptr, columns.indices, columns.values, weights, column, columns.norms[column], out)
+    standardize_column(
+        columns.indptr, columns.indices, columns.values, weights, column, columns.norms[column], out
+    )
 
 
 @kernel
@@ -155,7 +167,9 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
                     tests.table,
                 )
             else:
-                value, freedom = residual_statistic(tests, shared[column], spread[column], target_spread, n)
+                value, freedom = residual_statistic(
+                    tests, shared[column], spread[column], target_spread, n
+                )
             strength = association(tests, value, freedom)
             if is_stronger(strength, top):
                 best, top = column, strength
@@ -166,10 +180,14 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
         by_counts = by_counts and columns.n_levels[best] > 0
         take_codes(columns, best, variables, n + 1)
         standardize(columns, best, weights, standard)
-        variables.correlations[n + 1, CENTRE] = variables.correlations[CENTRE, n + 1] = standard @ target
+        variables.correlations[n + 1, CENTRE] = variables.correlations[CENTRE, n + 1] = (
+            standard @ target
+        )
         for earlier in range(n):
             product = product_with(columns, joined[earlier], standard)
-            variables.correlations[n + 1, earlier + 1] = variables.correlations[earlier + 1, n + 1] = product
+            variables.correlations[n + 1, earlier + 1] = variables.correlations[
+                earlier + 1, n + 1
+            ] = product
         new = basis[n]
         new[:] = standard
         for _ in range(2):  # the second time takes out what rounding left in
@@ -220,12 +238,16 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
             continue
         given = np.flatnonzero(stays) + 1  # the slots after that of the target
         if variables.n_levels[CENTRE] > 0 and (variables.n_levels[given] > 0).all():
-            value, freedom = statistic_given(variables, tests, slot, CENTRE, given[given != slot], given.size - 1)
+            value, freedom = statistic_given(
+                variables, tests, slot, CENTRE, given[given != slot], given.size - 1
+            )
         else:
             spread = -1.0 / swept[slot, slot]
             shared = swept[slot, CENTRE] * spread
             target_spread = swept[CENTRE, CENTRE] + swept[slot, CENTRE] * shared
-            value, freedom = residual_statistic(tests, shared, spread, target_spread, given.size - 1)
+            value, freedom = residual_statistic(
+                tests, shared, spread, target_spread, given.size - 1
+            )
         if association(tests, value, freedom) == 0.0:
             stays[slot - 1] = False
             sweep(swept, slot, -1.0)
@@ -237,7 +259,14 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
 
 @kernel
 def weakest_association(
-    variables: Variables, tests: Tests, one: int, pool: I64, n_pool: int, fixed: int, most: int, given: I64
+    variables: Variables,
+    tests: Tests,
+    one: int,
+    pool: I64,
+    n_pool: int,
+    fixed: int,
+    most: int,
+    given: I64,
 ) -> tuple[float, int]:
     """The least association of a slot and the centre given sets of a pool, and the size of the set that gives it.
 
@@ -317,7 +346,9 @@ def parents_and_children(
             take_codes(columns, column, variables, n + 1)
             variables.correlations[n + 1, : n + 1] = shared[: n + 1, number]
             given[0] = n
-            strength, size = weakest_association(variables, tests, n + 1, pool, n - 1, 1, most, given)
+            strength, size = weakest_association(
+                variables, tests, n + 1, pool, n - 1, 1, most, given
+            )
             least[column] = min(least[column], strength)
             if strength == 0.0:
                 free[number] = False
@@ -326,7 +357,9 @@ def parents_and_children(
     for slot in range(1, n + 1):
         others = np.flatnonzero(stays) + 1
         others = others[others != slot]
-        strength, size = weakest_association(variables, tests, slot, others, others.size, 0, most, given)
+        strength, size = weakest_association(
+            variables, tests, slot, others, others.size, 0, most, given
+        )
         least[joined[slot - 1]] = min(least[joined[slot - 1]], strength)
         if strength == 0.0:
             stays[slot - 1] = False
@@ -335,14 +368,18 @@ def parents_and_children(
 
 
 @kernel
-def separate(separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int) -> None:
+def separate(
+    separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int
+) -> None:
     """Note the set of slots that separates a column from the centre."""
     n_separators[column] = size
     separators[column, :size] = joined[given[:size] - 1]
 
 
 @kernel
-def association_of_columns(columns: Columns, tests: Tests, one: int, other: int, given: I64, weights: F64) -> float:
+def association_of_columns(
+    columns: Columns, tests: Tests, one: int, other: int, given: I64, weights: F64
+) -> float:
     """How strongly two columns are associated given some others."""
     n_rows, size = weights.size, given.size + 2
     wanted = np.empty(size, np.int64)

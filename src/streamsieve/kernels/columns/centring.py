@@ -11,14 +11,21 @@ import math
 from ..jit import kernel
 from ..types import F64, I64, Bool
 
-LARGEST, SMALLEST = 2.0**200, 2.0**-200  # sizes between which products of two sums of squares are ordinary numbers
+LARGEST, SMALLEST = (
+    2.0**200,
+    2.0**-200,
+)  # sizes between which products of two sums of squares are ordinary numbers
 DIGITS = 24  # of a float32, in bits
-FEW_STEPS = 64  # of 32-bit numbers: a column that spans no more of them has probably lost what it was
+FEW_STEPS = (
+    64  # of 32-bit numbers: a column that spans no more of them has probably lost what it was
+)
 EXACT = 2.0**DIGITS  # up to here 32-bit numbers hold every integer
 
 
 @kernel
-def find_far(indptr: I64, values: F64, n_rows: int, start: int, stop: int, any_large: bool, far: Bool) -> None:
+def find_far(
+    indptr: I64, values: F64, n_rows: int, start: int, stop: int, any_large: bool, far: Bool
+) -> None:
     """Which columns from ``start`` to ``stop`` a shift or another unit would help; what they get is ``centre_columns``.
 
     A column with a value in every row, all within a factor of two of the first, is shifted by the first: such a
@@ -71,7 +78,9 @@ def is_extreme(size: float) -> bool:
 
 
 @kernel
-def find_coarse(indptr: I64, values: F64, n_rows: int, start: int, stop: int, coarse: Bool, varies: Bool) -> None:
+def find_coarse(
+    indptr: I64, values: F64, n_rows: int, start: int, stop: int, coarse: Bool, varies: Bool
+) -> None:
     """Which columns are of 32-bit numbers so far from 0 that these differ by a few steps alone, or not at all.
 
     Given    the numbers as float64; ``varies`` gets whether a coarse column has more than one value. Of those that do

@@ -17,7 +17,9 @@ GOLDEN = 0.6180339887498949  # multiples of it are spread evenly between integer
 
 
 @kernel
-def code_columns(indptr: I64, values: F64, wanted: Bool, start: int, stop: int, codes: I32, n_levels: I64) -> None:
+def code_columns(
+    indptr: I64, values: F64, wanted: Bool, start: int, stop: int, codes: I32, n_levels: I64
+) -> None:
     """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
 
     A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
@@ -36,7 +38,9 @@ def code_columns(indptr: I64, values: F64, wanted: Bool, start: int, stop: int, 
                     levels[known] = levels[i]
                     known += 1
         for i in range(begin, end):
-            codes[i] = MISSING if values[i] != values[i] else position_of(levels, known, values[i]) + 1
+            codes[i] = (
+                MISSING if values[i] != values[i] else position_of(levels, known, values[i]) + 1
+            )
         n_levels[column] = known + 1
 
 
@@ -72,7 +76,9 @@ def position_of(levels: F64, known: int, value: float) -> int:
 
 
 @kernel
-def find_discrete(indptr: I64, values: F64, most: int, start: int, stop: int, discrete: Bool) -> None:
+def find_discrete(
+    indptr: I64, values: F64, most: int, start: int, stop: int, discrete: Bool
+) -> None:
     """Which columns from ``start`` to ``stop`` hold integers alone, ``most`` different ones with 0 at most."""
     levels = np.empty(most - 1)
     for column in range(start, stop):

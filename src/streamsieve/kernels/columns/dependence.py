@@ -58,7 +58,9 @@ def correlate_with_target(
 
 
 @kernel
-def correlate_with(indptr: I64, indices: I32, values: F64, column: int, norm: float, other: F64) -> float:
+def correlate_with(
+    indptr: I64, indices: I32, values: F64, column: int, norm: float, other: F64
+) -> float:
     """Return the correlation of a column with another, which is centred, of length 1 and times the weights."""
     product = 0.0
     for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
@@ -94,7 +96,9 @@ def entropy(counts: F64, size: int, total: float) -> float:
 
 
 @kernel
-def entropies(joint: F64, n_first: int, n_second: int, total: float, margin: F64) -> tuple[float, float, float]:
+def entropies(
+    joint: F64, n_first: int, n_second: int, total: float, margin: F64
+) -> tuple[float, float, float]:
     """Of two variables, each alone and together, from their joint counts; ``margin`` is scratch."""
     together = entropy(joint, n_first * n_second, total)
     for a in range(n_first):
@@ -120,7 +124,9 @@ def uncertainty_of(first: float, second: float, together: float) -> float:
 @kernel
 def scratch_for(n_first: int, n_second: int, n_rows: int) -> tuple[F64, F64]:
     """Return the cells of a table of pairs, and of a margin of it; variables that need a larger table are sorted."""
-    return np.empty(min(n_first * n_second, CELLS_PER_ROW * n_rows)), np.empty(max(n_first, n_second))
+    return np.empty(min(n_first * n_second, CELLS_PER_ROW * n_rows)), np.empty(
+        max(n_first, n_second)
+    )
 
 
 @kernel
@@ -175,7 +181,19 @@ def uncertainty(
 ) -> float:
     """Return the symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
     return uncertainty_of(
-        *pair_entropies(indptr, indices, codes, column, n_levels, weights, other, other_counts, n_other, joint, margin)
+        *pair_entropies(
+            indptr,
+            indices,
+            codes,
+            column,
+            n_levels,
+            weights,
+            other,
+            other_counts,
+            n_other,
+            joint,
+            margin,
+        )
     )
 
 
@@ -256,7 +274,9 @@ def correlate_present(one: F64, other: F64, weights: F64) -> float:
 
 
 @kernel
-def spread_values(indptr: I64, indices: I32, values: F64, weights: F64, column: int, out: F64) -> None:
+def spread_values(
+    indptr: I64, indices: I32, values: F64, weights: F64, column: int, out: F64
+) -> None:
     """Write a column as ``correlate_present`` wants it."""
     out[:] = 0.0
     for i in range(indptr[column], indptr[column + 1]):
@@ -272,7 +292,9 @@ def spread_codes(indptr: I64, indices: I32, codes: I32, column: int, out: I32) -
 
 
 @kernel
-def spread_and_count(indptr: I64, indices: I32, codes: I32, column: int, weights: F64, out: I32, counts: F64) -> None:
+def spread_and_count(
+    indptr: I64, indices: I32, codes: I32, column: int, weights: F64, out: I32, counts: F64
+) -> None:
     """Write the code of every row of a column, and the weight of each code."""
     spread_codes(indptr, indices, codes, column, out)
     counts[:] = 0.0
@@ -311,7 +333,9 @@ def entropies_present(
 
 
 @kernel
-def margin_entropy(codes: I32, n_levels: int, rows: I64, weights: F64, total: float, margin: F64) -> float:
+def margin_entropy(
+    codes: I32, n_levels: int, rows: I64, weights: F64, total: float, margin: F64
+) -> float:
     """Return the entropy of a coded variable over some rows."""
     margin[:n_levels] = 0.0
     for row in rows:

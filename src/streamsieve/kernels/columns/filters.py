@@ -65,7 +65,17 @@ def informations(
     for column in range(n_levels.size):
         if wanted[column]:
             first, second, together = pair_entropies(
-                indptr, indices, codes, column, n_levels[column], weights, dense, counts, n_other, joint, margin
+                indptr,
+                indices,
+                codes,
+                column,
+                n_levels[column],
+                weights,
+                dense,
+                counts,
+                n_other,
+                joint,
+                margin,
             )
             out[column] += max(0.0, first + second - together)
 
@@ -107,5 +117,16 @@ def choose_relevant_and_new(
         free[best] = False
         if number + 1 < chosen.size:
             spread_and_count(indptr, indices, codes, best, weights, dense, counts)
-            informations(indptr, indices, codes, n_levels, weights, dense, counts, n_levels[best], free, shared)
+            informations(
+                indptr,
+                indices,
+                codes,
+                n_levels,
+                weights,
+                dense,
+                counts,
+                n_levels[best],
+                free,
+                shared,
+            )
     return chosen

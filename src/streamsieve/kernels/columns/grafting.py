@@ -19,7 +19,14 @@ SLIGHT = 1e-10  # of a column's own product
 
 @summing
 def next_newcomer(
-    slots: Slots, slopes: F64, bar: float, indptr: I64, indices: I32, values: F64, ids: I64, start: int
+    slots: Slots,
+    slopes: F64,
+    bar: float,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    ids: I64,
+    start: int,
 ) -> tuple[int, float, float]:
     """The first column from ``start`` on that is not held and has |z'slopes| / n above a bar; its mean and deviation.
 
@@ -39,7 +46,9 @@ def next_newcomer(
         else:
             for i in range(begin, end):  # all slopes add up to 0, so the mean counts nothing
                 along += values[i] * slopes[unsigned(indices[i])]
-        if abs(along) > bar * scale * n_rows and not holds(slots.ids, slots.ends[USED], ids[column]):
+        if abs(along) > bar * scale * n_rows and not holds(
+            slots.ids, slots.ends[USED], ids[column]
+        ):
             return column, mean, scale
     return int(ids.size), 0.0, 0.0
 
@@ -61,7 +70,9 @@ def weigh_products(slots: Slots, curvatures: F64, start: int, gram: F64, middles
 
 
 @kernel
-def descend_coordinates(gram: F64, pulls: F64, penalty: float, enough: float, sweeps: int, weights: F64) -> bool:
+def descend_coordinates(
+    gram: F64, pulls: F64, penalty: float, enough: float, sweeps: int, weights: F64
+) -> bool:
     """Minimise w'Hw / 2 - pulls'w + penalty |w|_1, one weight at a time, from some weights.
 
     Back     weights, changed in place; whether the last sweep changed no slope by more than ``enough``.

@@ -21,7 +21,9 @@ CONVERGED, MOST_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sw
 class GroupState(NamedTuple):
     """The kept columns, those of the open group last, and how all pairs of them correlate."""
 
-    order: I32 = array("slots", low=0, below="slots", numbered=True)  # slots in order of arrival, then the free ones
+    order: I32 = array(
+        "slots", low=0, below="slots", numbered=True
+    )  # slots in order of arrival, then the free ones
     ids: I64 = array("slots", low=0, below=NO_ID)
     group: I64 = array("slots", low=0)
     between: F64 = array("slots")  # the fraction of scatter that is between classes
@@ -30,7 +32,9 @@ class GroupState(NamedTuple):
     # correlations with the classes, one against all others
     classes: F64 = array("slots", "regressions")
     weights: F64 = array("slots", "regressions")  # of the last regressions
-    counts: I64 = array(5, low=0)  # kept; seen, not relevant, redundant so far; kept of groups that are closed
+    counts: I64 = array(
+        5, low=0
+    )  # kept; seen, not relevant, redundant so far; kept of groups that are closed
     current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)  # the group that is open
 
 
@@ -116,7 +120,13 @@ def scores_of_kept(state: GroupState) -> tuple[float, float, float, float]:
 
 @kernel
 def select_in_groups(
-    state: GroupState, rule: GroupRule, new: NewColumns, codes: I32, class_counts: F64, weights: F64, start: int
+    state: GroupState,
+    rule: GroupRule,
+    new: NewColumns,
+    codes: I32,
+    class_counts: F64,
+    weights: F64,
+    start: int,
 ) -> int:
     """Compare columns with the kept ones, one by one, closing groups on the way; how many were dealt with.
 
@@ -145,15 +155,23 @@ def select_in_groups(
         slot = order[kept]
         copy = False
         for at in range(kept):
-            correlation = correlate_with(indptr, indices, values, column, norms[column], state.columns[order[at]])
+            correlation = correlate_with(
+                indptr, indices, values, column, norms[column], state.columns[order[at]]
+            )
             state.correlations[slot, order[at]] = state.correlations[order[at], slot] = correlation
             copy = copy or abs(correlation) >= SAME
         if copy:
             counts[REDUNDANT] += 1
             continue
         counts[KEPT] += 1
-        state.ids[slot], state.group[slot], state.between[slot] = new.ids[column], groups[column], between[column]
-        standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
+        state.ids[slot], state.group[slot], state.between[slot] = (
+            new.ids[column],
+            groups[column],
+            between[column],
+        )
+        standardize_column(
+            indptr, indices, values, weights, column, norms[column], state.columns[slot]
+        )
         correlate_with_classes(state.columns[slot], codes, class_counts, state.classes[slot])
         state.weights[slot] = 0.0
         sums = scores_of_kept(state)
@@ -161,7 +179,9 @@ def select_in_groups(
 
 
 @kernel
-def is_relevant(rule: GroupRule, between: float, kept: int, sums: tuple[float, float, float, float]) -> bool:
+def is_relevant(
+    rule: GroupRule, between: float, kept: int, sums: tuple[float, float, float, float]
+) -> bool:
     """Whether a column with that fraction of scatter between classes joins."""
     all_between, all_within, mean, deviation = sums
     mine = score(between, 1.0 - between)
@@ -195,7 +215,9 @@ def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
     counts, order = state.counts, state.order
     if counts[CLOSED] == counts[KEPT]:
         return False
-    penalty = rule.penalty if rule.penalty > 0.0 else np.sqrt(2.0 * np.log(1.0 + counts[SEEN]) / n_rows)
+    penalty = (
+        rule.penalty if rule.penalty > 0.0 else np.sqrt(2.0 * np.log(1.0 + counts[SEEN]) / n_rows)
+    )
     for r in range(state.weights.shape[1]):
         regress(state, r, penalty)
     kept = 0
@@ -238,7 +260,9 @@ def regress(state: GroupState, r: int, penalty: float) -> None:
         left[at] = state.classes[order[at], r]
         for other in range(kept):
             if other != at:
-                left[at] -= state.correlations[order[at], order[other]] * state.weights[order[other], r]
+                left[at] -= (
+                    state.correlations[order[at], order[other]] * state.weights[order[other], r]
+                )
         left[at] -= state.weights[order[at], r]
     for _ in range(MOST_SWEEPS):
         largest = 0.0
@@ -253,7 +277,9 @@ def regress(state: GroupState, r: int, penalty: float) -> None:
             if change != 0.0:
                 state.weights[slot, r] = weight
                 for other in range(kept):
-                    left[other] -= change * (1.0 if other == at else state.correlations[slot, order[other]])
+                    left[other] -= change * (
+                        1.0 if other == at else state.correlations[slot, order[other]]
+                    )
                 largest = max(largest, abs(change))
         if largest < CONVERGED:
             return

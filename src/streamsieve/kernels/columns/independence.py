@@ -15,7 +15,11 @@ import numpy as np
 from ..jit import kernel
 from ..types import F64, I32, I64
 
-NORMAL, DETERMINED, UNTAKEN = 0, -1, -2  # instead of degrees of freedom: Fisher's |W|; why a test was not taken
+NORMAL, DETERMINED, UNTAKEN = (
+    0,
+    -1,
+    -2,
+)  # instead of degrees of freedom: Fisher's |W|; why a test was not taken
 FLAT = 1e-12  # of a variance: what is left of one that others determine
 SMALLEST = 1e-300
 STRONGEST = 1.7976931348623157e308  # an association without doubt
@@ -48,7 +52,9 @@ class Tests(NamedTuple):
 
 
 @kernel
-def partial_correlation(state: VariableSlots, one: int, other: int, given: I64, n_given: int, matrix: F64) -> float:
+def partial_correlation(
+    state: VariableSlots, one: int, other: int, given: I64, n_given: int, matrix: F64
+) -> float:
     """The correlation of two variables given others; NaN if those determine one of the two.
 
     Given    matrix: scratch for (n_given + 2) squared numbers.
@@ -107,7 +113,14 @@ def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> in
 
 @kernel
 def count_statistic(
-    tests: Tests, one: I32, n_one: int, other: I32, n_other: int, strata: I64, n_strata: int, table: F64
+    tests: Tests,
+    one: I32,
+    n_one: int,
+    other: I32,
+    n_other: int,
+    strata: I64,
+    n_strata: int,
+    table: F64,
 ) -> tuple[float, int]:
     """G2 or chi squared of two coded variables within strata, and its degrees of freedom.
 
@@ -152,7 +165,11 @@ def count_statistic(
                 if not tests.pearson:
                     total -= by_other[c] * np.log(by_other[c])
                 others += 1
-        total += off_expected(table, stratum * block, n_one, by_other) if tests.pearson else there * np.log(there)
+        total += (
+            off_expected(table, stratum * block, n_one, by_other)
+            if tests.pearson
+            else there * np.log(there)
+        )
         freedom += (levels - 1) * (others - 1)
     if freedom == 0:
         return 0.0, 1
@@ -194,7 +211,9 @@ def statistic_given(
 @kernel
 def is_independent(tests: Tests, value: float, freedom: int) -> bool:
     """Whether a test finds independence; one that was not taken does not."""
-    limit = tests.critical if freedom <= NORMAL else tests.limits[min(freedom, tests.limits.size - 1)]
+    limit = (
+        tests.critical if freedom <= NORMAL else tests.limits[min(freedom, tests.limits.size - 1)]
+    )
     return bool(value < limit)
 
 

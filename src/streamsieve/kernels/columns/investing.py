@@ -31,7 +31,13 @@ class InvestingState(NamedTuple):
 
 @kernel
 def invest_in_columns(
-    state: InvestingState, payout: float, indptr: I64, indices: I32, values: F64, ids: I64, start: int
+    state: InvestingState,
+    payout: float,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    ids: I64,
+    start: int,
 ) -> int:
     """Test columns from ``start`` on, one by one; how many were dealt with.
 
@@ -83,7 +89,9 @@ def invest_in_columns(
 
 
 @kernel
-def add_to_basis(state: InvestingState, indptr: I64, indices: I32, values: F64, column: int) -> None:
+def add_to_basis(
+    state: InvestingState, indptr: I64, indices: I32, values: F64, column: int
+) -> None:
     """Append a column to the basis, made orthogonal twice over, and take its part out of the residual."""
     kept, residual = state.counts[KEPT], state.residual
     mine = state.basis[kept]

@@ -30,9 +30,13 @@ class IndependenceState(NamedTuple):
     correlations: F64 = array("slots", "slots")
     # slots x rows, of discrete variables; no rows where all tests are by correlation
     codes: I32 = array("slots", "code_rows", low=0)
-    n_levels: I64 = array("slots", low=0, below="max_levels")  # per slot; 0 for a variable that is not discrete
+    n_levels: I64 = array(
+        "slots", low=0, below="max_levels"
+    )  # per slot; 0 for a variable that is not discrete
     counts: I64 = array(4, low=0)  # kept; not relevant, redundant, replaced so far
-    prints: F64 = array("slots", finite=False)  # what copies have in common; 0 where copies do not matter
+    prints: F64 = array(
+        "slots", finite=False
+    )  # what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):
@@ -69,7 +73,9 @@ def relate_by_counts(
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
-            value, freedom = count_statistic(tests, dense, n_levels[column], classes, n_classes, nobody, 1, table)
+            value, freedom = count_statistic(
+                tests, dense, n_levels[column], classes, n_classes, nobody, 1, table
+            )
             related[column] = not is_independent(tests, value, freedom)
 
 
@@ -108,7 +114,13 @@ def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, w
         if not is_written:
             mine = fingerprint(new.indptr, new.indices, new.given, column)
             standardize_column(
-                new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[free]
+                new.indptr,
+                new.indices,
+                new.values,
+                weights,
+                column,
+                new.norms[column],
+                state.columns[free],
             )
             is_written = True
         if state.prints[slot] == mine and are_equal(state.columns[slot], state.columns[free]):
@@ -154,19 +166,25 @@ def update_blanket(
         if new.n_levels[column] > 0:
             spread_codes(indptr, indices, new.codes, column, state.codes[slot])
         for at in range(1, counts[KEPT] + 1):
-            correlation = correlate_with(indptr, indices, values, column, norms[column], state.columns[order[at]])
+            correlation = correlate_with(
+                indptr, indices, values, column, norms[column], state.columns[order[at]]
+            )
             state.correlations[slot, order[at]] = state.correlations[order[at], slot] = correlation
         counts[KEPT] += 1
         if fast and is_separated(state, tests, slot, NO_SLOT, most):
             counts[KEPT] -= 1
             counts[REDUNDANT] += 1
             continue
-        standardize_column(indptr, indices, values, weights, column, norms[column], state.columns[slot])
+        standardize_column(
+            indptr, indices, values, weights, column, norms[column], state.columns[slot]
+        )
         at = 1
         while at <= counts[KEPT]:
             other = order[at]
             newest = other == slot
-            if (not newest or not fast) and is_separated(state, tests, other, slot if fast else NO_SLOT, most):
+            if (not newest or not fast) and is_separated(
+                state, tests, other, slot if fast else NO_SLOT, most
+            ):
                 move_to_end(order, at, counts[KEPT])
                 counts[KEPT] -= 1
                 counts[REDUNDANT if newest else REPLACED] += 1

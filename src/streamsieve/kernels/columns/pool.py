@@ -15,7 +15,11 @@ from ..jit import kernel, summing
 from ..types import F64, I32, I64, unsigned
 from .slots import TOP, USED, Slots, held_length, measure_column, put_column
 
-NOISE, SPREAD, CHANCE = 0, 1, 2  # entries of ``prior``: variance of errors and of weights that are not 0; how many are
+NOISE, SPREAD, CHANCE = (
+    0,
+    1,
+    2,
+)  # entries of ``prior``: variance of errors and of weights that are not 0; how many are
 SMALLEST = 1e-10  # of the variances, against that of the target
 MOST_LIKELY = 0.9
 
@@ -31,7 +35,14 @@ class Looks(NamedTuple):
 
 @summing
 def look_at_columns(
-    residual: F64, target: F64, indptr: I64, indices: I32, values: F64, start: int, stop: int, looks: Looks
+    residual: F64,
+    target: F64,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    start: int,
+    stop: int,
+    looks: Looks,
 ) -> None:
     """Measure columns from ``start`` to before ``stop``; ``residual`` and ``target`` are of mean 0."""
     n_rows = residual.size
@@ -45,7 +56,9 @@ def look_at_columns(
                 now += value * residual[unsigned(row)]
                 alone += value * target[unsigned(row)]
         else:
-            for i in range(begin, end):  # all entries of a vector add up to 0, so the mean counts nothing
+            for i in range(
+                begin, end
+            ):  # all entries of a vector add up to 0, so the mean counts nothing
                 now += values[i] * residual[unsigned(indices[i])]
                 alone += values[i] * target[unsigned(indices[i])]
         looks.means[column], looks.scales[column] = mean, scale
@@ -78,9 +91,23 @@ def admit_columns(
         begin, end, used = indptr[column], indptr[column + 1], slots.ends[USED]
         if holds(slots.ids, used, ids[column]):
             continue
-        if used == slots.ids.size or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size:
+        if (
+            used == slots.ids.size
+            or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size
+        ):
             return column
-        put_column(slots, used, ids[column], n_rows, looks.means[column], scale, indices, values, begin, end)
+        put_column(
+            slots,
+            used,
+            ids[column],
+            n_rows,
+            looks.means[column],
+            scale,
+            indices,
+            values,
+            begin,
+            end,
+        )
         marginals[used] = alone
         slots.ends[USED] += 1
     return int(ids.size)
@@ -108,7 +135,15 @@ def unexplained(gram: F64, responses: F64, weights: F64) -> F64:
 
 @kernel
 def fit_pool(
-    gram: F64, responses: F64, square: float, n_rows: int, most: int, sweeps: int, prior: F64, weights: F64, gains: F64
+    gram: F64,
+    responses: F64,
+    square: float,
+    n_rows: int,
+    most: int,
+    sweeps: int,
+    prior: F64,
+    weights: F64,
+    gains: F64,
 ) -> None:
     """Weigh the columns of a pool by their correlations.
 

@@ -33,7 +33,9 @@ KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts`
 class SaolaState(NamedTuple):
     """The kept columns, a slot each. What a measure does not need has no columns."""
 
-    order: I32 = array("slots", low=0, below="slots", numbered=True)  # slots in order of arrival, then the free ones
+    order: I32 = array(
+        "slots", low=0, below="slots", numbered=True
+    )  # slots in order of arrival, then the free ones
     ids: I64 = array("slots", low=0, below=NO_ID)
     group: I64 = array("slots", low=NO_GROUP)
     measure: I8 = array("slots", low=0, below=2)  # what its relevance is measured by
@@ -46,9 +48,13 @@ class SaolaState(NamedTuple):
     level_counts: F64 = array("slots", "levels", low=0)  # the weight of rows with each code
     # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
     counts: I64 = array(5, low=0)
-    current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)  # the group that is open, if there are groups
+    current: I64 = array(
+        1, low=NO_GROUP, start=NO_GROUP
+    )  # the group that is open, if there are groups
     measured: I64 = array(2, low=0)  # relevant features so far, by measure
-    prints: F64 = array("slots", finite=False)  # what copies have in common; 0 where copies do not matter
+    prints: F64 = array(
+        "slots", finite=False
+    )  # what copies have in common; 0 where copies do not matter
 
 
 class NewColumns(NamedTuple):
@@ -73,14 +79,24 @@ class Rule(NamedTuple):
 
     ties_lose: bool  # whether a newcomer no more relevant than a kept one can be redundant
     strict: bool  # whether a pair must depend more than the bound, not just as much
-    larger_bound: bool  # whether the bound is the larger relevance of the two (SAOLA-max), not the loser's
+    larger_bound: (
+        bool  # whether the bound is the larger relevance of the two (SAOLA-max), not the loser's
+    )
     least: tuple[float, float]  # pairs that depend less, by each measure, say nothing
-    drops_copies: bool  # whether a newcomer that is equal to a kept one is dropped before anything else
+    drops_copies: (
+        bool  # whether a newcomer that is equal to a kept one is dropped before anything else
+    )
 
 
 @kernel
 def compare_with_kept(
-    state: SaolaState, rule: Rule, budget: int, new: NewColumns, weights: F64, candidates: I64, start: int
+    state: SaolaState,
+    rule: Rule,
+    budget: int,
+    new: NewColumns,
+    weights: F64,
+    candidates: I64,
+    start: int,
 ) -> int:
     """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
 
@@ -97,7 +113,13 @@ def compare_with_kept(
     kept one: it is compared only with those that it could remove, if any, and with all if it does.
     """
     counts, order = state.counts, state.order
-    indptr, indices, values, codes, n_levels = new.indptr, new.indices, new.values, new.codes, new.n_levels
+    indptr, indices, values, codes, n_levels = (
+        new.indptr,
+        new.indices,
+        new.values,
+        new.codes,
+        new.n_levels,
+    )
     measure, relevance, norms, has_missing = new.measure, new.relevance, new.norms, new.has_missing
     joint, margin = scratch(state, n_levels, candidates, weights.size)
     entry = entry_relevance(state, budget)
@@ -117,7 +139,11 @@ def compare_with_kept(
         at = counts[CLOSED]
         while at < counts[KEPT]:
             slot = order[at]
-            pair = UNCERTAINTY if measure[column] == UNCERTAINTY == state.measure[slot] else CORRELATION
+            pair = (
+                UNCERTAINTY
+                if measure[column] == UNCERTAINTY == state.measure[slot]
+                else CORRELATION
+            )
             mine, its = relevance[column, pair], state.relevance[slot, pair]
             loses, wins = who_may_go(rule, mine, its)
             at += 1
@@ -143,7 +169,11 @@ def compare_with_kept(
                     margin,
                 )
             else:
-                depends = abs(correlate_with(indptr, indices, values, column, norms[column], state.columns[slot]))
+                depends = abs(
+                    correlate_with(
+                        indptr, indices, values, column, norms[column], state.columns[slot]
+                    )
+                )
             if not is_redundant(rule, mine, its, depends, pair):
                 continue
             if doomed:  # it would make room for itself, if no earlier one makes it redundant: from the start
@@ -161,7 +191,9 @@ def compare_with_kept(
             counts[REDUNDANT] += 1
             continue
         slot = keep(state, new, column, weights)
-        if counts[KEPT] > budget:  # a group is cut when it closes: then the budget here is out of reach
+        if (
+            counts[KEPT] > budget
+        ):  # a group is cut when it closes: then the budget here is out of reach
             worst = least_relevant(state)
             counts[REDUNDANT if order[worst] == slot else REPLACED] += 1
             remove(state, worst)
@@ -202,11 +234,25 @@ def write(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F
         keep_as_it_is(state, slot, new, column, weights)
         return
     if state.columns.shape[1]:
-        standardize_column(new.indptr, new.indices, new.values, weights, column, new.norms[column], state.columns[slot])
+        standardize_column(
+            new.indptr,
+            new.indices,
+            new.values,
+            weights,
+            column,
+            new.norms[column],
+            state.columns[slot],
+        )
     if new.measure[column] == UNCERTAINTY:
         state.n_levels[slot] = new.n_levels[column]
         spread_and_count(
-            new.indptr, new.indices, new.codes, column, weights, state.codes[slot], state.level_counts[slot]
+            new.indptr,
+            new.indices,
+            new.codes,
+            column,
+            weights,
+            state.codes[slot],
+            state.level_counts[slot],
         )
 
 
@@ -251,7 +297,9 @@ def entry_relevance(state: SaolaState, budget: int) -> float:
 @kernel
 def who_may_go(rule: Rule, mine: float, its: float) -> tuple[bool, bool]:
     """Whether a newcomer can be redundant for a kept feature of such relevance, and whether it can remove it."""
-    return bool(its > mine + EQUAL or (rule.ties_lose and its >= mine - EQUAL)), bool(mine > its + EQUAL)
+    return bool(its > mine + EQUAL or (rule.ties_lose and its >= mine - EQUAL)), bool(
+        mine > its + EQUAL
+    )
 
 
 @kernel
@@ -276,7 +324,11 @@ def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> Non
         new = counts[CLOSED]
         while new < counts[KEPT]:
             one, other = order[new], order[old]
-            pair = UNCERTAINTY if state.measure[one] == UNCERTAINTY == state.measure[other] else CORRELATION
+            pair = (
+                UNCERTAINTY
+                if state.measure[one] == UNCERTAINTY == state.measure[other]
+                else CORRELATION
+            )
             mine, its = state.relevance[one, pair], state.relevance[other, pair]
             loses, wins = who_may_go(rule, mine, its)
             if loses or wins:
@@ -312,7 +364,9 @@ def dependence_of_kept(
         return abs(product)
     n_one, n_other = state.n_levels[one], state.n_levels[other]
     return uncertainty_of(
-        *entropies_present(state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin)
+        *entropies_present(
+            state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin
+        )
     )
 
 
@@ -340,14 +394,24 @@ def least_relevant(state: SaolaState) -> int:
     worst = 0
     for at in range(1, state.counts[KEPT]):
         slot, other = state.order[at], state.order[worst]
-        if state.relevance[slot, state.measure[slot]] <= state.relevance[other, state.measure[other]] + EQUAL:
+        if (
+            state.relevance[slot, state.measure[slot]]
+            <= state.relevance[other, state.measure[other]] + EQUAL
+        ):
             worst = at
     return worst
 
 
 @kernel
 def measure_present(
-    new: NewColumns, weights: F64, target: F64, classes: I32, n_classes: int, start: int, stop: int, present: F64
+    new: NewColumns,
+    weights: F64,
+    target: F64,
+    classes: I32,
+    n_classes: int,
+    start: int,
+    stop: int,
+    present: F64,
 ) -> None:
     """The relevance of columns with missing values, from ``start`` to ``stop``, by both measures.
 
@@ -371,5 +435,7 @@ def measure_present(
         if new.codes.size and classes.size:
             spread_codes(new.indptr, new.indices, new.codes, column, coded)
             new.relevance[column, UNCERTAINTY] = uncertainty_of(
-                *entropies_present(coded, new.n_levels[column], classes, n_classes, weights, joint, margin)
+                *entropies_present(
+                    coded, new.n_levels[column], classes, n_classes, weights, joint, margin
+                )
             )

@@ -30,9 +30,13 @@ class Slots(NamedTuple):
 
     ids: I64 = array("slots", low=0, below=NO_ID)
     starts: I64 = array("slots", low=0)  # where its values begin
-    lengths: I64 = array("slots", low=0)  # how many; as many as rows: all of them, and row numbers are not looked at
+    lengths: I64 = array(
+        "slots", low=0
+    )  # how many; as many as rows: all of them, and row numbers are not looked at
     shifts: F64 = array("slots", low=-FARTHEST, below=FARTHEST)
-    centres: F64 = array("slots", low=-LARGEST_VALUE, below=np.inf, finite=False)  # the mean of the column as it came
+    centres: F64 = array(
+        "slots", low=-LARGEST_VALUE, below=np.inf, finite=False
+    )  # the mean of the column as it came
     scales: F64 = array("slots", low=0, below=np.inf, finite=False)  # its standard deviation
     rows: I32 = array("room", low=0)
     values: F64 = array("room", low=-FARTHEST, below=FARTHEST)
@@ -42,9 +46,13 @@ class Slots(NamedTuple):
 @summing
 def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[float, float]:
     """The mean and the standard deviation of a column; 0 for the second where it does not vary."""
-    first = values[begin] if end - begin == n_rows else 0.0  # so that only equal values are constant
+    first = (
+        values[begin] if end - begin == n_rows else 0.0
+    )  # so that only equal values are constant
     mean, spread = moments(n_rows, values, begin, end, first, 1.0)
-    if spread < SMALLEST or not spread < LARGEST:  # squares may have lost digits: once more in another unit
+    if (
+        spread < SMALLEST or not spread < LARGEST
+    ):  # squares may have lost digits: once more in another unit
         unit = 0.0
         for i in range(begin, end):
             unit = max(unit, abs(values[i] - first))
@@ -56,7 +64,9 @@ def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[floa
 
 
 @inlined_summing
-def moments(n_rows: int, values: F64, begin: int, end: int, first: float, unit: float) -> tuple[float, float]:
+def moments(
+    n_rows: int, values: F64, begin: int, end: int, first: float, unit: float
+) -> tuple[float, float]:
     """The mean and the variance of a column less its first value, measured in some unit."""
     total = 0.0
     for i in range(begin, end):
@@ -189,7 +199,9 @@ def multiply(slots: Slots, lines: F64, used: int, found: F64) -> None:
                 found[3, slot] += d
             elif first == 0:
                 for line in range(TOGETHER):
-                    found[line, slot] = product(slots.rows, slots.values, start, slots.lengths[slot], lines[line])
+                    found[line, slot] = product(
+                        slots.rows, slots.values, start, slots.lengths[slot], lines[line]
+                    )
 
 
 @kernel
@@ -209,14 +221,32 @@ def measure_columns(indptr: I64, values: F64, n_rows: int, means: F64, scales: F
 
 @kernel
 def hold_columns(
-    slots: Slots, indptr: I64, indices: I32, values: F64, ids: I64, n_rows: int, means: F64, scales: F64
+    slots: Slots,
+    indptr: I64,
+    indices: I32,
+    values: F64,
+    ids: I64,
+    n_rows: int,
+    means: F64,
+    scales: F64,
 ) -> None:
     """Hold all columns that vary, for which there must be slots and room."""
     for column in range(ids.size):
         if scales[column] > 0.0:
             begin, end = indptr[column], indptr[column + 1]
             mean, scale = means[column], scales[column]
-            put_column(slots, slots.ends[USED], ids[column], n_rows, mean, scale, indices, values, begin, end)
+            put_column(
+                slots,
+                slots.ends[USED],
+                ids[column],
+                n_rows,
+                mean,
+                scale,
+                indices,
+                values,
+                begin,
+                end,
+            )
             slots.ends[USED] += 1
 
 

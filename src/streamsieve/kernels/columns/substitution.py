@@ -72,7 +72,10 @@ def substitute_columns(
     scores, line, gradient = np.empty(n_rows), np.empty(n_rows), np.empty(slots.ids.size)
     for column in range(start, ids.size):
         begin, end = indptr[column], indptr[column + 1]
-        if slots.ends[USED] == slots.ids.size or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size:
+        if (
+            slots.ends[USED] == slots.ids.size
+            or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size
+        ):
             return column
         mean, scale = measure_column(n_rows, values, begin, end)
         if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
@@ -115,7 +118,10 @@ def substitute_apart(
     combine(slots, weights, level[0], before)
     for column in range(start, ids.size):
         begin, end = indptr[column], indptr[column + 1]
-        if slots.ends[USED] == slots.ids.size or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size:
+        if (
+            slots.ends[USED] == slots.ids.size
+            or slots.ends[TOP] + held_length(n_rows, end - begin) > slots.values.size
+        ):
             return column
         mean, scale = measure_column(n_rows, values, begin, end)
         if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
@@ -145,7 +151,9 @@ def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
 
 
 @kernel
-def take_back_pushes(scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int) -> None:
+def take_back_pushes(
+    scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int
+) -> None:
     """Subtract from scores the pushes from number ``first`` to before ``end`` that are not of the reader.
 
     Push k is of worker k mod workers, and is line k of ``pushes``, a ring.
@@ -195,7 +203,9 @@ def descend(
 
 
 @inlined_summing
-def add_columns(slots: Slots, weights: F64, in_full: bool, scores: F64, first: int, last: int) -> None:
+def add_columns(
+    slots: Slots, weights: F64, in_full: bool, scores: F64, first: int, last: int
+) -> None:
     """Add the columns in use, each times its weight, to the scores of some rows, or of all if not all are in full."""
     used, values, starts = slots.ends[USED], slots.values, slots.starts
     together = used - used % TOGETHER if in_full else 0
@@ -204,7 +214,9 @@ def add_columns(slots: Slots, weights: F64, in_full: bool, scores: F64, first: i
         at, bt, ct, dt = starts[slot], starts[slot + 1], starts[slot + 2], starts[slot + 3]
         for row in range(first, last):
             near = a * values[unsigned(at + row)] + b * values[unsigned(bt + row)]
-            scores[unsigned(row)] += near + c * values[unsigned(ct + row)] + d * values[unsigned(dt + row)]
+            scores[unsigned(row)] += (
+                near + c * values[unsigned(ct + row)] + d * values[unsigned(dt + row)]
+            )
     for slot in range(together, used):
         start, length, weight = starts[slot], slots.lengths[slot], weights[slot]
         if length == scores.size:
@@ -241,7 +253,9 @@ def multiply_columns(slots: Slots, line: F64, first: int, last: int, gradient: F
 
 
 @kernel
-def take_step(slots: Slots, weights: F64, level: F64, line: F64, gradient: F64, step: float, workers: int) -> None:
+def take_step(
+    slots: Slots, weights: F64, level: F64, line: F64, gradient: F64, step: float, workers: int
+) -> None:
     """Step the weights of kept columns, and of the constant, against the gradient.
 
     The constant is stepped by all workers, so each steps it by so many times less: with the delay between them, full
@@ -268,15 +282,21 @@ def take_in(
 ) -> None:
     """Give a newcomer its weight, and a slot if that is large enough; ``line`` may be overwritten."""
     n_rows = line.size
-    weight = -rule.step * towards(n_rows, mean, indices, values, begin, end, line) / (scale * n_rows)
+    weight = (
+        -rule.step * towards(n_rows, mean, indices, values, begin, end, line) / (scale * n_rows)
+    )
     place = place_of(slots, weights, weight, rule.wanted)
     if place >= 0:
-        put_column(slots, slots.ends[USED], feature, n_rows, mean, scale, indices, values, begin, end)
+        put_column(
+            slots, slots.ends[USED], feature, n_rows, mean, scale, indices, values, begin, end
+        )
         settle(slots, weights, place, weight, line)
 
 
 @summing
-def towards(n_rows: int, mean: float, indices: I32, values: F64, begin: int, end: int, line: F64) -> float:
+def towards(
+    n_rows: int, mean: float, indices: I32, values: F64, begin: int, end: int, line: F64
+) -> float:
     """The product of a line and a column as it came, its mean taken off."""
     along = there = 0.0
     if end - begin == n_rows:

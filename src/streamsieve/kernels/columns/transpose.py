@@ -7,7 +7,9 @@ import numpy as np
 from ..jit import kernel
 from ..types import I32, I64, U32, Ints, unsigned
 
-ROW, COLUMN, VALUE = range(3)  # the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
+ROW, COLUMN, VALUE = range(
+    3
+)  # the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
 
 
 @kernel

@@ -18,7 +18,9 @@ SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e12
 
 
 @kernel
-def weigh_neighbours(distances: F64, codes: I32, sigma: float, first: int, last: int, forth: F32, back: F32) -> None:
+def weigh_neighbours(
+    distances: F64, codes: I32, sigma: float, first: int, last: int, forth: F32, back: F32
+) -> None:
     """A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit), for rows ``first`` to ``last``.
 
     Equations 2.4 and 2.5. A row that is alone in its class has no hit and so no margin: its A is 0. ``forth`` and

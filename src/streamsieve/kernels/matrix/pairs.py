@@ -16,9 +16,15 @@ LANE = 32  # rows in step
 TILE = 8  # features whose distances are added up in registers
 PARTIAL = 64  # features whose distances are added up in float32
 LARGEST = 1e300  # in size: differences of such values are still numbers
-LARGEST_UNSCALED = 1e30  # of a feature that is not scaled: sums of such differences fit in a float32
+LARGEST_UNSCALED = (
+    1e30  # of a feature that is not scaled: sums of such differences fit in a float32
+)
 FLAT = 1e-300  # a difference that has no inverse: what varies less does not vary
-MIN_MAX, STANDARD, NONE = 0, 1, 2  # what is done to a feature: to [0, 1], to mean 0 and deviation 1, nothing
+MIN_MAX, STANDARD, NONE = (
+    0,
+    1,
+    2,
+)  # what is done to a feature: to [0, 1], to mean 0 and deviation 1, nothing
 
 
 @kernel
@@ -49,7 +55,9 @@ def gather_sparse(indptr: Ints, indices: Ints, values: Floats, features: I64, bl
 
 
 @kernel
-def measure_block(block: F64, n_lines: int, n_rows: int, kind: int, shift: F64, factor: F64) -> tuple[int, int]:
+def measure_block(
+    block: F64, n_lines: int, n_rows: int, kind: int, shift: F64, factor: F64
+) -> tuple[int, int]:
     """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
 
     Without a scale lines begin at 0 too, so that float32 holds their differences: nothing else is ever looked at.

@@ -16,7 +16,14 @@ GROUP = 4  # features whose sums are taken together
 
 @kernel
 def mark_nearest(
-    distances: F64, codes: I32, fractions: F64, wanted: int, first: int, last: int, forth: F32, back: F32
+    distances: F64,
+    codes: I32,
+    fractions: F64,
+    wanted: int,
+    first: int,
+    last: int,
+    forth: F32,
+    back: F32,
 ) -> None:
     """A[n, i] of ReliefF (section 3), for rows ``first`` to before ``last``.
 
@@ -64,7 +71,9 @@ def insert_nearest(line: F64, i: int, near: I64, found: I64, code: int) -> None:
 
 
 @kernel
-def weigh_inliers(distances: F64, codes: I32, sigma: float, first: int, last: int, inliers: F64) -> None:
+def weigh_inliers(
+    distances: F64, codes: I32, sigma: float, first: int, last: int, inliers: F64
+) -> None:
     """The fraction of hits in the kernel around a row: how little of an outlier it is (Sun 2007, equation 8)."""
     n_rows = codes.size
     for n in range(first, last):
@@ -104,7 +113,9 @@ def sum_over_pairs(block: F32, pairs: F32, n_features: int, sums: F64) -> None:
 
 
 @summing
-def sum_group(block: F32, j: int, n: int, pairs: F32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
+def sum_group(
+    block: F32, j: int, n: int, pairs: F32
+) -> tuple[np.float32, np.float32, np.float32, np.float32]:
     """The part of row n and later rows, for four features."""
     x0, x1, x2, x3, weights = block[j], block[j + 1], block[j + 2], block[j + 3], pairs[n]
     a0, a1, a2, a3 = x0[n], x1[n], x2[n], x3[n]

@@ -65,7 +65,9 @@ def join_entries(ids: Ids, values: F64, joined_ids: Ids, joined_values: Floats, 
     ascending = True
     for i in range(1, ids.size):
         ascending &= ids[i - 1] < ids[i]
-    order = np.arange(ids.size) if ascending else np.argsort(ids, kind="mergesort")  # which is stable
+    order = (
+        np.arange(ids.size) if ascending else np.argsort(ids, kind="mergesort")
+    )  # which is stable
     filled = at = 0
     while at < order.size:
         entry = order[at]
@@ -105,7 +107,9 @@ def hash_names(text: U8, offsets: I64, ids: I64) -> None:
 
 
 @kernel
-def add_up(bounds: I64, ids: I64, values: F64, indptr: I64, joined_ids: I64, joined_values: F32, first: I64) -> int:
+def add_up(
+    bounds: I64, ids: I64, values: F64, indptr: I64, joined_ids: I64, joined_values: F32, first: I64
+) -> int:
     """Join the entries of every row; return how many there are then.
 
     Given    the entries of row r are those from ``bounds[r]`` on.
@@ -116,7 +120,11 @@ def add_up(bounds: I64, ids: I64, values: F64, indptr: I64, joined_ids: I64, joi
         begin, end = bounds[row], bounds[row + 1]
         before = filled
         filled += join_entries(
-            ids[begin:end], values[begin:end], joined_ids[before:], joined_values[before:], first[before:]
+            ids[begin:end],
+            values[begin:end],
+            joined_ids[before:],
+            joined_values[before:],
+            first[before:],
         )
         first[before:filled] += begin
         indptr[row + 1] = filled
@@ -136,7 +144,9 @@ def count_entries(numbers: Any, codes: I64, indptr: I64) -> None:
 
 
 @kernel
-def write_entries(numbers: Any, codes: I64, order: I64, number_ids: I64, n_first: int, ids: Any, values: Any) -> None:
+def write_entries(
+    numbers: Any, codes: I64, order: I64, number_ids: I64, n_first: int, ids: Any, values: Any
+) -> None:
     """Write the entries of every row in ascending order of their ids.
 
     Given    numbers, codes: a line per row, a column per column of the table, of its kind; a code is

@@ -39,7 +39,9 @@ SHORTEST_INEXACT = 5  # bytes of a number that is not exact, with the blank befo
 LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
-OK, BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, TOO_LARGE, ZERO_INDEX, WIDE_INDEX, REPEATED = range(9)
+OK, BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, TOO_LARGE, ZERO_INDEX, WIDE_INDEX, REPEATED = range(
+    9
+)
 
 
 @kernel

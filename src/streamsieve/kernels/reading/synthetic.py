@@ -10,11 +10,15 @@ from ..chance import GOLDEN, MIX_FIRST, mixed
 from ..jit import inlined, kernel
 from ..types import F32, F64, I64, Ints
 
-DECIMALS = 1e6  # what a value is a multiple of, so that a text file of the rows is compact and exact
+DECIMALS = (
+    1e6  # what a value is a multiple of, so that a text file of the rows is compact and exact
+)
 UNIT = 2.0**-53
 NOISE_COLUMN = 2**63 - 1
 
-LAYERS = 256  # of the ziggurat, all of area ``AREA``; the lowest begins at ``TAIL`` and goes on for ever
+LAYERS = (
+    256  # of the ziggurat, all of area ``AREA``; the lowest begins at ``TAIL`` and goes on for ever
+)
 TAIL, AREA = 3.6541528853610088, 0.00492867323399
 
 
@@ -23,7 +27,9 @@ def _ziggurat() -> F64:
     ends = np.zeros(LAYERS + 1)
     ends[0], ends[1] = AREA / np.exp(-0.5 * TAIL * TAIL), TAIL
     for layer in range(1, LAYERS - 1):
-        ends[layer + 1] = np.sqrt(-2.0 * np.log(AREA / ends[layer] + np.exp(-0.5 * ends[layer] * ends[layer])))
+        ends[layer + 1] = np.sqrt(
+            -2.0 * np.log(AREA / ends[layer] + np.exp(-0.5 * ends[layer] * ends[layer]))
+        )
     return ends
 
 
@@ -111,7 +117,9 @@ def generate_columns(seed: int, first_row: int, ids: I64, values: F64) -> None:
 
 
 @kernel
-def generate_scores(seed: int, first_row: int, ids: I64, weights: F64, noise: float, scores: F64) -> None:
+def generate_scores(
+    seed: int, first_row: int, ids: I64, weights: F64, noise: float, scores: F64
+) -> None:
     """Fill in the sums of some columns times their weights, and of noise with that standard deviation.
 
     The noise is a column of its own, after all others. Terms are added in the order of the columns, so that a row has
@@ -130,7 +138,14 @@ def generate_scores(seed: int, first_row: int, ids: I64, weights: F64, noise: fl
 
 @kernel
 def generate_rows(
-    seed: int, first_row: int, weights: F64, low: int, high: int, indices: Ints, values: F32, labels: F64
+    seed: int,
+    first_row: int,
+    weights: F64,
+    low: int,
+    high: int,
+    indices: Ints,
+    values: F32,
+    labels: F64,
 ) -> None:
     """Fill in rows, each from a random state of its own: what a row holds depends on the seed and its number alone.
 
@@ -204,7 +219,14 @@ def redraw_repeated(ascending: Ints, state: Any, low: int, high: int) -> bool:
 
 @kernel
 def generate_clicks(
-    seed: int, first_row: int, up_to: F64, id_of_rank: I64, log_odds: F64, base: float, indices: Ints, labels: F64
+    seed: int,
+    first_row: int,
+    up_to: F64,
+    id_of_rank: I64,
+    log_odds: F64,
+    base: float,
+    indices: Ints,
+    labels: F64,
 ) -> None:
     """Rows of a click log: different features, the frequent ones more often, and whether somebody clicked.
 

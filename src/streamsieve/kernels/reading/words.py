@@ -56,7 +56,9 @@ def trailing_zeros(word: Any) -> Any:
     return (int(word) & -int(word)).bit_length() - 1 if word else 64
 
 
-def _compiles(function: Callable[..., Any], result: Any, argument: Any, emit: Callable[[Any, Any], Any]) -> None:
+def _compiles(
+    function: Callable[..., Any], result: Any, argument: Any, emit: Callable[[Any, Any], Any]
+) -> None:
     """Let kernels have what ``emit`` writes in LLVM's language for a call of ``function`` with one argument."""
 
     def typed(typing: Any, argument_type: Any) -> Any:
@@ -77,12 +79,16 @@ def _load(builder: Any, address: Any, kind: Any) -> Any:
 
 def _find_blank(builder: Any, address: Any) -> Any:
     kind = ir.VectorType(ir.IntType(8), TOKEN)
-    blanks = builder.icmp_unsigned("<=", _load(builder, address, kind), ir.Constant(kind, [BLANK] * TOKEN))
+    blanks = builder.icmp_unsigned(
+        "<=", _load(builder, address, kind), ir.Constant(kind, [BLANK] * TOKEN)
+    )
     found = builder.zext(builder.bitcast(blanks, ir.IntType(TOKEN)), WORD)
     return builder.cttz(builder.or_(found, WORD(1 << TOKEN)), ir.IntType(1)(True))
 
 
-_compiles(word_at, types.uint64, types.int64, lambda builder, address: _load(builder, address, WORD))
+_compiles(
+    word_at, types.uint64, types.int64, lambda builder, address: _load(builder, address, WORD)
+)
 _compiles(
     byte_at,
     types.int64,
@@ -90,7 +96,12 @@ _compiles(
     lambda builder, address: builder.zext(_load(builder, address, ir.IntType(8)), WORD),
 )
 _compiles(token_length, types.int64, types.int64, _find_blank)
-_compiles(trailing_zeros, types.int64, types.uint64, lambda builder, word: builder.cttz(word, ir.IntType(1)(False)))
+_compiles(
+    trailing_zeros,
+    types.int64,
+    types.uint64,
+    lambda builder, word: builder.cttz(word, ir.IntType(1)(False)),
+)
 
 
 @overload(address_of, strict=False)

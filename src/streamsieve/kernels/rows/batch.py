@@ -10,7 +10,10 @@ from ..jit import kernel
 from ..table import probe
 from ..types import F64, I32, I64, U8, Bool, Floats, Ints, unsigned
 
-MAX_SCORE, UNIFORM = 0, 1  # the multi-class updates of SOFS (Wu, Hoi, Mei, Yu 2017), equations 10 and 11
+MAX_SCORE, UNIFORM = (
+    0,
+    1,
+)  # the multi-class updates of SOFS (Wu, Hoi, Mei, Yu 2017), equations 10 and 11
 ALL_MARKED = np.ones(1, np.uint8)  # marks that say nothing
 
 
@@ -24,7 +27,9 @@ class Rows(NamedTuple):
     numbers: F64  # its target, where numbers are
     weights: F64  # how much it counts
     factors: F64  # what its values are multiplied by
-    constants: F64  # the input of the intercept, where that is a part of the mean length; 0 without one
+    constants: (
+        F64  # the input of the intercept, where that is a part of the mean length; 0 without one
+    )
     mean_squares: F64  # the mean squared length of the rows so far, this one included
     counted: F64  # how many rows that mean is over, as far as they are not forgotten
     scores: F64  # rows x vectors of weights, to be filled in: the scores before the row is learned

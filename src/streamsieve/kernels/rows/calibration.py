@@ -71,9 +71,14 @@ def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> No
         mixed = mixed * left + spread * score
         flatness = flatness * left + spread
         by_slope, by_offset = curvature + PRIOR * square, flatness + PRIOR
-        determinant = max(by_slope * by_offset - mixed * mixed, PRIOR * PRIOR * square)  # no less but by rounding
+        determinant = max(
+            by_slope * by_offset - mixed * mixed, PRIOR * PRIOR * square
+        )  # no less but by rounding
         pull = sign * weight * (wrong - 1.0 / (rows + 2.0)) / determinant
-        slope_step, offset_step = pull * (by_offset * score - mixed), pull * (by_slope - mixed * score)
+        slope_step, offset_step = (
+            pull * (by_offset * score - mixed),
+            pull * (by_slope - mixed * score),
+        )
         length = max(slope_step * slope_step * square, offset_step * offset_step)
         if length > LONGEST_STEP * LONGEST_STEP:
             slope_step *= LONGEST_STEP / np.sqrt(length)
@@ -114,7 +119,9 @@ def calibrate_many(scores: F64, codes: I64, weights: F64, calibration: F64) -> N
             second += chance * centred[c] * centred[c]
         expected = first / chances
         spread = max(0.0, second / chances - expected * expected)
-        calibration[CURVATURE] = calibration[CURVATURE] * (total - weights[row]) / total + weight * spread
+        calibration[CURVATURE] = (
+            calibration[CURVATURE] * (total - weights[row]) / total + weight * spread
+        )
         pull = weight * ((1.0 - 1.0 / (calibration[ROWS] + 2.0)) * centred[codes[row]] - expected)
         step = pull / (calibration[CURVATURE] + PRIOR * square)
         longest = LONGEST_STEP / np.sqrt(square)

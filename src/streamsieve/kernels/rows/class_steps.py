@@ -42,7 +42,9 @@ def copy_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32
 
 
 @inlined
-def fill_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32, slot: int) -> None:
+def fill_cell(
+    cells: F32, position: int, shadows: bool, weight: F64, excess: F32, slot: int
+) -> None:
     """What a member knows, as an outsider has it; its bound is found when it is needed."""
     cells[position, BOUND] = np.inf
     for c in range(unsigned(weight.shape[1])):
@@ -63,7 +65,14 @@ def find_cells(at: I64, x: F64, count: int, n_cells: int, ids: I64) -> None:
 
 @kernel
 def exchange(
-    cells: F32, feature: int, weight: F64, excess: F32, slot: int, leaving: int, new_weight: F64, new_excess: F32
+    cells: F32,
+    feature: int,
+    weight: F64,
+    excess: F32,
+    slot: int,
+    leaving: int,
+    new_weight: F64,
+    new_excess: F32,
 ) -> None:
     """In fixed memory, move what a cell has of ``feature`` to a slot, then the member ``leaving`` it to its own cell.
 
@@ -77,7 +86,14 @@ def exchange(
     for c in range(unsigned(weight.shape[1])):
         if leaving >= 0:
             column = column_of(c, True)
-            give_back(cells, own, column, column + unsigned(1), excess[slot, c], own_side * weight[slot, c])
+            give_back(
+                cells,
+                own,
+                column,
+                column + unsigned(1),
+                excess[slot, c],
+                own_side * weight[slot, c],
+            )
         weight[slot, c] = side * new_weight[0, c]
         excess[slot, c] = new_excess[0, c]
 
@@ -108,7 +124,9 @@ def list_steps(directions: F64, of: I64, direction: F64) -> int:
 
 
 @inlined
-def gather_outsiders(cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int) -> None:
+def gather_outsiders(
+    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+) -> None:
     column = column_of(c, shadows)
     for i in range(count):
         position = unsigned(at[i])
@@ -118,7 +136,9 @@ def gather_outsiders(cells: F32, c: int, at: I64, count: int, shadows: bool, exc
 
 
 @inlined
-def scatter_outsiders(cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int) -> None:
+def scatter_outsiders(
+    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+) -> None:
     column = column_of(c, shadows)
     for i in range(count):
         position = unsigned(at[i])
@@ -145,7 +165,14 @@ def spread_of(x: F64, pull: F64, count: int, s: int) -> float:
 
 @kernel
 def find_losses(
-    x: F64, weight: F32, direction: F64, n_steps: int, count: int, loss: float, shadows: bool, losses: F64
+    x: F64,
+    weight: F32,
+    direction: F64,
+    n_steps: int,
+    count: int,
+    loss: float,
+    shadows: bool,
+    losses: F64,
 ) -> None:
     """The loss of the row as it would be with each of its outsiders: max(0, 1 - m - sum_c a_c mu_cj x_j)."""
     for i in range(count):
@@ -219,7 +246,9 @@ def learn_cells(
             growth = direction[s] * direction[s] / (gamma * scale)
             cells[cell, column] = rounded(storable(excess + x[i] * x[i] * growth), noise)
             cells[cell, column + unsigned(1)] = rounded(bounded(mu), noise)
-            after = part_of_key(np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True)
+            after = part_of_key(
+                np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True
+            )
             total = rounded_up(total + after, before)
         cells[cell, BOUND] = total
         bound[i] = total
@@ -284,5 +313,7 @@ def limit_of(heap: I32, key: F64, kept: int, n_classes: int, scale: float, shado
     """What the bound of an outsider must be above if it is to enter."""
     if kept < key.size:
         return -1.0
-    lost = 0.0 if shadows else n_classes * n_classes * 2.0**-52  # in a sum of confidences that are all near 1
+    lost = (
+        0.0 if shadows else n_classes * n_classes * 2.0**-52
+    )  # in a sum of confidences that are all near 1
     return sum_of_key(key[heap[0]], n_classes, scale, shadows) - lost

@@ -115,7 +115,9 @@ def confidence_update(
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = bias_variance * constant * constant
         noise = noise_of(counts[UPDATES])
-        spread += learn_precisions(before, scale, growth, noise, values, factor, begin, end - begin, pull, grown)
+        spread += learn_precisions(
+            before, scale, growth, noise, values, factor, begin, end - begin, pull, grown
+        )
         step = limited((1.0 - margin) * sign / (spread + row_gamma))
         bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
@@ -183,7 +185,9 @@ def rescale(state: ConfidenceState, scale: float) -> None:
 
 
 @kernel
-def insert_if_larger(state: ConfidenceState, ids: I64, curve: Curve | None, position: int, weight: float) -> None:
+def insert_if_larger(
+    state: ConfidenceState, ids: I64, curve: Curve | None, position: int, weight: float
+) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
     cells, excess, counts = state.cells, state.excess, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key

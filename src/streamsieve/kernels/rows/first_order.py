@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     Weights: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
-SMALLEST_SCALE = 1e-30  # so that squares of weights over it are numbers, whatever the step and the values
+SMALLEST_SCALE = (
+    1e-30  # so that squares of weights over it are numbers, whatever the step and the values
+)
 SUM_ANEW_EVERY = 256  # updates
 NO_REACH = -1.0  # of a feature that is kept already
 
@@ -46,7 +48,9 @@ class FirstOrderState(NamedTuple):
     slots: I32 = array("features", low=0)  # its slot + 1, 0 for an outsider
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    key: F64 = array("budget")  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    key: F64 = array(
+        "budget"
+    )  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
     heap: I32 = SLOT_NUMBERS
     heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
     weight: F64 = array("budget", "vectors")
@@ -66,7 +70,13 @@ def set_steps(scores: F64, code: int, trigger: int, size: float, scale: float, s
     for c in range(scores.size):
         sign = 1.0 if code == (1 if scores.size == 1 else c) else -1.0
         margin = sign * scores[c]
-        triggered = margin <= 0.0 if trigger == ON_MISTAKE else margin <= 1.0 if trigger == ON_MARGIN else margin < 1.0
+        triggered = (
+            margin <= 0.0
+            if trigger == ON_MISTAKE
+            else margin <= 1.0
+            if trigger == ON_MARGIN
+            else margin < 1.0
+        )
         learns = learns or triggered
         steps[c] = size * sign / scale if triggered else 0.0
     return learns
@@ -127,7 +137,20 @@ def first_order_update(
         state.scale[0] = scale
         if set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], scale, steps):
             counts[UPDATES] += 1
-            step(state, ids, curve, indices, values, factor, begin, end, constant, steps, radius, reach)
+            step(
+                state,
+                ids,
+                curve,
+                indices,
+                values,
+                factor,
+                begin,
+                end,
+                constant,
+                steps,
+                radius,
+                reach,
+            )
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 
@@ -201,7 +224,18 @@ def step(
                     weight[slot, c] = steps[c] * (values[i] * factor)
                     squares += weight[slot, c] * weight[slot, c]
                 slots[indices[i]] = slot + 1
-                insert(heap, heap_position, key, member, member_id, counts, slot, indices[i], ids, reach[i - begin])
+                insert(
+                    heap,
+                    heap_position,
+                    key,
+                    member,
+                    member_id,
+                    counts,
+                    slot,
+                    indices[i],
+                    ids,
+                    reach[i - begin],
+                )
                 if curve is not None:
                     curve.bucket[slot] = curve.grid.size - 1
     state.squares[0] = squares

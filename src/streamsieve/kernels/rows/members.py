@@ -37,7 +37,9 @@ def before(key: F64, member_id: I64, slot_a: int, slot_b: int) -> bool:
 
 
 @kernel
-def update_heap(heap: I32, heap_position: I32, key: F64, member_id: I64, size: int, slot: int) -> None:
+def update_heap(
+    heap: I32, heap_position: I32, key: F64, member_id: I64, size: int, slot: int
+) -> None:
     """Move a slot whose key has changed to where it belongs."""
     at = int(heap_position[slot])
     while at > 0 and before(key, member_id, slot, heap[(at - 1) // 2]):
@@ -68,14 +70,22 @@ def slot_for(heap: I32, key: F64, kept: int, value: float) -> int:
 
 @kernel
 def slot_by_bounds(
-    heap: I32, heap_position: I32, key: F64, member_id: I64, kept: int, current: Floats, value: float
+    heap: I32,
+    heap_position: I32,
+    key: F64,
+    member_id: I64,
+    kept: int,
+    current: Floats,
+    value: float,
 ) -> int:
     """``slot_for``, where ``key`` are lower bounds of the keys that members have now, ``current``.
 
     Bounds are brought up to date until that of the root is, or is too large for the outsider.
     """
     slot = slot_for(heap, key, kept, value)
-    while slot != NO_SLOT and slot < kept and key[slot] < current[slot]:  # what is not a number ends it, too
+    while (
+        slot != NO_SLOT and slot < kept and key[slot] < current[slot]
+    ):  # what is not a number ends it, too
         key[slot] = current[slot]
         update_heap(heap, heap_position, key, member_id, kept, slot)
         slot = slot_for(heap, key, kept, value)
@@ -100,7 +110,9 @@ def insert(
         counts[KEPT] = slot + 1
         heap_position[slot] = slot
     member[slot] = position
-    if ids.size:  # not in one expression: of an index without a sign and an id Numba would make a float
+    if (
+        ids.size
+    ):  # not in one expression: of an index without a sign and an id Numba would make a float
         member_id[slot] = ids[position]
     else:
         member_id[slot] = position

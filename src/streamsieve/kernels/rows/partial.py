@@ -20,7 +20,11 @@ from .storing import bounded
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
 LARGEST_VALUE = 1e39  # above all of float32
-NOT_SCALED, CENTRED, SPREAD = 0, 1, 2  # what happens to a seen value: nothing, standardised, divided by its spread
+NOT_SCALED, CENTRED, SPREAD = (
+    0,
+    1,
+    2,
+)  # what happens to a seen value: nothing, standardised, divided by its spread
 
 
 class PartialState(NamedTuple):
@@ -37,12 +41,16 @@ class PartialState(NamedTuple):
     scale: F64 = array(1, low=SMALLEST_SCALE**2, below=2.0, start=1)
     squares: F64 = array(1, finite=False)
     counts: I64 = COUNTS
-    shift: I64 = array("features")  # which feature is there in the shuffled order, less the position
+    shift: I64 = array(
+        "features"
+    )  # which feature is there in the shuffled order, less the position
     turn: I64 = array("features", low=0)  # when it was last asked for
     seen: F64 = array("features", low=0)  # how often
     mean: F64 = array("features", low=-LARGEST_VALUE, below=LARGEST_VALUE)
     deviation: F64 = array("features", low=0)  # sum of squared deviations from the mean
-    value: F64 = array("features", low=-LARGEST_VALUE, below=LARGEST_VALUE)  # scratch of the row at hand
+    value: F64 = array(
+        "features", low=-LARGEST_VALUE, below=LARGEST_VALUE
+    )  # scratch of the row at hand
     asked: I64 = array("budget", low=0)  # the features asked for, ascending
     # whether they were drawn, how many there are, number of the row, whether it is still to come
     question: I64 = array(4, low=0)
@@ -50,7 +58,9 @@ class PartialState(NamedTuple):
 
 
 @kernel
-def choose(state: PartialState, random: np.random.Generator, epsilon: float, n_features: int) -> None:
+def choose(
+    state: PartialState, random: np.random.Generator, epsilon: float, n_features: int
+) -> None:
     """Decide what to see of the next row: with probability ``epsilon`` B features drawn from all, else those in use."""
     asked, question = state.asked, state.question
     question[TURN] += 1
@@ -133,7 +143,9 @@ def partial_update(
         scores[0] *= state.scale[0]
         rows.scores[row, 0] = np.nan if state.question[EXPLORED] else scores[0]
         state.counts[MISTAKES] += is_mistake(scores, rows.codes[row])
-        if not set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], state.scale[0], steps):
+        if not set_steps(
+            scores, rows.codes[row], trigger, eta * rows.weights[row], state.scale[0], steps
+        ):
             continue
         state.counts[UPDATES] += 1
         present = 0
@@ -145,7 +157,20 @@ def partial_update(
                 seen_values[present] = seen_values[i] / chance
                 positions[present] = asked[i]
                 present += 1
-        step(state, ids, None, positions, seen_values, 1.0, 0, present, constant, steps, radius, reach)
+        step(
+            state,
+            ids,
+            None,
+            positions,
+            seen_values,
+            1.0,
+            0,
+            present,
+            constant,
+            steps,
+            radius,
+            reach,
+        )
         if state.scale[0] < SMALLEST_SCALE:
             rescale(state)
 
@@ -177,7 +202,13 @@ class RandomState(NamedTuple):
 
 @kernel
 def random_update(
-    state: RandomState, ids: I64, rows: Rows, random: np.random.Generator, eta: float, trigger: int, n_features: int
+    state: RandomState,
+    ids: I64,
+    rows: Rows,
+    random: np.random.Generator,
+    eta: float,
+    trigger: int,
+    n_features: int,
 ) -> None:
     """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (OFS: RAND).
 
@@ -244,7 +275,9 @@ def move_slot(state: RandomState, old: int, new: int) -> None:
 
 
 @kernel
-def thin_rows(indptr: I64, seen: int, n_features: int, random: np.random.Generator, keep: Bool) -> None:
+def thin_rows(
+    indptr: I64, seen: int, n_features: int, random: np.random.Generator, keep: Bool
+) -> None:
     """Mark the entries of each row that are in a fresh random ``seen`` of all ``n_features`` features."""
     for row in range(indptr.size - 1):
         taken = 0

@@ -13,9 +13,16 @@ from ..types import F64, I32, I64, Floats, Ints, unsigned
 from .storing import bounded
 
 NO_VALUE = -1
-AT_MEAN = 1e-9  # standard deviations from it: a rounding, which the length of a row would make large
+AT_MEAN = (
+    1e-9  # standard deviations from it: a rounding, which the length of a row would make large
+)
 ROUNDING = 1e-12  # of a mean square: a variance below it is what rounding has left of none
-NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3  # ``totals``: of row norms, rows; of squared norms, rows that have values
+NORMS, ROWS, SQUARES, COUNTED = (
+    0,
+    1,
+    2,
+    3,
+)  # ``totals``: of row norms, rows; of squared norms, rows that have values
 
 
 @summing
@@ -80,7 +87,14 @@ def kept_length(kept_squares: float, rows: float, mean_square: float) -> float:
 
 @kernel
 def scale_by_spread(
-    indptr: I64, indices: Ints, values: Floats, seen: F64, sums: F64, squares: F64, learn: bool, scaled: Floats
+    indptr: I64,
+    indices: Ints,
+    values: Floats,
+    seen: F64,
+    sums: F64,
+    squares: F64,
+    learn: bool,
+    scaled: Floats,
 ) -> None:
     """Sparse values divided by their feature's standard deviation over all rows so far, zeros included; not centred.
 
@@ -151,7 +165,9 @@ def scale_columns(
     """
     n_dense, factor = dense.size, 1.0 / typical
     x, z = np.empty(n_dense), np.empty(n_dense, np.float32)
-    at = np.full(n_dense, NO_VALUE)  # where in a row its dense columns are: in most data where they were in the last
+    at = np.full(
+        n_dense, NO_VALUE
+    )  # where in a row its dense columns are: in most data where they were in the last
     filled, changed = 0, False
     scaled_indptr[0] = 0
     for row in range(indptr.size - 1):
@@ -169,7 +185,9 @@ def scale_columns(
                     scaled_values[filled + i - begin] = bounded(values[i] * own_factor)
             else:
                 for i in range(length):
-                    scaled_values[unsigned(filled + i)] = bounded(values[unsigned(begin + i)] * factor)
+                    scaled_values[unsigned(filled + i)] = bounded(
+                        values[unsigned(begin + i)] * factor
+                    )
             if changed:
                 copy(indices, begin, scaled_indices, filled, length)
         else:
@@ -179,7 +197,9 @@ def scale_columns(
             )
         if complete and is_run(at):
             to = filled + at[0]
-            zeros = standardize_row(values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to)
+            zeros = standardize_row(
+                values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to
+            )
         else:
             if complete:
                 for rank in range(n_dense):
@@ -223,9 +243,15 @@ def are_at(at: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
     """Whether the dense columns are at these offsets in the row from ``begin`` to ``end``."""
     if not at.size:
         return True
-    if not 0 <= at[-1] < end - begin or indices[begin + at[0]] != dense[0] or indices[begin + at[-1]] != dense[-1]:
+    if (
+        not 0 <= at[-1] < end - begin
+        or indices[begin + at[0]] != dense[0]
+        or indices[begin + at[-1]] != dense[-1]
+    ):
         return False
-    if is_run(dense):  # the ids of a row ascend: then as many between these two can only be the same
+    if is_run(
+        dense
+    ):  # the ids of a row ascend: then as many between these two can only be the same
         return is_run(at)
     differ = 0
     for rank in range(dense.size):
@@ -300,7 +326,9 @@ def standardize_row(
             means[rank] += off * share
             deviations[rank] += off * (value - means[rank])
         variance = deviations[rank] * share
-        scaled = np.float32(bounded((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0)
+        scaled = np.float32(
+            bounded((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0
+        )
         if abs(scaled) < AT_MEAN:
             scaled = np.float32(0.0)
         z[unsigned(to + rank)] = scaled

@@ -13,21 +13,35 @@ from ..types import F64, I32, I64, Floats, Ints
 from .batch import is_mistake
 from .scaling import squares_of
 
-WEIGHT, MEAN, DEVIATIONS, ERRORS = 0, 1, 2, 3  # ``totals``: of row weights; of targets; and of squared errors
+WEIGHT, MEAN, DEVIATIONS, ERRORS = (
+    0,
+    1,
+    2,
+    3,
+)  # ``totals``: of row weights; of targets; and of squared errors
 ENTRIES = 4
 
 
 class Separation(NamedTuple):
     """What is counted of scores before their rows are learned: whether they have to do with the classes."""
 
-    hits: I64 = array("classes", low=0)  # rows that are of the class their scores say, less the mean scores
+    hits: I64 = array(
+        "classes", low=0
+    )  # rows that are of the class their scores say, less the mean scores
     sums: F64 = array("vectors", finite=False)  # all scores
     rows: I64 = array("classes", low=0)  # rows that have scores
 
 
 @kernel
 def score_rows(
-    table: I32, ids: I64, weights: F64, indptr: I64, indices: Ints, values: Floats, unit_length: bool, scores: F64
+    table: I32,
+    ids: I64,
+    weights: F64,
+    indptr: I64,
+    indices: Ints,
+    values: Floats,
+    unit_length: bool,
+    scores: F64,
 ) -> None:
     """Add to ``scores[r, c]`` the sum of ``weights[j, c] * value`` over the features j of row r that have weights.
 
@@ -37,7 +51,9 @@ def score_rows(
         factor = 1.0
         if unit_length:
             squares = squares_of(values, indptr[row], indptr[row + 1])
-            factor = 1.0 / np.sqrt(squares) if squares > 0.0 else 1.0  # values that were scaled may all be 0
+            factor = (
+                1.0 / np.sqrt(squares) if squares > 0.0 else 1.0
+            )  # values that were scaled may all be 0
         for i in range(indptr[row], indptr[row + 1]):
             position = table[probe(table, ids, int(indices[i]))] - 1
             if position >= 0:

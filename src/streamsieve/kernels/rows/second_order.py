@@ -65,7 +65,9 @@ class SecondOrderState(NamedTuple):
     cells: F32 = array("features", "cell_width", finite=False)
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    key: F64 = array("budget", finite=False)  # a lower bound of ``fresh``, by which the heap is ordered
+    key: F64 = array(
+        "budget", finite=False
+    )  # a lower bound of ``fresh``, by which the heap is ordered
     heap: I32 = SLOT_NUMBERS  # slots in heap order
     heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
     # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
@@ -74,7 +76,9 @@ class SecondOrderState(NamedTuple):
     excess: F32 = array("budget", "vectors", low=0)  # (1/S - 1) / scale
     bias: F64 = array("vectors", 2)  # weight and excess of the intercept
     scale: F64 = SCALE  # what forgetting has left of old precision
-    kept_squares: F64 = array(1, low=0)  # the squared length of the kept part of the rows so far, summed
+    kept_squares: F64 = array(
+        1, low=0
+    )  # the squared length of the kept part of the rows so far, summed
     counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
@@ -110,14 +114,22 @@ def second_order_update(
     smallest key of the kept ones. A member whose key falls moves in the heap at once; one whose key rises stays where
     it is, with a bound that is too low, until it comes to the root and an outsider is compared with it.
     """
-    cells, weight, excess, bias, counts = state.cells, state.weight, state.excess, state.bias, state.counts
+    cells, weight, excess, bias, counts = (
+        state.cells,
+        state.weight,
+        state.excess,
+        state.bias,
+        state.counts,
+    )
     heap, heap_position, member_id = state.heap, state.heap_position, state.member_id
     key, fresh, kept_squares = state.key, state.fresh, state.kept_squares
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
     shadows = has_shadows(cells, n_classes)
-    decays = decay < 1.0 and not shadows  # then what the heap has of a confidence may be too high, and is no bound
+    decays = (
+        decay < 1.0 and not shadows
+    )  # then what the heap has of a confidence may be too high, and is no bound
     most_steps = 2 if rule == MAX_SCORE else n_classes
     kept = start_part(longest_row(indptr), most_steps)
     out = start_part(longest_row(indptr), most_steps)
@@ -136,7 +148,11 @@ def second_order_update(
         n_kept = n_out = unsigned(0)
         for i in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
             position = unsigned(indices[i])
-            flag = flags[position, BOUND] if table is None else -table[probe(table, member_id, int(indices[i]))]
+            flag = (
+                flags[position, BOUND]
+                if table is None
+                else -table[probe(table, member_id, int(indices[i]))]
+            )
             x = values[i] * factor
             kept.at[n_kept] = -1 - flag  # into both, since a branch would be mispredicted often
             kept.x[n_kept] = x
@@ -158,7 +174,9 @@ def second_order_update(
         constant = rows.constants[row]
         if shadows:
             kept_squares[0] = kept_squares[0] * decay + squares
-            constant = share * kept_length(kept_squares[0], rows.counted[row], rows.mean_squares[row])
+            constant = share * kept_length(
+                kept_squares[0], rows.counted[row], rows.mean_squares[row]
+            )
         for c in range(n_classes):
             scores[c] += bias[c, 0] * constant
             rows.scores[row, c] = scores[c]
@@ -186,7 +204,9 @@ def second_order_update(
             find_losses(out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss)
         else:
             how = steps.of, steps.direction, n_steps
-            learn_cells(cells, out.at, out.x, n_out, *how, loss, scale, gamma, noise, spread, out.bound)
+            learn_cells(
+                cells, out.at, out.x, n_out, *how, loss, scale, gamma, noise, spread, out.bound
+            )
         for s in range(n_steps):
             c, direction = unsigned(steps.of[s]), steps.direction[s]
             step, growth = direction / spread, direction * direction / (gamma * scale)
@@ -197,7 +217,9 @@ def second_order_update(
             for i in range(n_kept):
                 slot = unsigned(kept.at[i])
                 weight[slot, c] += taken * kept.pull[s, i]
-                excess[slot, c] = rounded(storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth), noise)
+                excess[slot, c] = rounded(
+                    storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth), noise
+                )
             if table is None:
                 learn_outsiders(
                     *(out.x, out.excess, out.weight, out.pull, out.loss, out.bound, n_out),
@@ -282,14 +304,31 @@ def compare_outsiders(
 
     ``new_weight`` and ``new_excess`` are scratch, 1 x C: an outsider as a slot would have it.
     """
-    cells, weight, excess, fresh, counts = state.cells, state.weight, state.excess, state.fresh, state.counts
+    cells, weight, excess, fresh, counts = (
+        state.cells,
+        state.weight,
+        state.excess,
+        state.fresh,
+        state.counts,
+    )
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
     flags, n_classes = cells.view(np.int32), weight.shape[1]
     changed = decays
     for i in range(n_out):
         if changed:
-            freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
+            freshen_root(
+                heap,
+                heap_position,
+                key,
+                fresh,
+                member_id,
+                counts[KEPT],
+                weight,
+                excess,
+                scale,
+                shadows,
+            )
             changed = False
         position = unsigned(out.at[i])
         bound = out.bound[i] if table is None else np.float64(cells[position, BOUND])
@@ -300,14 +339,18 @@ def compare_outsiders(
         cells[position, BOUND] = rounded_up(sum_of_key(own, n_classes, scale, shadows), 0.0)
         if slot_for(heap, key, counts[KEPT], own) == NO_SLOT:
             continue
-        freshen_root(heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows)
+        freshen_root(
+            heap, heap_position, key, fresh, member_id, counts[KEPT], weight, excess, scale, shadows
+        )
         slot = slot_for(heap, key, counts[KEPT], own)
         if slot == NO_SLOT:
             continue
         fresh[slot] = own
         if table is not None:
             leaving = member_id[slot] if slot < counts[KEPT] else -1
-            exchange(cells, out.id[i], weight, excess, unsigned(slot), leaving, new_weight, new_excess)
+            exchange(
+                cells, out.id[i], weight, excess, unsigned(slot), leaving, new_weight, new_excess
+            )
             if leaving >= 0:
                 remove(table, member_id, leaving)
             insert(heap, heap_position, key, member, member_id, counts, slot, out.id[i], ids, own)
@@ -317,7 +360,9 @@ def compare_outsiders(
                 fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
             if not shadows:
                 for s in range(n_steps):
-                    new_weight[0, steps.of[s]] = bounded(out.loss[i] * steps.step[s] * out.pull[s, i])
+                    new_weight[0, steps.of[s]] = bounded(
+                        out.loss[i] * steps.step[s] * out.pull[s, i]
+                    )
             for c in range(n_classes):
                 weight[slot, c] = new_weight[0, c]
                 excess[slot, c] = new_excess[0, c]
@@ -349,7 +394,9 @@ def freshen_root(
         root = heap[0]
         if not shadows:
             fresh[root] = key_of(weight, excess, unsigned(root), scale, shadows)
-        if not (fresh[root] < key[root] or fresh[root] > key[root]):  # what is not a number ends it, too
+        if not (
+            fresh[root] < key[root] or fresh[root] > key[root]
+        ):  # what is not a number ends it, too
             break
         key[root] = fresh[root]
         update_heap(heap, heap_position, key, member_id, kept, root)

@@ -48,10 +48,14 @@ class SignalState(NamedTuple):
     none names a slot.
     """
 
-    cells: F32 = array("features", 2, finite=False)  # excess, weight; in fixed memory a row per cell
+    cells: F32 = array(
+        "features", 2, finite=False
+    )  # excess, weight; in fixed memory a row per cell
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    key: F64 = array("budget", finite=False)  # a lower bound of ``fresh``, by which the heap is ordered
+    key: F64 = array(
+        "budget", finite=False
+    )  # a lower bound of ``fresh``, by which the heap is ordered
     heap: I32 = SLOT_NUMBERS  # slots in heap order
     heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
     fresh: F64 = array("budget", finite=False)  # mu^2 / S / scale, what it is kept by
@@ -59,7 +63,9 @@ class SignalState(NamedTuple):
     excess: F32 = array("budget", low=0)
     bias: F64 = array(1, 2)  # weight and excess of the intercept
     scale: F64 = SCALE  # what forgetting has left of old precision
-    kept_squares: F64 = array(1, low=0)  # the squared length of the kept part of the rows so far, summed
+    kept_squares: F64 = array(
+        1, low=0
+    )  # the squared length of the kept part of the rows so far, summed
     # where large errors are clipped: the usual size of errors, and the rows it was found from
     usual: F64 = array(2, low=0)
     counts: I64 = COUNTS  # kept features, mistakes, updates
@@ -129,7 +135,11 @@ def signal_update(
         n_kept = n_out = unsigned(0)
         for i in range(begin, end):
             position = unsigned(indices[i])
-            flag = flags[position, EXCESS] if table is None else -table[probe(table, member_id, int(indices[i]))]
+            flag = (
+                flags[position, EXCESS]
+                if table is None
+                else -table[probe(table, member_id, int(indices[i]))]
+            )
             x = values[i] * factor
             if flag < 0:
                 slot = unsigned(-1 - flag)
@@ -188,9 +198,24 @@ def signal_update(
         noise = noise_of(counts[UPDATES])
         spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, noise, kept.step)
         if table is None:
-            learn_shadows(out.x, out.excess, out.weight, n_out, scale, growth, noise, spread, error, low, high, out.key)
+            learn_shadows(
+                out.x,
+                out.excess,
+                out.weight,
+                n_out,
+                scale,
+                growth,
+                noise,
+                spread,
+                error,
+                low,
+                high,
+                out.key,
+            )
         else:
-            learn_cells(out.at, out.x, cells, n_out, scale, growth, noise, spread, error, low, high, out.key)
+            learn_cells(
+                out.at, out.x, cells, n_out, scale, growth, noise, spread, error, low, high, out.key
+            )
         step = limited(clipped / spread)
         bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
@@ -256,7 +281,12 @@ def move_usual(usual: F64, size: float) -> None:
 
 @kernel
 def insert_if_larger(
-    state: SignalState, ids: I64, table: I32 | None, curve: Curve | None, position: int, value: float
+    state: SignalState,
+    ids: I64,
+    table: I32 | None,
+    curve: Curve | None,
+    position: int,
+    value: float,
 ) -> None:
     """Let the outsider at ``position`` take a free slot, or the root's if its own key, ``value``, is larger."""
     cells, counts, fresh = state.cells, state.counts, state.fresh

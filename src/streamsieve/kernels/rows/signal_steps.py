@@ -15,7 +15,9 @@ EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 
 
 @summing
-def learn_kept(x: F64, excess: F32, count: int, scale: float, growth: float, noise: int, step: F64) -> float:
+def learn_kept(
+    x: F64, excess: F32, count: int, scale: float, growth: float, noise: int, step: F64
+) -> float:
     """What a row does to the precisions of its kept features; their part of D, and S x in ``step``."""
     spread = 0.0
     for i in range(count):
@@ -67,10 +69,14 @@ def learn_cells(
     """``learn_shadows`` of outsiders in their cells, one after the other: some may share one."""
     if noise < 0:  # apart, since this loop is not vectorised and would ask again for every outsider
         for i in range(count):
-            learn_cell(features[i], x[i], cells, scale, growth, NEAREST, spread, error, low, high, key, i)
+            learn_cell(
+                features[i], x[i], cells, scale, growth, NEAREST, spread, error, low, high, key, i
+            )
     else:
         for i in range(count):
-            learn_cell(features[i], x[i], cells, scale, growth, noise, spread, error, low, high, key, i)
+            learn_cell(
+                features[i], x[i], cells, scale, growth, noise, spread, error, low, high, key, i
+            )
 
 
 @inlined
@@ -91,7 +97,16 @@ def learn_cell(
     at, side = cell_of(feature, cells.shape[0])
     cell = unsigned(at)
     cells[cell, EXCESS], cells[cell, WEIGHT] = learned_shadow(
-        side * x, cells[cell, EXCESS], cells[cell, WEIGHT], scale, growth, noise, spread, error, low, high
+        side * x,
+        cells[cell, EXCESS],
+        cells[cell, WEIGHT],
+        scale,
+        growth,
+        noise,
+        spread,
+        error,
+        low,
+        high,
     )
     key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], 1.0 / scale)
 
@@ -116,7 +131,9 @@ def learned_shadow(
     own = min(max(error - weight * x, low), high)
     squared = x * x
     step = own * x / (spread * (1.0 + excess * scale) + squared)
-    return rounded(storable(excess + squared * growth), noise), rounded(bounded(weight + step), noise)
+    return rounded(storable(excess + squared * growth), noise), rounded(
+        bounded(weight + step), noise
+    )
 
 
 @inlined_summing

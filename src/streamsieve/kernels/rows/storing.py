@@ -26,7 +26,9 @@ from ..types import F32
 LARGEST = float(np.finfo(np.float32).max)
 BITS_OF_INFINITY = 0x7F800000  # of a float32: finite ones from 0 on are below
 LONGEST_STEP = 1e60
-LATE = 1 << 22  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
+LATE = (
+    1 << 22
+)  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
 NEAREST = -1  # the noise of rows that are not late
 LOST_BITS = 29  # of a float64 that a float32 does not have
 LOST = np.int64((1 << LOST_BITS) - 1)
@@ -60,7 +62,11 @@ def limited(step: float) -> float:
 @inlined
 def noise_of(updates: int) -> int:
     """How the numbers of a row are rounded, of which this many have taught something: NEAREST, or 29 bits of chance."""
-    return int(np.int64(mixed(np.uint64(updates) + GOLDEN) & np.uint64(LOST)) if updates >= LATE else np.int64(NEAREST))
+    return int(
+        np.int64(mixed(np.uint64(updates) + GOLDEN) & np.uint64(LOST))
+        if updates >= LATE
+        else np.int64(NEAREST)
+    )
 
 
 @inlined
@@ -81,13 +87,17 @@ def cell_of(feature: int, n_cells: int) -> tuple[int, float]:
 
 
 @inlined
-def give_back(cells: F32, cell: int, excess_at: int, weight_at: int, excess: float, weight: float) -> None:
+def give_back(
+    cells: F32, cell: int, excess_at: int, weight_at: int, excess: float, weight: float
+) -> None:
     """Take a feature that was kept into a cell: the mean of the weights by their precisions, which are added.
 
     ``weight`` is with the sign by which the feature is in the cell.
     """
     total = np.float64(cells[cell, excess_at]) + excess
     if total > 0.0:
-        sum_of_weights = np.float64(cells[cell, excess_at]) * cells[cell, weight_at] + excess * weight
+        sum_of_weights = (
+            np.float64(cells[cell, excess_at]) * cells[cell, weight_at] + excess * weight
+        )
         cells[cell, weight_at] = bounded(sum_of_weights / total)
     cells[cell, excess_at] = storable(total)

@@ -47,7 +47,9 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high = (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
+        low, high = (
+            (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
+        )
         at = math.log10(value) if self.log else value
         return self.start + (at - low) / (high - low) * (self.stop - self.start)
 
@@ -86,7 +88,10 @@ def log_ticks(low: float, high: float) -> Iterator[list[float]]:
     """Return ticks of a logarithmic scale, the many first: 1-2-5 of every decade, decades, every second one, ..."""
     first, last = math.floor(math.log10(low) - 1e-9), math.ceil(math.log10(high) + 1e-9)
     inside = (low * (1 - 1e-9), high * (1 + 1e-9))
-    for per_decade, every in [((1, 2, 5), 1), *(((1,), every) for every in range(1, last - first + 2))]:
+    for per_decade, every in [
+        ((1, 2, 5), 1),
+        *(((1,), every) for every in range(1, last - first + 2)),
+    ]:
         powers = [power for power in range(first, last + 1) if power % every == 0]
         ticks = [float(f"{digit}e{power}") for power in powers for digit in per_decade]
         yield [tick for tick in ticks if inside[0] <= tick <= inside[1]]
@@ -109,7 +114,11 @@ def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False)
 def _digits(values: Sequence[float]) -> int:
     """Return how many decimals write all values exactly; one more than there may be where none do."""
     digits = range(MAX_DIGITS + 1)
-    exact = (n for n in digits if all(abs(value - round(value, n)) <= 1e-9 * abs(value) for value in values))
+    exact = (
+        n
+        for n in digits
+        if all(abs(value - round(value, n)) <= 1e-9 * abs(value) for value in values)
+    )
     return next(exact, len(digits))
 
 
@@ -186,16 +195,27 @@ def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
         y = scale(tick)
         parts.append(line("grid", room.left, y, room.right, y))
         parts.append(label("tick end", room.left - 6, y + 4, text))
-    return [*parts, label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right)] if title else parts
+    return (
+        [*parts, label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right)]
+        if title
+        else parts
+    )
 
 
 def x_ticks(scale: Scale) -> Ticks:
     """Return as many ticks of an x axis as have room for their texts, two or more if there is room."""
     linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
-    by_decade = (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1) if scale.log else iter(())
+    by_decade = (
+        (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1)
+        if scale.log
+        else iter(())
+    )
     for values in chain(by_decade, linear):
         texts = tick_texts(values, log=scale.log)
-        edges = [(scale(value), width_of(text, SMALL) / 2) for value, text in zip(values, texts, strict=True)]
+        edges = [
+            (scale(value), width_of(text, SMALL) / 2)
+            for value, text in zip(values, texts, strict=True)
+        ]
         if values and all(b[0] - b[1] - a[0] - a[1] >= BETWEEN for a, b in pairwise(edges)):
             return Ticks(values, texts)
     return Ticks([], [])
@@ -211,7 +231,9 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
     if scale.log and len(_powers(scale)) <= MAX_DECADES + 1:
         between = [digit * 10.0**power for power in _powers(scale) for digit in range(2, 10)]
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
-        parts += [line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside]
+        parts += [
+            line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside
+        ]
     below = label("muted end", room.right, room.bottom + 35, f"{printable(title)} →", room.right)
     return [*parts, below] if title else parts
 

@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...display import printable
-from .axes import WIDTH, Room, Scale, colour_of, drawable, extent, legend, number_text, widened, x_axis, x_ticks
+from .axes import (
+    WIDTH,
+    Room,
+    Scale,
+    colour_of,
+    drawable,
+    extent,
+    legend,
+    number_text,
+    widened,
+    x_axis,
+    x_ticks,
+)
 from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, width_of
 
 BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
@@ -17,7 +29,9 @@ SMALLEST_SPAN = 2.0
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = "") -> str:
+def bar_chart(
+    items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = ""
+) -> str:
     """Draw one horizontal bar per item with a value, in the order given.
 
     ``group`` gives the colour, with a legend if there are several; without groups and with ``signed``, bars below zero
@@ -27,8 +41,12 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
     bars = [(value, item) for item in items if (value := drawable(item["value"])) is not None]
     if not bars:
         return empty(WIDTH, about, "nothing to show yet: no values")
-    about += "; " + ", ".join(f"{printable(item['name'], 60)} {number_text(value)}" for value, item in bars[:10])
-    names = dict.fromkeys(printable(item["group"]) for _, item in bars if item.get("group") is not None)
+    about += "; " + ", ".join(
+        f"{printable(item['name'], 60)} {number_text(value)}" for value, item in bars[:10]
+    )
+    names = dict.fromkeys(
+        printable(item["group"]) for _, item in bars if item.get("group") is not None
+    )
     groups = {name: position for position, name in enumerate(names)}
     parts, top = legend(groups.items() if len(groups) > 1 else (), _swatch)
     top += 10 if parts else 2
@@ -41,7 +59,11 @@ def bar_chart(items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_tit
     for i, (value, item) in enumerate(bars):
         middle, (start, stop) = room.top + PITCH * (i + 0.5), sorted((x(0.0), x(value)))
         by_sign = item.get("group") is None
-        kind = (2 if signed and value < 0 else 1) if by_sign else colour_of(groups[printable(item["group"])])
+        kind = (
+            (2 if signed and value < 0 else 1)
+            if by_sign
+            else colour_of(groups[printable(item["group"])])
+        )
         places = {"x": start, "y": middle - BAR / 2, "width": max(stop - start, 1), "height": BAR}
         opening = element("rect", f"mark f{kind}", **places, rx=1.5)
         parts.append(hovered(opening, [item["name"], number_text(value), item.get("tip")]))
@@ -77,7 +99,12 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
         parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
         for start, stop, n in _joined(spans, x):
             width = max(SMALLEST_SPAN, x(stop) - x(start))
-            places = {"x": min(x(start), x.stop - width), "y": middle - SPAN / 2, "width": width, "height": SPAN}
+            places = {
+                "x": min(x(start), x.stop - width),
+                "y": middle - SPAN / 2,
+                "width": width,
+                "height": SPAN,
+            }
             range_text = f"{x_title}: {number_text(start)} to {number_text(stop)}"
             lines = [name, range_text, f"in {n:,} spans" if n > 1 else None]
             parts.append(hovered(element("rect", f"mark {kind}", **places, rx=2), lines))
@@ -92,7 +119,9 @@ def _sample(position: int, x: float, y: float) -> str:
 def _spans(spans: Sequence[Sequence[Any]], last: float) -> list[tuple[float, float]]:
     """Return spans with both ends, within the time, in order."""
     known = [(drawable(start), drawable(stop)) for start, stop in spans]
-    inside = [(max(0.0, a), min(last, b)) for a, b in known if a is not None and b is not None and a <= b]
+    inside = [
+        (max(0.0, a), min(last, b)) for a, b in known if a is not None and b is not None and a <= b
+    ]
     return sorted((a, b) for a, b in inside if a <= b)
 
 
@@ -120,7 +149,9 @@ def sparkline(values: Sequence[Any], width: int = 40) -> str:
     low, high = min(known, default=0.0), max(known, default=0.0)
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return "".join(" " if mean is None else BLOCKS[3] for mean in means)
-    return "".join(" " if mean is None else BLOCKS[round(7 * ((mean - low) / (high - low)))] for mean in means)
+    return "".join(
+        " " if mean is None else BLOCKS[round(7 * ((mean - low) / (high - low)))] for mean in means
+    )
 
 
 def _mean(values: Sequence[Any]) -> float | None:

@@ -38,18 +38,26 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
     parts = _legend(title, width)
     for i, name in enumerate(names):
         y = top + cell * i
-        parts.append(label("name end", left - numbers, y + cell / 2 + 4, name, MAX_NAME_WIDTH, SMALL))
+        parts.append(
+            label("name end", left - numbers, y + cell / 2 + 4, name, MAX_NAME_WIDTH, SMALL)
+        )
         parts.append(label("tick end", left - 6, y + cell / 2 + 4, i + 1))
         for j in range(i):
-            parts += _cell((name, names[j]), matrix[i][j], left + cell * j, y, cell, written=n <= FEW)
+            parts += _cell(
+                (name, names[j]), matrix[i][j], left + cell * j, y, cell, written=n <= FEW
+            )
         x = left + cell * i
         kind, below = ("tick middle", 4) if cell >= 18 else ("number", 3)
         parts.append(drawn("rect", "blank", x=x + 0.5, y=y + 0.5, width=cell - 1, height=cell - 1))
         parts.append(label(kind, x + cell / 2, y + cell / 2 + below, i + 1))
-    return picture(width, top + cell * n + 4, about, parts, ' data-size="wide"' if width > WIDTH + 40 else "")
+    return picture(
+        width, top + cell * n + 4, about, parts, ' data-size="wide"' if width > WIDTH + 40 else ""
+    )
 
 
-def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, written: bool) -> list[str]:
+def _cell(
+    pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, written: bool
+) -> list[str]:
     places = {"x": x + 0.5, "y": y + 0.5, "width": size - 1, "height": size - 1}
     names, known = [printable(name, MAX_TIP_NAME_LENGTH) for name in pair], drawable(value)
     if known is None:
@@ -57,7 +65,10 @@ def _cell(pair: tuple[Any, Any], value: Any, x: float, y: float, size: float, wr
     strength = min(1.0, abs(known))
     opening = element("rect", f"mark {'below' if known < 0 else 'above'}", **places)
     mark = hovered(f'{opening} fill-opacity="{strength:.2f}"', [*names, number_text(known)])
-    kind, text = "name middle" + (" on-mark" if strength > STRONG else ""), f"{known:.2f}".replace("-", "\u2212")
+    kind, text = (
+        "name middle" + (" on-mark" if strength > STRONG else ""),
+        f"{known:.2f}".replace("-", "\u2212"),
+    )
     return [mark, label(kind, x + size / 2, y + size / 2 + 4, text)] if written else [mark]
 
 
@@ -68,7 +79,12 @@ def _legend(title: str, width: float) -> list[str]:
     parts = []
     for i in range(steps):
         strength = 2 * (i + 0.5) / steps - 1
-        opening = element("rect", f"step {'below' if strength < 0 else 'above'}", x=left + total / steps * i, y=top)
+        opening = element(
+            "rect",
+            f"step {'below' if strength < 0 else 'above'}",
+            x=left + total / steps * i,
+            y=top,
+        )
         size = f'width="{place(total / steps)}" height="{place(height)}"'
         parts.append(f'{opening} {size} fill-opacity="{abs(strength):.2f}"/>')
     ends = [-1.0, 0.0, 1.0]

@@ -22,7 +22,19 @@ from .axes import (
     y_axis,
     y_ticks,
 )
-from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, place, width_of
+from .svg import (
+    SMALL,
+    drawn,
+    element,
+    empty,
+    fitted,
+    hovered,
+    label,
+    line,
+    picture,
+    place,
+    width_of,
+)
 
 FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
 MAX_MARKS = 80  # places of a curve that show a tip
@@ -35,7 +47,11 @@ BESIDE = (  # where a name may be: how it is anchored, and where from its point
 )
 LARGE, SMALL_POINT = 4.5, 3.5  # a point of few, and of more than so many
 MANY = 60
-NAME_SIZE = {"": 0.0, " end": 1.0, " middle": 0.5}  # how much of a name is at the left of its anchor
+NAME_SIZE = {
+    "": 0.0,
+    " end": 1.0,
+    " middle": 0.5,
+}  # how much of a name is at the left of its anchor
 
 
 class Point(NamedTuple):
@@ -73,7 +89,9 @@ def line_chart(
         return empty(WIDTH, about, "nothing to show yet: no values")
     about += "; " + ", ".join(printable(curve.name, 60) for curve in curves[:10])
     chosen = None if marked is None else drawable(marked["x"], log_x)
-    xs = [point.x for curve in curves for point in curve.points] + ([] if chosen is None else [chosen])
+    xs = [point.x for curve in curves for point in curve.points] + (
+        [] if chosen is None else [chosen]
+    )
     ys = [y for curve in curves for point in curve.points for y in point[1:] if y is not None]
     ticks = y_ticks(ys, percent)
     x_low, x_high = extent(xs, log_x)
@@ -87,14 +105,18 @@ def line_chart(
     room = Room(ticks.width + 8, WIDTH - (names + 26 if at_end else 14), top, top + PLOT_HEIGHT)
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
     y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
-    parts += y_axis(y, room._replace(top=room.top - above), ticks, y_title) + x_axis(x, room, x_ticks(x), x_title)
+    parts += y_axis(y, room._replace(top=room.top - above), ticks, y_title) + x_axis(
+        x, room, x_ticks(x), x_title
+    )
     layers = curves[::-1]  # the first on top
     parts += [part for curve in layers for part in _ranges(curve, x, y)]
     parts += [_path(curve, x, y, step) for curve in layers]
     if chosen is not None and marked is not None:
         parts += _choice(x(chosen), room, str(marked["label"]))
     for curve in layers:
-        parts += _marks(curve, x, y, (x_title, y_title), percent, chosen if len(curves) == 1 else None)
+        parts += _marks(
+            curve, x, y, (x_title, y_title), percent, chosen if len(curves) == 1 else None
+        )
     parts += _names_at_end(curves, x, y, room) if at_end else []
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
@@ -135,17 +157,27 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
     parts = []
     for point in ranged:
-        at, left, low, high = map(place, (x(point.x), x(point.x) - 3, y(point.low or 0.0), y(point.high or 0.0)))
-        parts.append(f'<path class="whisker s{kind}" d="M{at} {low}V{high}M{left} {low}h6M{left} {high}h6"/>')
+        at, left, low, high = map(
+            place, (x(point.x), x(point.x) - 3, y(point.low or 0.0), y(point.high or 0.0))
+        )
+        parts.append(
+            f'<path class="whisker s{kind}" d="M{at} {low}V{high}M{left} {low}h6M{left} {high}h6"/>'
+        )
     return parts
 
 
-def _marks(curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None) -> list[str]:
+def _marks(
+    curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None
+) -> list[str]:
     points, visible = curve.points, len(curve.points) <= 2 * FEW_POINTS
     n = min(len(points), MAX_MARKS)
     parts = []
     for point in (points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)):
-        lines = [curve.name, f"{titles[0]}: {number_text(point.x)}", f"{titles[1]}: {number_text(point.y, percent)}"]
+        lines = [
+            curve.name,
+            f"{titles[0]}: {number_text(point.x)}",
+            f"{titles[1]}: {number_text(point.y, percent)}",
+        ]
         if point.low is not None and point.high is not None:
             lines.append(f"{number_text(point.low, percent)} to {number_text(point.high, percent)}")
         if visible and point.x == ringed:
@@ -169,7 +201,11 @@ def _choice(at: float, room: Room, text: str) -> list[str]:
 def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
     """Return True if names stand at the ends of curves: where these end together and no name must be cut."""
     ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
-    return ends and 1 < len(curves) <= 8 and all(width_of(curve.name, SMALL) <= MAX_NAME_WIDTH for curve in curves)
+    return (
+        ends
+        and 1 < len(curves) <= 8
+        and all(width_of(curve.name, SMALL) <= MAX_NAME_WIDTH for curve in curves)
+    )
 
 
 def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
@@ -180,8 +216,12 @@ def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[s
     for (end, _, curve), height in zip(wanted, heights, strict=True):
         kind = f"lead s{colour_of(curve.position)}"
         parts.append(line(kind, x(curve.points[-1].x) + 5, end, room.right + 14, height))
-        parts.append(drawn("circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3))
-        parts.append(label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL))
+        parts.append(
+            drawn("circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3)
+        )
+        parts.append(
+            label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL)
+        )
     return parts
 
 
@@ -190,16 +230,21 @@ def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> li
 
     Neighbours that are too near are put side by side around the mean of what they want; so again until none are.
     """
-    groups: list[tuple[list[float], float]] = []  # what a group wants of its first height, and that height
+    groups: list[
+        tuple[list[float], float]
+    ] = []  # what a group wants of its first height, and that height
     for i, height in enumerate(wanted):
         group = [height - apart * i]
         while groups and groups[-1][1] > sum(group) / len(group):
             group = groups.pop()[0] + group
         groups.append((group, sum(group) / len(group)))
-    flat = [first + apart * i for i, first in enumerate(first for group, first in groups for _ in group)]
+    flat = [
+        first + apart * i for i, first in enumerate(first for group, first in groups for _ in group)
+    ]
     over = max(0.0, flat[-1] - high) if flat else 0.0
     return [
-        max(height - over, low + apart * i) if flat[0] - over < low else height - over for i, height in enumerate(flat)
+        max(height - over, low + apart * i) if flat[0] - over < low else height - over
+        for i, height in enumerate(flat)
     ]
 
 
@@ -249,7 +294,10 @@ def scatter(
         places = [(x(one.x), y(one.y), one) for one in known]
         radius = LARGE if len(known) <= MANY else SMALL_POINT
         for left, middle, one in places:
-            values = [f"{x_title}: {number_text(one.x)}", f"{y_title}: {number_text(one.y, percent)}"]
+            values = [
+                f"{x_title}: {number_text(one.x)}",
+                f"{y_title}: {number_text(one.y, percent)}",
+            ]
             shape = _shape(one.kind, left, middle, radius, "mark dot")
             parts.append(hovered(shape, [one.point["name"], *values, one.point.get("tip")]))
         names = _names(places, room) if named else []
@@ -269,7 +317,9 @@ def _known(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> Known 
     if x is None or y is None:
         return None
     group = point.get("group")
-    return Known(x, y, kinds.setdefault("" if group is None else printable(group), len(kinds)), point)
+    return Known(
+        x, y, kinds.setdefault("" if group is None else printable(group), len(kinds)), point
+    )
 
 
 def _point_sample(position: int, x: float, y: float) -> str:

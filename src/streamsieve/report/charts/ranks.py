@@ -22,17 +22,23 @@ BETTER = "better →"
 Ranked = list[tuple[float, str]]
 
 
-def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence[Sequence[str]]) -> str:
+def critical_difference(
+    ranks: Mapping[str, float], cd: float, cliques: Sequence[Sequence[str]]
+) -> str:
     """Draw average ranks on an axis, the best (lowest) to the right; a bar joins each group that does not differ.
 
     ``cd`` is the difference from which on two methods differ; it is drawn above the axis.
     """
     about = "Critical difference diagram of average ranks"
     found = ((drawable(value), name) for name, value in ranks.items())
-    known = sorted((rank, name) for rank, name in found if rank is not None and 1 <= rank <= len(ranks))
+    known = sorted(
+        (rank, name) for rank, name in found if rank is not None and 1 <= rank <= len(ranks)
+    )
     if len(known) < 2:
         return empty(WIDTH, about, "ranks need two methods or more")
-    about += "; best first: " + ", ".join(f"{printable(name, 60)} {rank:.2f}" for rank, name in known)
+    about += "; best first: " + ", ".join(
+        f"{printable(name, 60)} {rank:.2f}" for rank, name in known
+    )
     n_right = (len(known) + 1) // 2
     left, right = _room(known[n_right:]), max(_room(known[:n_right]), width_of(BETTER, SMALL) + 2)
     x = Scale(len(ranks), 1, left + 6, WIDTH - right - 6)
@@ -40,14 +46,22 @@ def critical_difference(ranks: Mapping[str, float], cd: float, cliques: Sequence
     first = AXIS + 12 + LEVEL * levels + PITCH / 2
     methods = []
     for i, (rank, name) in enumerate(known):
-        line_number, edge, side = (i, WIDTH - right, 1) if i < n_right else (len(known) - 1 - i, left, -1)
+        line_number, edge, side = (
+            (i, WIDTH - right, 1) if i < n_right else (len(known) - 1 - i, left, -1)
+        )
         methods += _method(rank, name, x, first + PITCH * line_number, edge, side)
-    return picture(WIDTH, first + PITCH * n_right, about, [*_bracket(cd, x), *_axis(x), *methods, *bars])
+    return picture(
+        WIDTH, first + PITCH * n_right, about, [*_bracket(cd, x), *_axis(x), *methods, *bars]
+    )
 
 
 def _room(side: Ranked) -> float:
     """Return how much room the names and ranks of one side take."""
-    return max((width_of(fitted(name, MAX_NAME_WIDTH)) for _, name in side), default=0.0) + RANK + MARGIN
+    return (
+        max((width_of(fitted(name, MAX_NAME_WIDTH)) for _, name in side), default=0.0)
+        + RANK
+        + MARGIN
+    )
 
 
 def _axis(x: Scale) -> list[str]:
@@ -75,7 +89,10 @@ def _bracket(cd: float, x: Scale) -> list[str]:
 
 def _method(rank: float, name: str, x: Scale, y: float, edge: float, side: int) -> list[str]:
     """Draw a line from the axis to the rank and the name at the right (side 1) or left (-1)."""
-    text, end = f"M{place(x(rank))} {place(AXIS)}V{place(y)}H{place(edge)}", "" if side > 0 else " end"
+    text, end = (
+        f"M{place(x(rank))} {place(AXIS)}V{place(y)}H{place(edge)}",
+        "" if side > 0 else " end",
+    )
     return [
         hovered(f'<path class="mark lead-line" d="{text}"', [name, f"average rank {rank:.3f}"]),
         label(f"small{end}", edge + 4 * side, y + 4, f"{rank:.2f}"),
@@ -87,7 +104,11 @@ def _bars(known: Ranked, cliques: Sequence[Sequence[str]], x: Scale) -> tuple[li
     """Draw a bar below the axis per group, each on the first free level; return how many levels there are too."""
     rank_of = {name: rank for rank, name in known}
     groups = [[(rank_of[name], name) for name in clique if name in rank_of] for clique in cliques]
-    ends = [(min(group)[0], max(group)[0], [name for _, name in group]) for group in groups if len(group) > 1]
+    ends = [
+        (min(group)[0], max(group)[0], [name for _, name in group])
+        for group in groups
+        if len(group) > 1
+    ]
     levels: list[float] = []  # where the last bar of each level ends, at the left
     parts = []
     for best, worst, members in sorted(ends):

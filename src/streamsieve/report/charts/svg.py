@@ -59,7 +59,9 @@ def place(value: float) -> str:
 
 def element(tag: str, kind: str, **places: float) -> str:
     """Return the opening of an element of a class with its coordinates, without the closing bracket."""
-    return f'<{tag} class="{kind}"' + "".join(f' {key}="{place(value)}"' for key, value in places.items())
+    return f'<{tag} class="{kind}"' + "".join(
+        f' {key}="{place(value)}"' for key, value in places.items()
+    )
 
 
 def drawn(tag: str, kind: str, **places: float) -> str:
@@ -70,7 +72,9 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
     return drawn("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-def label(kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE) -> str:
+def label(
+    kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE
+) -> str:
     """Draw a text at a place; the whole of it is in its title where it was cut."""
     whole = printable(text, MAX_TIP_LENGTH)
     short = whole if room is None else fitted(text, room, size)
@@ -80,7 +84,9 @@ def label(kind: str, x: float, y: float, text: Any, room: float | None = None, s
 
 def hovered(opening: str, lines: Iterable[Any]) -> str:
     """Return a mark that shows a tip, from its opening as ``element`` gives it, whose class has ``mark``."""
-    text = "&#10;".join(escape(printable(line, MAX_TIP_LENGTH)) for line in lines if line is not None)
+    text = "&#10;".join(
+        escape(printable(line, MAX_TIP_LENGTH)) for line in lines if line is not None
+    )
     return f'{opening} data-tip="{text}"><title>{text}</title></{opening[1:].split(" ", 1)[0]}>'
 
 
@@ -107,7 +113,9 @@ def empty(width: float, about: str, message: str) -> str:
 # ---- how charts look: on pages that follow the light or dark setting, and in files of their own
 
 
-IN_LIGHT, IN_DARK = ("".join(f"--{name}:{colour};" for name, colour in colours.items()) for colours in (LIGHT, DARK))
+IN_LIGHT, IN_DARK = (
+    "".join(f"--{name}:{colour};" for name, colour in colours.items()) for colours in (LIGHT, DARK)
+)
 # The classes of marks of each colour: filled (f1), light (a1, for bands) and drawn (s1).
 KINDS = "".join(
     f".chart .f{i}{{fill:var(--c{i})}}.chart .a{i}{{fill:var(--c{i});fill-opacity:.16}}"

@@ -82,7 +82,11 @@ class AsyOSParameters:
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
     workers: int = parameter(4, check_workers)
     staleness: int | None = parameter(
-        None, fits(lambda value: value is None or (is_integer(value) and value >= 0), "None or an integer of 0 or more")
+        None,
+        fits(
+            lambda value: value is None or (is_integer(value) and value >= 0),
+            "None or an integer of 0 or more",
+        ),
     )
     loss: str = parameter("auto", LOSS)
     n_scans: int | None = parameter(None, SCANS)
@@ -126,9 +130,13 @@ class Centre:
 class Worker:
     """Algorithm 3: the columns of one of some workers; ``rule`` says how many it keeps, and how long its steps are."""
 
-    def __init__(self, rule: SteppingRule, workers: int, state: SteppingState | None = None) -> None:
+    def __init__(
+        self, rule: SteppingRule, workers: int, state: SteppingState | None = None
+    ) -> None:
         self.rule, self.workers = rule, workers
-        self.state = rule.start() if state is None else state  # all there is to know, to start again from
+        self.state = (
+            rule.start() if state is None else state
+        )  # all there is to know, to start again from
 
     @property
     def ids(self) -> I64:
@@ -149,7 +157,9 @@ class Worker:
         at = 0
         while True:
             slots, weights, level = self.state
-            at = substitute_apart(slots, weights, level, y, steps, workers, scores, change, *columns, at)
+            at = substitute_apart(
+                slots, weights, level, y, steps, workers, scores, change, *columns, at
+            )
             if at < 0:
                 raise diverged(block.origin, steps, "online-substitution with ")
             if at == block.n_columns:
@@ -189,13 +199,17 @@ class AsynchronousState(NamedTuple):
 
     workers: tuple[SteppingState, ...]
     parts: F64 = array("workers", "rows")  # per worker and row: the centre's
-    pushes: F64 = array("pushes", "rows")  # the last ones, a ring of at most as many as the staleness
+    pushes: F64 = array(
+        "pushes", "rows"
+    )  # the last ones, a ring of at most as many as the staleness
     turns: I64 = array(1, low=0, below=MOST_TURNS)  # pushes so far
 
     @property
     def ids(self) -> I64:
         """The features that all workers keep."""
-        return np.concatenate([worker.slots.ids[: worker.slots.ends[USED]] for worker in self.workers])
+        return np.concatenate(
+            [worker.slots.ids[: worker.slots.ends[USED]] for worker in self.workers]
+        )
 
     @property
     def slots(self) -> Slots:
@@ -205,7 +219,9 @@ class AsynchronousState(NamedTuple):
     @property
     def weights(self) -> F64:
         """Those of all workers' columns."""
-        return np.concatenate([worker.weights[: worker.slots.ends[USED]] for worker in self.workers])
+        return np.concatenate(
+            [worker.weights[: worker.slots.ends[USED]] for worker in self.workers]
+        )
 
     @property
     def level(self) -> F64:
@@ -224,7 +240,9 @@ class AsynchronousRule(LinearRule):
         workers = int(params.workers)
         staleness = workers if params.staleness is None else int(params.staleness)
         self.staleness = staleness if workers > 1 else 0
-        each = (replace(params, n_features_to_select=share) for share in shares(self.wanted, workers))
+        each = (
+            replace(params, n_features_to_select=share) for share in shares(self.wanted, workers)
+        )
         self.rules = [SteppingRule(share_params, target) for share_params in each]
 
     def start(self) -> AsynchronousState:
@@ -233,11 +251,16 @@ class AsynchronousRule(LinearRule):
     def gather(self, workers: Sequence[SteppingState]) -> AsynchronousState:
         """The state of workers that took their columns elsewhere: what they know together is what can be finished."""
         parts = [worker.part() for worker in self.workers(workers)]
-        return AsynchronousState(tuple(workers), np.array(parts), np.zeros((0, self.y.size)), np.zeros(1, np.int64))
+        return AsynchronousState(
+            tuple(workers), np.array(parts), np.zeros((0, self.y.size)), np.zeros(1, np.int64)
+        )
 
     def workers(self, states: Sequence[SteppingState]) -> list[Worker]:
         """The workers that are in some states."""
-        return [Worker(rule, len(self.rules), state) for rule, state in zip(self.rules, states, strict=True)]
+        return [
+            Worker(rule, len(self.rules), state)
+            for rule, state in zip(self.rules, states, strict=True)
+        ]
 
     def offer(self, memory: ColumnMemory[AsynchronousState], block: ColumnBlock) -> None:
         """Take some more columns; the state stays as it is where the weights diverge."""
@@ -260,7 +283,9 @@ class AsynchronousRule(LinearRule):
             kept[at] = set(workers[at].ids.tolist())
             turn += 1
         state.turns[0] = turn
-        memory.state = state._replace(workers=tuple(worker.state for worker in workers), pushes=pushes)
+        memory.state = state._replace(
+            workers=tuple(worker.state for worker in workers), pushes=pushes
+        )
 
     def note(self, pushes: F64, turn: int, change: F64) -> F64:
         """The last pushes, with one more; the array grows until it has as many lines as are ever needed."""

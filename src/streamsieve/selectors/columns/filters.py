@@ -29,7 +29,16 @@ from ...kernels.types import F64, I32, I64, Bool
 from ...targets import BOTH, TASKS
 from ...values import ascends
 from ..base import Method
-from ..parameters import BUDGET, BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, one_of, parameter
+from ..parameters import (
+    BUDGET,
+    BUDGET_OR_NONE,
+    LEVEL,
+    NOT_NEGATIVE,
+    checked,
+    ensure,
+    one_of,
+    parameter,
+)
 from .learner import ColumnLearner
 from .measures import (
     BALANCE,
@@ -44,7 +53,18 @@ from .measures import (
     refuse_large_tables,
 )
 from .memory import ColumnMemory
-from .rules import CHOSEN, COLUMN_IDS, ENDS, GATHERS, ROW_NUMBERS, SCORES, USED, BatchRule, centred, in_parts
+from .rules import (
+    CHOSEN,
+    COLUMN_IDS,
+    ENDS,
+    GATHERS,
+    ROW_NUMBERS,
+    SCORES,
+    USED,
+    BatchRule,
+    centred,
+    in_parts,
+)
 
 ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
 
@@ -112,7 +132,9 @@ class FCBFParameters:
         "balanced" lets all classes count alike.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     delta: float = parameter(0.0, NOT_NEGATIVE)
     bins: int | str | None = parameter("mdl", BINS)
     class_weight: str | None = parameter(None, BALANCE)
@@ -135,7 +157,13 @@ class FcbfRule(FilterRule):
     def choose(self, state: CodedState) -> tuple[I64, F64]:
         order = np.lexsort((np.arange(state.ids.size), -state.relevance))
         stays = filter_by_correlation(
-            state.indptr, state.indices, state.codes, state.n_levels, state.relevance, order, self.target.weights
+            state.indptr,
+            state.indices,
+            state.codes,
+            state.n_levels,
+            state.relevance,
+            order,
+            self.target.weights,
         )
         chosen = order[stays[order]][: self.params.n_features_to_select]
         return chosen, state.relevance[chosen]
@@ -183,7 +211,16 @@ class MrmrRule(FilterRule):
         relevance, target = np.zeros(block.n_columns), self.target
         classes = target.codes, target.class_counts, target.class_counts.size
         wanted = np.ones(block.n_columns, bool)
-        informations(block.indptr, block.indices, codes, n_levels, target.weights, *classes, wanted, relevance)
+        informations(
+            block.indptr,
+            block.indices,
+            codes,
+            n_levels,
+            target.weights,
+            *classes,
+            wanted,
+            relevance,
+        )
         return relevance
 
     def choose(self, state: CodedState) -> tuple[I64, F64]:
@@ -191,7 +228,12 @@ class MrmrRule(FilterRule):
         scores = np.zeros(min(budget, state.ids.size))
         columns = state.indptr, state.indices, state.codes, state.n_levels
         chosen: I64 = choose_relevant_and_new(
-            *columns, state.relevance, self.target.weights, budget, self.params.criterion == "quotient", scores
+            *columns,
+            state.relevance,
+            self.target.weights,
+            budget,
+            self.params.criterion == "quotient",
+            scores,
         )
         return chosen, scores
 
@@ -236,8 +278,13 @@ class BlanketRule(BatchRule):
     def norms(self, block: ColumnBlock, values: F64) -> F64:
         """Return lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        columns, known = (block.indptr, block.indices, values), (self.target.weights, self.target.numbers)
-        in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
+        columns, known = (
+            (block.indptr, block.indices, values),
+            (self.target.weights, self.target.numbers),
+        )
+        in_parts(
+            block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms)
+        )
         return norms
 
     def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
@@ -275,7 +322,9 @@ class BlanketRule(BatchRule):
     def tests(self, most_variables: int) -> Tests:
         """Return the tests; one by counts that is taken has fewer cells than there are rows."""
         n_rows = self.target.n_rows
-        return prepared_tests(self.params.alpha, self.params.measure, n_rows, most_variables, n_rows, ROWS_EACH)
+        return prepared_tests(
+            self.params.alpha, self.params.measure, n_rows, most_variables, n_rows, ROWS_EACH
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -364,12 +413,16 @@ class MmmbRule(BlanketRule):
         scores = {int(column): float(least[column]) for column in near}
         spouses: dict[int, float] = {}
         for child in near.tolist():
-            family, *_ = parents_and_children(columns, tests, child, self.params.max_condition, weights)
+            family, *_ = parents_and_children(
+                columns, tests, child, self.params.max_condition, weights
+            )
             for column in set(family.tolist()) - {target, *scores}:
                 given = separators[column, : n_separators[column]]
                 if child not in given:
                     given = np.append(given, child)
-                    strength = association_of_columns(columns, tests, column, target, given, weights)
+                    strength = association_of_columns(
+                        columns, tests, column, target, given, weights
+                    )
                     if strength > spouses.get(column, 0.0):
                         spouses[column] = strength
         found = scores | spouses
@@ -382,6 +435,9 @@ MMMB = Method(
     ColumnLearner,
     BOTH,
     rule=MmmbRule,
-    check_variants=({"measure": "fisher_z", "max_condition": 2}, {"measure": "chi2", "alpha": 0.05}),
+    check_variants=(
+        {"measure": "fisher_z", "max_condition": 2},
+        {"measure": "chi2", "alpha": 0.05},
+    ),
     exempt_from_checks=GATHERS,
 )

@@ -9,7 +9,12 @@ import numpy as np
 
 from ...blocks import ColumnBlock
 from ...kernels.arrays import array
-from ...kernels.columns.grafting import descend_coordinates, next_newcomer, solve_equations, weigh_products
+from ...kernels.columns.grafting import (
+    descend_coordinates,
+    next_newcomer,
+    solve_equations,
+    weigh_products,
+)
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
 from ...kernels.types import F64, I64
@@ -42,7 +47,10 @@ MOST_HALVINGS = 30
 ANEW = 4  # steps after which the quadratic model is made anew
 MOST_RISES = 100
 FLAT = 1e-9  # a second derivative that is as good as none
-NEARLY, SHORT = 0.5, 1e-3  # of a rise that a quadratic model finds, while it is more than so much of the penalty
+NEARLY, SHORT = (
+    0.5,
+    1e-3,
+)  # of a rise that a quadratic model finds, while it is more than so much of the penalty
 LASSO_SWEEPS = 20  # before the equations of the weights that are not 0 are solved
 LASSO_ROUNDS = 50
 
@@ -75,7 +83,9 @@ class GraftingParameters:
     penalty: float | None = parameter(
         None,
         fits(
-            lambda penalty: penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER),
+            lambda penalty: (
+                penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER)
+            ),
             f"None or a number above 0, up to {LARGEST_NUMBER:g}",
         ),
     )
@@ -129,9 +139,14 @@ class GraftingRule(LinearRule):
                 state = with_twice_the_slots(state, self.wanted + 1)
             if state.slots.ends[TOP] + length > state.slots.values.size:
                 state = state._replace(slots=with_room(state.slots, length))
-            used, span = int(state.slots.ends[USED]), (int(block.indptr[at]), int(block.indptr[at + 1]))
+            used, span = (
+                int(state.slots.ends[USED]),
+                (int(block.indptr[at]), int(block.indptr[at + 1])),
+            )
             unit = block.n_rows, mean, scale
-            put_column(state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span)
+            put_column(
+                state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span
+            )
             state.slots.ends[USED] += 1
             weigh_products(state.slots, state.curvatures, used, state.gram, state.middles)
             self.take_in(state)
@@ -141,7 +156,9 @@ class GraftingRule(LinearRule):
         """Solve the problem with a newcomer, in the last slot, and drop what it makes superfluous."""
         used = int(state.slots.ends[USED])
         sizes = np.sqrt(np.diag(state.gram)[:used])
-        if (np.abs(state.gram[used - 1, : used - 1]) > ALIKE * sizes[-1] * sizes[:-1]).any():  # there is another such
+        if (
+            np.abs(state.gram[used - 1, : used - 1]) > ALIKE * sizes[-1] * sizes[:-1]
+        ).any():  # there is another such
             self.keep(state, np.arange(used - 1))
             return
         self.solve(state)
@@ -159,7 +176,9 @@ class GraftingRule(LinearRule):
             if used <= self.wanted:
                 break
             more, first = rise(self.bend(state)[:used, :used], state.weights[:used])
-            is_last = self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MOST_RISES
+            is_last = (
+                self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MOST_RISES
+            )
             state.penalty[0] += more if is_last else NEARLY * more
             if is_last:
                 self.keep(state, np.delete(np.arange(used), first))
@@ -197,7 +216,9 @@ class GraftingRule(LinearRule):
             shift = -drift / state.curvatures.mean() - float(middles @ change)
             best = now.loss + penalty * float(np.abs(weights).sum())
             for _ in range(MOST_HALVINGS):
-                then = slopes_at(self.loss, columns.combine(weights + change, level + shift), self.y)
+                then = slopes_at(
+                    self.loss, columns.combine(weights + change, level + shift), self.y
+                )
                 if then.loss + penalty * float(np.abs(weights + change).sum()) <= best:
                     break
                 change, shift = change / 2.0, shift / 2.0
@@ -231,13 +252,18 @@ class GraftingRule(LinearRule):
             state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted,
             "it holds more features than it was asked for",
         )
-        ensure((state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all(), "its loss is flatter than it can be")
+        ensure(
+            (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all(),
+            "its loss is flatter than it can be",
+        )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
 def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
     """Whether no weight, nor the intercept, would change the objective much."""
-    off = np.where(weights != 0.0, np.abs(pulls + penalty * np.sign(weights)), np.abs(pulls) - penalty)
+    off = np.where(
+        weights != 0.0, np.abs(pulls + penalty * np.sign(weights)), np.abs(pulls) - penalty
+    )
     return bool(max(off.max(initial=0.0), abs(drift)) <= max(ENOUGH * penalty, 1e-14))
 
 
@@ -256,7 +282,10 @@ def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) ->
         if descend_coordinates(gram, pulls, penalty, enough, LASSO_SWEEPS, weights):
             break
         live = np.flatnonzero(weights)
-        change = solve_equations(gram, live, pulls[live] - penalty * np.sign(weights[live])) - weights[live]
+        change = (
+            solve_equations(gram, live, pulls[live] - penalty * np.sign(weights[live]))
+            - weights[live]
+        )
         step, first = until_zero(weights[live], -change)
         weights[live] += min(step, 1.0) * change
         if step <= 1.0:
@@ -269,7 +298,9 @@ def rise(gram: F64, weights: F64) -> tuple[float, int]:
 
     No weight may be 0. Where no rise does that, as rounding may have it, the smallest weight goes at once.
     """
-    more, first = until_zero(weights, solve_equations(gram, np.arange(weights.size), np.sign(weights)))
+    more, first = until_zero(
+        weights, solve_equations(gram, np.arange(weights.size), np.sign(weights))
+    )
     return (more, first) if np.isfinite(more) else (0.0, int(np.argmin(np.abs(weights))))
 
 
@@ -289,5 +320,10 @@ GRAFTING = Method(
     BOTH,
     rule=GraftingRule,
     predicts=True,
-    check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}, {"n_features_to_select": 3}, {"penalty": 0.1}),
+    check_variants=(
+        {"loss": "squared"},
+        {"loss": "squared_hinge"},
+        {"n_features_to_select": 3},
+        {"penalty": 0.1},
+    ),
 )

@@ -46,7 +46,11 @@ from .memory import (
 from .rules import ColumnRule, CopyDropper, in_parts
 
 STATE = "state."  # before the names of its arrays in a model
-NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"  # arrays of a model
+NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = (
+    "named_ids",
+    "named_groups",
+    "group_names",
+)  # arrays of a model
 DEFAULT_SCANS = 2  # of data that can be read again
 
 
@@ -69,7 +73,9 @@ class ColumnResults(Results):
         self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
         self.rule = learner.rule
         self.n_features_seen_ = int(self.memory.counts[0])  # that were offered, each once
-        self.n_constant_ = int(self.memory.counts[2])  # that never vary, or have no value: none is ever selected
+        self.n_constant_ = int(
+            self.memory.counts[2]
+        )  # that never vary, or have no value: none is ever selected
 
     @alone
     def settled(self) -> Any:
@@ -88,13 +94,19 @@ class ColumnResults(Results):
     def selection(self) -> Selection:
         """Return the selected features, with scores, names and groups; its size is that of the selection."""
         (indices, scores), known, state = self.selected(), self.memory.names, self.settled()
-        names = np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object) if known else None
+        names = (
+            np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object)
+            if known
+            else None
+        )
         groups = self.rule.groups(state)
         if groups is None:
             return Selection(indices, scores, names)
         groups = groups[np.argsort(self.rule.kept(state)[0])]
         titles = self.memory.titles_of_groups(groups) if self.memory.group_names else None
-        return Selection(indices, scores, names, groups if titles is None else np.array(titles, object))
+        return Selection(
+            indices, scores, names, groups if titles is None else np.array(titles, object)
+        )
 
     @alone
     def kept_now(self) -> tuple[I64, F64] | None:
@@ -158,7 +170,11 @@ class ColumnResults(Results):
     def evidence(self, selection: Selection) -> F64 | None:
         state = self.settled()
         held = self.rule.held(state)
-        return None if held is None else checksums_of(held[np.argsort(self.rule.kept(state)[0])])[:, None]
+        return (
+            None
+            if held is None
+            else checksums_of(held[np.argsort(self.rule.kept(state)[0])])[:, None]
+        )
 
     def title(self, feature: int) -> str:
         return self.memory.title(feature)
@@ -174,7 +190,9 @@ class ColumnResults(Results):
         counted, model = self.rule.counted(state), self.rule.linear_model(state)
         details |= {"counts": counted["counts"]} if counted else {}
         details |= {} if model is None else model.details()
-        return Findings(measures=counted.get("measures"), details={**details, **self.rule.details(state)})
+        return Findings(
+            measures=counted.get("measures"), details={**details, **self.rule.details(state)}
+        )
 
 
 class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
@@ -218,22 +236,32 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         Its classes are those of ``y``; features bring their names with them.
         """
         if y is None:
-            raise UsageError(f"{self.method.name} measures columns against a target; start with y=...")
+            raise UsageError(
+                f"{self.method.name} measures columns against a target; start with y=..."
+            )
         if classes is not None:
             raise UsageError(f"{self.method.name} takes the classes from the target; omit classes")
         self.features.start(n_features, None)
         self.adopt(target_for(self.method, self.params, y, origin))
         return self
 
-    def adopt(self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None) -> None:
+    def adopt(
+        self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None
+    ) -> None:
         """Be ready to learn for a target, from a fresh state or another one, by the method's rule or another one."""
         self.rule = self.method.rule(self.params, target) if rule is None else rule
-        self._memory = ColumnMemory(target, self.rule.start() if state is None else state, self.features)
+        self._memory = ColumnMemory(
+            target, self.rule.start() if state is None else state, self.features
+        )
 
     def refuse_other_target(self, y: Any) -> None:
         """Refuse a target that is not the one that learning started with."""
-        if not np.array_equal(target_for(self.method, self.params, y).numbers, self.memory.target.numbers):
-            raise DataError("the target differs from that of the first columns; start anew for another target")
+        if not np.array_equal(
+            target_for(self.method, self.params, y).numbers, self.memory.target.numbers
+        ):
+            raise DataError(
+                "the target differs from that of the first columns; start anew for another target"
+            )
 
     @alone
     def name_groups(self, names: NDArray[Any] | None) -> None:
@@ -259,13 +287,17 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         """Refuse columns that cannot be learned; nothing is changed."""
         memory, n_rows = self.memory, self.memory.target.n_rows
         if block.n_rows != n_rows:
-            raise DataError(f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}")
+            raise DataError(
+                f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}"
+            )
         if not block.n_columns:
             return
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
         self.features.refuse_more(int(block.ids.max()) + 1, block.origin)
-        refuse_not_finite(memory, block, self.missing_rows == "keep", "missing" in self.method.parameter_names)
+        refuse_not_finite(
+            memory, block, self.missing_rows == "keep", "missing" in self.method.parameter_names
+        )
         if not self.rule.takes_again:
             refuse_repeated(memory, block, self.remembered())
         self.rule.refuse(memory, block)
@@ -275,7 +307,11 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         memory = self.memory
         memory.settled = None
         self.rule.offer(memory, block)
-        memory.counts += (block.n_columns, block.n_nonzero, count_constant(block.indptr, block.values, block.n_rows))
+        memory.counts += (
+            block.n_columns,
+            block.n_nonzero,
+            count_constant(block.indptr, block.values, block.n_rows),
+        )
         self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
         memory.note_names(block, self.remembered(), self.rule.holds_all)
         full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
@@ -285,9 +321,16 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def _note_coarse(self, block: ColumnBlock) -> None:
         """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
         memory, (coarse, varies) = self.memory, np.zeros((2, block.n_columns), bool)
-        in_parts(block, lambda a, b: find_coarse(block.indptr, block.values, block.n_rows, a, b, coarse, varies))
+        in_parts(
+            block,
+            lambda a, b: find_coarse(
+                block.indptr, block.values, block.n_rows, a, b, coarse, varies
+            ),
+        )
         for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
-            memory.note(kind, [memory.title_in(block, column) for column in np.flatnonzero(chosen).tolist()])
+            memory.note(
+                kind, [memory.title_in(block, column) for column in np.flatnonzero(chosen).tolist()]
+            )
 
     @alone
     def finish(self, origin: str = "") -> Self:
@@ -340,18 +383,28 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         memory, target = self.memory, self.memory.target
-        header: dict[str, Any] = {"kind": target.kind, "centre": target.centre, "scale": target.scale}
+        header: dict[str, Any] = {
+            "kind": target.kind,
+            "centre": target.centre,
+            "scale": target.scale,
+        }
         header |= {"earlier": memory.earlier} if memory.earlier else {}
         header |= {"noted": as_header(memory.noted)} if memory.noted else {}
         arrays: Arrays = dict(arrays_of(self.rule.saved(memory), STATE))
-        arrays |= {TARGET + name: getattr(target, name) for name in ("numbers", "codes", "class_counts", "weights")}
+        arrays |= {
+            TARGET + name: getattr(target, name)
+            for name in ("numbers", "codes", "class_counts", "weights")
+        }
         arrays |= {"classes": np.array(target.classes.tolist()), "counts": memory.counts}
         if memory.names and self.features.names is None:  # or all names are kept
             arrays |= {NAMED_IDS: np.array(list(memory.names), np.int64)}
             arrays |= texts_to_arrays(NAMES, memory.names.values())
         if memory.group_names:
             numbers = self._groups()
-            arrays |= {NAMED_GROUPS: numbers, **texts_to_arrays(GROUP_NAMES, memory.titles_of_groups(numbers))}
+            arrays |= {
+                NAMED_GROUPS: numbers,
+                **texts_to_arrays(GROUP_NAMES, memory.titles_of_groups(numbers)),
+            }
         return header, arrays
 
     def _groups(self) -> I64:
@@ -363,18 +416,30 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         features = self.features
         names = named_texts(arrays, NAMES, NAMED_IDS, "its names do not fit their features")
-        group_names = named_texts(arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them")
-        ensure(all(0 <= feature < features.width for feature in names), "it has names of features that there are not")
+        group_names = named_texts(
+            arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them"
+        )
+        ensure(
+            all(0 <= feature < features.width for feature in names),
+            "it has names of features that there are not",
+        )
         target = target_of_model(header, arrays.pop("classes"), arrays)
         own = {name: arrays.pop(name) for name in TARGET_SCHEMA}
         check_arrays(own, TARGET_SCHEMA, sizes_of_target(target))
         self.adopt(target)
         memory, rule = self.memory, self.rule
         sizes = check_arrays(arrays, schema_of(memory.state, STATE), rule.sizes())
-        counted = np.bincount(target.codes, target.weights if target.codes.size else None, target.n_classes)
-        ensure(np.allclose(counted, target.class_counts), "its classes are not as frequent as it says")
+        counted = np.bincount(
+            target.codes, target.weights if target.codes.size else None, target.n_classes
+        )
+        ensure(
+            np.allclose(counted, target.class_counts), "its classes are not as frequent as it says"
+        )
         state = memory.state = with_arrays(memory.state, arrays, STATE)
-        memory.counts, memory.earlier = own["counts"], count_of(header, "earlier") if "earlier" in header else 0
+        memory.counts, memory.earlier = (
+            own["counts"],
+            count_of(header, "earlier") if "earlier" in header else 0,
+        )
         memory.noted = noted_in(header.get("noted", {}))
         rule.check(state, sizes, features.width)
         remembered = rule.remembered(state)
@@ -382,10 +447,15 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         check_scores(rule.kept(state)[1])
         memory.names = names
         if features.names is not None:
-            memory.names = dict(zip(remembered.tolist(), features.names[remembered].tolist(), strict=True))
+            memory.names = dict(
+                zip(remembered.tolist(), features.names[remembered].tolist(), strict=True)
+            )
         if group_names:
             once = len(set(group_names.values())) == len(group_names)
-            ensure(once and set(self._groups().tolist()) == set(group_names), "the names of its groups do not fit them")
+            ensure(
+                once and set(self._groups().tolist()) == set(group_names),
+                "the names of its groups do not fit them",
+            )
             memory.group_names = group_names
 
 

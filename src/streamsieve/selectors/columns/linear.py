@@ -8,7 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...blocks import ColumnBlock
-from ...kernels.columns.slots import TOP, USED, Slots, combine, held_length, pack, products, written_out
+from ...kernels.columns.slots import (
+    TOP,
+    USED,
+    Slots,
+    combine,
+    held_length,
+    pack,
+    products,
+    written_out,
+)
 from ...kernels.types import F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import changed, declared, grown, names_along
@@ -63,8 +72,12 @@ class LinearRule(ColumnRule[Any]):
         """Return the state of a model: the columns that were selected, without their values, and no others."""
         fit = self.fit(state)
         if self.params.refit and fit.columns.size:
-            fit = refit(HeldColumns(state.slots, self.target.n_rows), self.loss, self.y, fit.columns)
-        slots = some_of(state.slots, fit.columns)._replace(rows=np.zeros(0, np.int32), values=np.zeros(0))
+            fit = refit(
+                HeldColumns(state.slots, self.target.n_rows), self.loss, self.y, fit.columns
+            )
+        slots = some_of(state.slots, fit.columns)._replace(
+            rows=np.zeros(0, np.int32), values=np.zeros(0)
+        )
         return changed(state, slots=slots, weights=fit.weights, level=np.array([fit.intercept]))
 
     def kept(self, state: Any) -> tuple[I64, F64]:
@@ -82,7 +95,9 @@ class LinearRule(ColumnRule[Any]):
         return ids[best], sizes[best]
 
     def remarks(self, state: Any) -> list[Remark]:
-        scores = HeldColumns(state.slots, self.target.n_rows).combine(state.weights, float(state.level[0]))
+        scores = HeldColumns(state.slots, self.target.n_rows).combine(
+            state.weights, float(state.level[0])
+        )
         nothing = slopes_at(self.loss, np.zeros(self.y.size), self.y).loss
         return [STRAYED] if slopes_at(self.loss, scores, self.y).loss > nothing else []
 
@@ -90,7 +105,12 @@ class LinearRule(ColumnRule[Any]):
         slots, used = state.slots, int(state.slots.ends[USED])
         units = slots.centres[:used], slots.scales[:used]
         return in_given_units(
-            self.target, self.loss, slots.ids[:used], state.weights[:used], float(state.level[0]), *units
+            self.target,
+            self.loss,
+            slots.ids[:used],
+            state.weights[:used],
+            float(state.level[0]),
+            *units,
         )
 
 
@@ -143,21 +163,29 @@ def keep(slots: Slots, chosen: I64, *others: F64) -> None:
 def some_of(slots: Slots, chosen: I64) -> Slots:
     """Some columns, in slots of their own; their values are shared."""
     return slots._replace(
-        **{name: getattr(slots, name)[chosen] for name in PER_SLOT}, ends=np.array([chosen.size, slots.ends[TOP]])
+        **{name: getattr(slots, name)[chosen] for name in PER_SLOT},
+        ends=np.array([chosen.size, slots.ends[TOP]]),
     )
 
 
 def picked(parts: Sequence[Slots], ids: I64) -> Slots:
     """Some of the columns in several slots, in the order given, in arrays of their own without any room beyond."""
     known = {
-        feature: (part, slot) for part in parts for slot, feature in enumerate(part.ids[: part.ends[USED]].tolist())
+        feature: (part, slot)
+        for part in parts
+        for slot, feature in enumerate(part.ids[: part.ends[USED]].tolist())
     }
     chosen = [known[feature] for feature in ids.tolist()]
-    spans = [(part, slice(part.starts[slot], part.starts[slot] + part.lengths[slot])) for part, slot in chosen]
+    spans = [
+        (part, slice(part.starts[slot], part.starts[slot] + part.lengths[slot]))
+        for part, slot in chosen
+    ]
     rows = np.concatenate([np.zeros(0, np.int32), *(part.rows[span] for part, span in spans)])
     values = np.concatenate([np.zeros(0), *(part.values[span] for part, span in spans)])
     per_slot = {
-        name: np.array([getattr(part, name)[slot] for part, slot in chosen], declared(Slots)[name].dtype)
+        name: np.array(
+            [getattr(part, name)[slot] for part, slot in chosen], declared(Slots)[name].dtype
+        )
         for name in PER_SLOT
     }
     per_slot["starts"] = np.cumsum(per_slot["lengths"]) - per_slot["lengths"]
@@ -168,7 +196,8 @@ def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
     """Refuse, with a ValueError, slots whose arrays do not fit one another."""
     used, top = (int(end) for end in slots.ends)
     ensure(
-        used <= slots.ids.size and top <= slots.values.size, "it has more columns than slots, or more values than room"
+        used <= slots.ids.size and top <= slots.values.size,
+        "it has more columns than slots, or more values than room",
     )
     starts, lengths, ids = slots.starts[:used], slots.lengths[:used], slots.ids[:used]
     order = np.argsort(starts, kind="stable")

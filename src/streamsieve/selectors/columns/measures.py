@@ -26,7 +26,9 @@ LARGEST_LEVEL = 0.5  # of a test that is worth a try
 # What parameters may be.
 BINS = fits(
     lambda bins: (
-        bins is None or (isinstance(bins, str) and bins == "mdl") or (is_integer(bins) and 2 <= bins <= MOST_BINS)
+        bins is None
+        or (isinstance(bins, str) and bins == "mdl")
+        or (is_integer(bins) and 2 <= bins <= MOST_BINS)
     ),
     f"None, 'mdl' or an integer from 2 to {MOST_BINS:,}",
 )
@@ -38,20 +40,26 @@ CONDITION = fits(lambda most: is_integer(most) and 1 <= most <= 10, "an integer 
 # ---- codes
 
 
-def coded(block: ColumnBlock, target: Target, bins: int | str | None, wanted: Bool | None = None) -> tuple[I32, I64]:
+def coded(
+    block: ColumnBlock, target: Target, bins: int | str | None, wanted: Bool | None = None
+) -> tuple[I32, I64]:
     """A code for every non-zero, and the number of codes of every column; those of many values in bins, if asked.
 
     Columns that are not ``wanted``, if that is said, have one code.
     """
     codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(block.n_columns, np.int64)
     chosen = np.ones(block.n_columns, bool) if wanted is None else wanted
-    in_parts(block, lambda a, b: code_columns(block.indptr, block.values, chosen, a, b, codes, n_levels))
+    in_parts(
+        block, lambda a, b: code_columns(block.indptr, block.values, chosen, a, b, codes, n_levels)
+    )
     if bins is not None:
         many = chosen & ~are_discrete(block)
         number = MDL if bins == "mdl" else int(bins)
         columns = block.indptr, block.indices, block.values
         known = target.weights, target.codes, target.class_counts
-        in_parts(block, lambda a, b: bin_columns(*columns, *known, many, number, a, b, codes, n_levels))
+        in_parts(
+            block, lambda a, b: bin_columns(*columns, *known, many, number, a, b, codes, n_levels)
+        )
     return codes, n_levels
 
 
@@ -72,7 +80,10 @@ def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | No
 def are_discrete(block: ColumnBlock) -> Bool:
     """Which columns hold integers alone, and few different ones."""
     discrete = np.zeros(block.n_columns, bool)
-    in_parts(block, lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete))
+    in_parts(
+        block,
+        lambda a, b: find_discrete(block.indptr, block.values, DISCRETE_LEVELS, a, b, discrete),
+    )
     return discrete
 
 
@@ -82,7 +93,9 @@ def are_discrete(block: ColumnBlock) -> Bool:
 def levels_of_target(target: Target, measure: str) -> int:
     """How many classes the tests count; 0 if they count none."""
     if measure in ("g2", "chi2") and not target.codes.size:
-        raise DataError(f"{spell('measure', measure)} needs classes, and this target is a regression's; use 'fisher_z'")
+        raise DataError(
+            f"{spell('measure', measure)} needs classes, and this target is a regression's; use 'fisher_z'"
+        )
     return 0 if measure == "fisher_z" else target.class_counts.size
 
 
@@ -115,7 +128,9 @@ def prepared_tests(
 @lru_cache(maxsize=8)
 def limits_of_counts(alpha: float) -> F64:
     """What G2 and chi squared must reach at level ``alpha``, by degrees of freedom."""
-    return np.asarray(2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64)
+    return np.asarray(
+        2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64
+    )
 
 
 # ---- significance
@@ -124,12 +139,16 @@ def limits_of_counts(alpha: float) -> F64:
 def least_correlation(alpha: float, n_rows: F64 | float) -> F64:
     """The |correlation| from which on Fisher's Z test at level ``alpha`` finds dependence, over that many rows."""
     freedom = np.asarray(n_rows, np.float64) - 3.0
-    return np.where(freedom > 0, np.tanh(-ndtri(alpha / 2.0) / np.sqrt(np.maximum(freedom, 1e-9))), np.inf)
+    return np.where(
+        freedom > 0, np.tanh(-ndtri(alpha / 2.0) / np.sqrt(np.maximum(freedom, 1e-9))), np.inf
+    )
 
 
 def advice_on_level(alpha: float) -> str:
     """Return what to say where no column passed tests at level ``alpha``: on noise that is the right answer."""
-    return advice_on_strictness("no feature depends on the target by this test", "alpha", alpha, LARGEST_LEVEL)
+    return advice_on_strictness(
+        "no feature depends on the target by this test", "alpha", alpha, LARGEST_LEVEL
+    )
 
 
 def advice_on_strictness(finding: str, name: str, value: float, largest: float) -> str:

@@ -56,12 +56,18 @@ class ColumnMemory(Generic[C]):
     target: Target
     state: C
     features: FeatureInfo
-    counts: I64 = field(default_factory=lambda: np.zeros(3, np.int64))  # features, non-zeros, constants
+    counts: I64 = field(
+        default_factory=lambda: np.zeros(3, np.int64)
+    )  # features, non-zeros, constants
     earlier: int = 0  # features of the passes before this one; the counts are those of this pass
     names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
-    group_names: dict[int, str] = field(default_factory=dict)  # by number; empty if groups are called by that
+    group_names: dict[int, str] = field(
+        default_factory=dict
+    )  # by number; empty if groups are called by that
     settled: C | None = None  # the state as if no feature were to come, once somebody asked
-    noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of, by what there is
+    noted: dict[str, Noted] = field(
+        default_factory=dict
+    )  # columns that a user should know of, by what there is
 
     def title(self, feature: int) -> str:
         """Return what a feature is called in messages."""
@@ -69,7 +75,9 @@ class ColumnMemory(Generic[C]):
 
     def title_in(self, block: ColumnBlock, column: int) -> str:
         """Return what a column of a block is called in messages."""
-        return self.features.title(int(block.ids[column]), None if block.names is None else block.names[column])
+        return self.features.title(
+            int(block.ids[column]), None if block.names is None else block.names[column]
+        )
 
     def note(self, kind: str, texts: Sequence[str], count: int | None = None) -> None:
         """Take note of columns that a user should know of, of which ``texts`` are the first or all."""
@@ -84,7 +92,11 @@ class ColumnMemory(Generic[C]):
             remembered = remembered[-block.n_columns :]
         if block.names is None and (holds_all or not self.names):
             return
-        here = {} if block.names is None else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
+        here = (
+            {}
+            if block.names is None
+            else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
+        )
         known = here if holds_all else {**self.names, **here}
         named = {feature: known[feature] for feature in remembered.tolist() if feature in known}
         self.names = {**self.names, **named} if holds_all else named
@@ -101,7 +113,9 @@ class ColumnMemory(Generic[C]):
         known = {name: group for group, name in self.group_names.items()}
         named = any(isinstance(group, str) for group in given)
         if self.counts[0] and given and named != bool(known):
-            raise DataError("groups: integers before and names now, or the other way round; take one of both")
+            raise DataError(
+                "groups: integers before and names now, or the other way round; take one of both"
+            )
         if not named:
             self.group_names = {}
             return np.array(given, np.int64)
@@ -118,13 +132,18 @@ class ColumnMemory(Generic[C]):
 
 def as_header(noted: Mapping[str, Noted]) -> dict[str, Any]:
     """As JSON can hold it."""
-    return {kind: {"count": found.count, "first": list(found.first)} for kind, found in noted.items()}
+    return {
+        kind: {"count": found.count, "first": list(found.first)} for kind, found in noted.items()
+    }
 
 
 def noted_in(header: Any) -> dict[str, Noted]:
     """What ``as_header`` gave; a ValueError if it is not that."""
     ensure(isinstance(header, dict) and set(header) <= set(KINDS), "what it has noted is not known")
-    noted = {kind: Noted(count_of(known, "count"), list(known["first"])) for kind, known in header.items()}
+    noted = {
+        kind: Noted(count_of(known, "count"), list(known["first"]))
+        for kind, known in header.items()
+    }
     for some in noted.values():
         fit = len(some.first) <= MOST_NAMED and all(isinstance(text, str) for text in some.first)
         ensure(fit, "what it has noted are not names")
@@ -141,7 +160,9 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
         text = f"no variation, or more than 32-bit numbers can hold so far from 0, in {noted[COLLAPSED]}"
         remarks.append(Remark("collapsed values", "note", text, f"if they vary, {IN_64_BITS}"))
     if COPIES in noted:
-        text = f"{noted[COPIES].count:,} exact copies of kept features were dropped: {noted[COPIES]}"
+        text = (
+            f"{noted[COPIES].count:,} exact copies of kept features were dropped: {noted[COPIES]}"
+        )
         advice = f"{spell('duplicates', 'keep')} decides about copies by the rule alone"
         remarks.append(Remark("copies dropped", "note", text, advice))
     return remarks
@@ -150,7 +171,9 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
 # ---- columns that cannot be learned
 
 
-def refuse_not_finite(memory: ColumnMemory[Any], block: ColumnBlock, skips: bool, can_skip: bool) -> None:
+def refuse_not_finite(
+    memory: ColumnMemory[Any], block: ColumnBlock, skips: bool, can_skip: bool
+) -> None:
     """Refuse infinite and enormous values, and missing ones unless the method skips them, as it may be told to."""
     lowest, highest = (np.fmin, np.fmax) if skips else (np.minimum, np.maximum)  # fmin omits NaN
     low, high = lowest.reduce(block.values, initial=0.0), highest.reduce(block.values, initial=0.0)
@@ -168,8 +191,13 @@ def refuse_not_finite(memory: ColumnMemory[Any], block: ColumnBlock, skips: bool
     elif np.isinf(value):
         what, cure = "is infinite", "replace it"
     else:
-        what, cure = f"is {value:g}", f"values beyond {LARGEST_VALUE:g} cannot be squared; divide the column"
-    raise DataError(f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}")
+        what, cure = (
+            f"is {value:g}",
+            f"values beyond {LARGEST_VALUE:g} cannot be squared; divide the column",
+        )
+    raise DataError(
+        f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}"
+    )
 
 
 def refuse_repeated(memory: ColumnMemory[Any], block: ColumnBlock, remembered: I64) -> None:
@@ -179,7 +207,9 @@ def refuse_repeated(memory: ColumnMemory[Any], block: ColumnBlock, remembered: I
         twice |= np.isin(block.ids, remembered)
     if twice.any():
         title = memory.title_in(block, int(np.flatnonzero(twice)[0]))
-        raise DataError(f"{prefix(block.origin)}{title} comes twice; give every feature an id of its own")
+        raise DataError(
+            f"{prefix(block.origin)}{title} comes twice; give every feature an id of its own"
+        )
 
 
 def are_repeated(numbers: I64) -> Bool:
@@ -207,20 +237,35 @@ def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Array
     )
     of_classes = kind == "classes"
     ensure(
-        (of_classes or (kind == "numbers" and not codes.size)) and is_number(centre) and is_number(scale),
+        (of_classes or (kind == "numbers" and not codes.size))
+        and is_number(centre)
+        and is_number(scale),
         "its target is neither classes nor numbers",
     )
     check_classes(classes)
     ensure(
-        classes.shape == counts.shape and (not of_classes or classes.size >= 2) and codes.size in (0, weights.size),
+        classes.shape == counts.shape
+        and (not of_classes or classes.size >= 2)
+        and codes.size in (0, weights.size),
         "its classes do not fit its target",
     )
     ensure(weights.size and of_classes == bool(codes.size), "its target has no rows")
     ensure(
-        numbers.shape == weights.shape and (weights > 0).all() and is_standardized(numbers, weights),
+        numbers.shape == weights.shape
+        and (weights > 0).all()
+        and is_standardized(numbers, weights),
         "its target is not standardised",
     )
-    return Target("classes" if of_classes else "numbers", numbers, codes, counts, weights, classes, centre, scale)
+    return Target(
+        "classes" if of_classes else "numbers",
+        numbers,
+        codes,
+        counts,
+        weights,
+        classes,
+        centre,
+        scale,
+    )
 
 
 def is_standardized(numbers: F64, weights: F64) -> bool:

@@ -19,7 +19,17 @@ from ...kernels.types import F64, I64
 from ...state import empty
 from ...targets import BOTH, TASKS
 from ..base import Method
-from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, fits, is_number, one_of, parameter
+from ..parameters import (
+    BUDGET_OR_NONE,
+    LEVEL,
+    NOT_NEGATIVE,
+    checked,
+    ensure,
+    fits,
+    is_number,
+    one_of,
+    parameter,
+)
 from .learner import ColumnLearner
 from .measures import (
     CONDITION,
@@ -49,7 +59,9 @@ from .rules import (
 )
 
 LARGEST_WEALTH = 1.0
-WEALTH = fits(lambda value: is_number(value) and 0 < value <= LARGEST_WEALTH, "above 0, and 1 at most")
+WEALTH = fits(
+    lambda value: is_number(value) and 0 < value <= LARGEST_WEALTH, "above 0, and 1 at most"
+)
 
 
 # ---- OSFS (Wu, Yu, Ding, Wang, Zhu 2013)
@@ -106,7 +118,9 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         """Return the tests, for columns of no more levels than that."""
         params, n_classes = self.params, max(1, self.target.class_counts.size)
         cells = min(osfs.MOST_CELLS, n_classes * most_levels ** (params.max_condition + 1))
-        return prepared_tests(params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, cells)
+        return prepared_tests(
+            params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, cells
+        )
 
     def offer(self, memory: ColumnMemory[osfs.IndependenceState], block: ColumnBlock) -> None:
         filled = block.without_empty()
@@ -124,19 +138,36 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         )
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.weights, target.numbers
-        in_parts(block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms))
+        in_parts(
+            block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms)
+        )
         related = np.abs(relevance) >= least_correlation(params.alpha, target.n_rows)
         codes, n_levels = coded_for(params.measure, block, target)
         tests = self.tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
-            in_parts(block, lambda a, b: osfs.relate_by_counts(state, tests, *columns_coded, a, b, related))
+            in_parts(
+                block,
+                lambda a, b: osfs.relate_by_counts(state, tests, *columns_coded, a, b, related),
+            )
         candidates = np.flatnonzero(related & (norms > 0))
         state.counts[osfs.IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
-        new = osfs.NewColumns(*columns, block.values, block.ids, codes, n_levels, relevance, norms, copies)
-        given = tests, self.fast, self.drops_copies, params.max_condition, new, target.weights, candidates
-        take_columns(memory, candidates.size, lambda state, done: osfs.update_blanket(state, *given, done))
+        new = osfs.NewColumns(
+            *columns, block.values, block.ids, codes, n_levels, relevance, norms, copies
+        )
+        given = (
+            tests,
+            self.fast,
+            self.drops_copies,
+            params.max_condition,
+            new,
+            target.weights,
+            candidates,
+        )
+        take_columns(
+            memory, candidates.size, lambda state, done: osfs.update_blanket(state, *given, done)
+        )
         self.note_copies(memory, block, copies)
 
     def kept(self, state: osfs.IndependenceState) -> tuple[I64, F64]:
@@ -151,14 +182,23 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
 
     def counted(self, state: osfs.IndependenceState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced = state.counts.tolist()
-        return {"counts": {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}}
+        return {
+            "counts": {
+                "kept": kept,
+                "irrelevant": irrelevant,
+                "redundant": redundant,
+                "replaced": replaced,
+            }
+        }
 
     def check(self, state: osfs.IndependenceState, sizes: dict[str, int], n_features: int) -> None:
         kept = int(state.counts[osfs.KEPT])
         check_slots(state.order, kept + 1)
         ensure(state.order[0] == osfs.TARGET, "its first slot is not the target's")
         slots = state.order[: kept + 1]
-        discrete = slots[state.n_levels[slots] > 0]  # others may have codes of a column that was there before
+        discrete = slots[
+            state.n_levels[slots] > 0
+        ]  # others may have codes of a column that was there before
         check_codes(state.codes, state.n_levels, discrete)
 
 
@@ -174,7 +214,9 @@ OSFS_VARIANTS: tuple[dict[str, Any], ...] = (
     {"measure": "chi2", "max_condition": 2},
     {"duplicates": "keep"},
 )
-OSFS = Method("osfs", OSFSParameters, ColumnLearner, BOTH, rule=OsfsRule, check_variants=OSFS_VARIANTS)
+OSFS = Method(
+    "osfs", OSFSParameters, ColumnLearner, BOTH, rule=OsfsRule, check_variants=OSFS_VARIANTS
+)
 FAST_OSFS = Method(
     "fast-osfs",
     OSFSParameters,
@@ -229,7 +271,11 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
 
     def offer(self, memory: ColumnMemory[investing.InvestingState], block: ColumnBlock) -> None:
         given = float(self.params.payout), block.indptr, block.indices, centred(block), block.ids
-        take_columns(memory, block.n_columns, lambda state, done: investing.invest_in_columns(state, *given, done))
+        take_columns(
+            memory,
+            block.n_columns,
+            lambda state, done: investing.invest_in_columns(state, *given, done),
+        )
 
     def kept(self, state: investing.InvestingState) -> tuple[I64, F64]:
         kept = state.counts[investing.KEPT]
@@ -237,18 +283,28 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
 
     def advice(self, state: investing.InvestingState) -> str:
         return advice_on_strictness(
-            "no feature improves the fit more than chance would", "wealth", float(self.params.wealth), LARGEST_WEALTH
+            "no feature improves the fit more than chance would",
+            "wealth",
+            float(self.params.wealth),
+            LARGEST_WEALTH,
         )
 
-    def check(self, state: investing.InvestingState, sizes: dict[str, int], n_features: int) -> None:
-        ensure(state.counts[investing.KEPT] <= sizes["slots"], "it keeps more features than it has slots")
+    def check(
+        self, state: investing.InvestingState, sizes: dict[str, int], n_features: int
+    ) -> None:
+        ensure(
+            state.counts[investing.KEPT] <= sizes["slots"],
+            "it keeps more features than it has slots",
+        )
         ensure(
             np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0),
             "its error is not that of its residual",
         )
 
 
-ALPHA_INVESTING = Method("alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH, rule=InvestingRule)
+ALPHA_INVESTING = Method(
+    "alpha-investing", AlphaInvestingParameters, ColumnLearner, BOTH, rule=InvestingRule
+)
 
 
 # ---- OGFS (Wang, Zhao, Hu, Cheung, Wang, Wu 2013)
@@ -279,7 +335,9 @@ class OGFSParameters:
         many as have come so far, would show in n rows.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     epsilon: float = parameter(0.001, NOT_NEGATIVE)
     alpha: float = parameter(0.05, LEVEL)
     regularization: float | None = parameter(
@@ -305,17 +363,28 @@ class OgfsRule(GroupRule):
         """Return the rule as kernels take it."""
         params = self.params
         penalty = 0.0 if params.regularization is None else float(params.regularization)
-        budget = NO_BUDGET if params.n_features_to_select is None else int(params.n_features_to_select)
-        return group_selection.GroupRule(float(params.epsilon), limits_of_t(float(params.alpha)), penalty, budget)
+        budget = (
+            NO_BUDGET if params.n_features_to_select is None else int(params.n_features_to_select)
+        )
+        return group_selection.GroupRule(
+            float(params.epsilon), limits_of_t(float(params.alpha)), penalty, budget
+        )
 
     def offer(self, memory: ColumnMemory[group_selection.GroupState], block: ColumnBlock) -> None:
         target, columns = self.target, (block.indptr, block.indices, centred(block))
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
         known = target.codes, target.class_counts
-        in_parts(block, lambda a, b: group_selection.scatter_of_classes(*columns, *known, a, b, between, norms))
+        in_parts(
+            block,
+            lambda a, b: group_selection.scatter_of_classes(*columns, *known, a, b, between, norms),
+        )
         new = group_selection.NewColumns(*columns, block.ids, groups_of(block), between, norms)
         given = self.kernel_rule(), new, *known, target.weights
-        take_columns(memory, block.n_columns, lambda state, done: group_selection.select_in_groups(state, *given, done))
+        take_columns(
+            memory,
+            block.n_columns,
+            lambda state, done: group_selection.select_in_groups(state, *given, done),
+        )
 
     def close(self, state: group_selection.GroupState) -> None:
         group_selection.close_group(state, self.kernel_rule(), self.target.n_rows)
@@ -332,10 +401,15 @@ class OgfsRule(GroupRule):
         kept, _, irrelevant, redundant, _ = state.counts.tolist()
         return {"counts": {"kept": kept, "irrelevant": irrelevant, "redundant": redundant}}
 
-    def check(self, state: group_selection.GroupState, sizes: dict[str, int], n_features: int) -> None:
+    def check(
+        self, state: group_selection.GroupState, sizes: dict[str, int], n_features: int
+    ) -> None:
         kept = int(state.counts[group_selection.KEPT])
         check_slots(state.order, kept)
-        ensure(state.counts[group_selection.CLOSED] <= kept, "what it has counted does not fit what it keeps")
+        ensure(
+            state.counts[group_selection.CLOSED] <= kept,
+            "what it has counted does not fit what it keeps",
+        )
 
 
 OGFS = Method(
@@ -354,4 +428,6 @@ OGFS = Method(
 @lru_cache(maxsize=8)
 def limits_of_t(alpha: float) -> F64:
     """What the size of Student's t must reach at level ``alpha``, by degrees of freedom."""
-    return np.asarray(stdtrit(np.maximum(np.arange(MOST_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64)
+    return np.asarray(
+        stdtrit(np.maximum(np.arange(MOST_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64
+    )

@@ -39,7 +39,9 @@ class ColumnRule(Generic[C]):
     whatever the number that went by.
     """
 
-    takes_again: ClassVar[bool] = False  # features come again with every scan, and those that are held are passed over
+    takes_again: ClassVar[bool] = (
+        False  # features come again with every scan, and those that are held are passed over
+    )
     holds_all: ClassVar[bool] = False  # what is remembered once is remembered for good
 
     def __init__(self, params: Any, target: Target) -> None:
@@ -236,12 +238,19 @@ class BatchRule(ColumnRule[Any]):
         lengths = np.diff(block.indptr)
         entries = np.repeat(worth, lengths)
         n_columns, n_nonzeros = state.used.tolist()
-        more = {"indptr": extended(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[worth]))}
-        for axis, used, chosen in (("columns", n_columns, worth), ("nonzeros", n_nonzeros, entries)):
+        more = {
+            "indptr": extended(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[worth]))
+        }
+        for axis, used, chosen in (
+            ("columns", n_columns, worth),
+            ("nonzeros", n_nonzeros, entries),
+        ):
             for name in names_along(self.state_type, axis):
                 more[name] = extended(getattr(state, name), used, arrays[name][chosen])
         used = np.array([n_columns + worth.sum(), n_nonzeros + entries.sum()])
-        memory.state = changed(state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0))
+        memory.state = changed(
+            state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0)
+        )
 
     def finish(self, state: Any) -> Any:
         if not state.used[0]:
@@ -278,7 +287,8 @@ class BatchRule(ColumnRule[Any]):
     def check(self, state: Any, sizes: dict[str, int], n_features: int) -> None:
         indptr = state.indptr
         ensure(
-            state.used.tolist() == [sizes["columns"], sizes["nonzeros"]] and indptr.size == sizes["columns"] + 1,
+            state.used.tolist() == [sizes["columns"], sizes["nonzeros"]]
+            and indptr.size == sizes["columns"] + 1,
             "it does not have the columns it says",
         )
         ensure(
@@ -287,14 +297,19 @@ class BatchRule(ColumnRule[Any]):
         )
         ensure(np.unique(state.chosen).size == state.chosen.size, "a column is chosen twice")
         wanted = parameters_of(self.params).get("n_features_to_select")
-        ensure(wanted is None or state.chosen.size <= wanted, "it has chosen more columns than it was asked for")
+        ensure(
+            wanted is None or state.chosen.size <= wanted,
+            "it has chosen more columns than it was asked for",
+        )
 
 
 def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
     """Return the array with more after what is used of it; where there is no room, one of twice the size."""
     if used + more.size > array.size:
         room = used + max(used, more.size)
-        refuse_beyond_memory(room * array.itemsize, "all columns, which this method holds,", "take fewer features")
+        refuse_beyond_memory(
+            room * array.itemsize, "all columns, which this method holds,", "take fewer features"
+        )
         array = np.concatenate([array[:used], np.zeros(max(used, more.size), array.dtype)])
     array[used : used + more.size] = more
     return array
@@ -317,7 +332,9 @@ def pieces(
 def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
     """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
     before = block.indptr + np.arange(block.n_columns + 1)
-    parallel.in_parts(np.searchsorted(before, parallel.cut(int(before[-1]), WORTH_A_PART)).tolist(), work)
+    parallel.in_parts(
+        np.searchsorted(before, parallel.cut(int(before[-1]), WORTH_A_PART)).tolist(), work
+    )
 
 
 def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int], int]) -> None:
@@ -328,21 +345,29 @@ def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int
         if done < count:
             state = memory.state
             per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
-            needed = 4 * sum(array.nbytes for array in per_slot)  # twice the slots, and a copy at the end of the data
-            refuse_beyond_memory(needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)")
+            needed = 4 * sum(
+                array.nbytes for array in per_slot
+            )  # twice the slots, and a copy at the end of the data
+            refuse_beyond_memory(
+                needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)"
+            )
             memory.state = grown(state, "slots", 2 * per_slot[0].shape[0])
 
 
 def centred(block: ColumnBlock) -> F64:
     """The values of a block, columns shifted and in other units where that helps; for what depends on neither."""
     far, values = np.zeros(block.n_columns, bool), block.values
-    any_large = max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > LARGEST
+    any_large = (
+        max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > LARGEST
+    )
     in_parts(block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, far))
     if not far.any():
         return values
     out = values.copy()
     in_parts(block, lambda a, b: centre_columns(block.indptr, block.n_rows, far, a, b, out))
-    out.flags.writeable = False  # as the values of a block are: kernels are compiled for one of the two
+    out.flags.writeable = (
+        False  # as the values of a block are: kernels are compiled for one of the two
+    )
     return out
 
 

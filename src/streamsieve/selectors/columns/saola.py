@@ -32,7 +32,16 @@ from ...kernels.types import F64, I64
 from ...state import empty, grown
 from ...targets import BOTH, TASKS
 from ..base import Method
-from ..parameters import BUDGET_OR_NONE, LEVEL, NOT_NEGATIVE, checked, ensure, one_of, parameter, together
+from ..parameters import (
+    BUDGET_OR_NONE,
+    LEVEL,
+    NOT_NEGATIVE,
+    checked,
+    ensure,
+    one_of,
+    parameter,
+    together,
+)
 from .learner import ColumnLearner
 from .measures import (
     BALANCE,
@@ -105,7 +114,9 @@ class SAOLAParameters:
         Whether the target holds classes or numbers. "auto" takes numbers with a fraction for a regression's.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     measure: str = parameter("auto", one_of("auto", "su", "fisher_z"))
     alpha: float = parameter(0.01, LEVEL)
     delta: float = parameter(0.0, NOT_NEGATIVE)
@@ -115,14 +126,18 @@ class SAOLAParameters:
     bins: int | str | None = parameter(
         None,
         BINS,
-        together(lambda params, bins: bins is None or params.measure != "fisher_z", "None where measure is 'fisher_z'"),
+        together(
+            lambda params, bins: bins is None or params.measure != "fisher_z",
+            "None where measure is 'fisher_z'",
+        ),
     )
     class_weight: str | None = parameter(None, BALANCE)
     missing: str = parameter(
         "error",
         one_of("error", "skip"),
         together(
-            lambda params, missing: missing == "error" or params.variant != "lofs", "'error' where variant is 'lofs'"
+            lambda params, missing: missing == "error" or params.variant != "lofs",
+            "'error' where variant is 'lofs'",
         ),
     )
     task: str = parameter("auto", one_of(*TASKS))
@@ -131,7 +146,9 @@ class SAOLAParameters:
 class SaolaRule(CopyDropper[SaolaState]):
     """Relevance to the target, then redundancy by pairs."""
 
-    limited: ClassVar[int] = KEPT  # entry of ``counts``: the features of which the budget is a limit
+    limited: ClassVar[int] = (
+        KEPT  # entry of ``counts``: the features of which the budget is a limit
+    )
 
     @property
     def budget(self) -> int:
@@ -140,7 +157,11 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     @property
     def drops_copies(self) -> bool:
-        return self.params.variant == "default" if self.params.duplicates == "auto" else super().drops_copies
+        return (
+            self.params.variant == "default"
+            if self.params.duplicates == "auto"
+            else super().drops_copies
+        )
 
     def kernel_rule(self) -> Rule:
         """Return the rule as kernels take it."""
@@ -151,11 +172,19 @@ class SaolaRule(CopyDropper[SaolaState]):
                 float(least_correlation(params.alpha, effective_rows(self.target.weights))),
                 params.delta + 2 * EQUAL,
             )
-        return Rule(lofs and params.measure != "su", lofs, params.bound == "max", least, self.drops_copies)
+        return Rule(
+            lofs and params.measure != "su", lofs, params.bound == "max", least, self.drops_copies
+        )
 
     def sizes(self) -> dict[str, int]:
-        rows = {"column_rows": self.params.measure != "su", "code_rows": self.params.measure != "fisher_z"}
-        return {**super().sizes(), **{name: self.target.n_rows * needed for name, needed in rows.items()}}
+        rows = {
+            "column_rows": self.params.measure != "su",
+            "code_rows": self.params.measure != "fisher_z",
+        }
+        return {
+            **super().sizes(),
+            **{name: self.target.n_rows * needed for name, needed in rows.items()},
+        }
 
     def start(self) -> SaolaState:
         if self.params.measure == "su" and not self.target.codes.size:
@@ -187,7 +216,11 @@ class SaolaRule(CopyDropper[SaolaState]):
 
         A pair of columns may need the correlation of one that is measured by uncertainty, so that both are taken.
         """
-        params, target, columns = self.params, self.target, (block.indptr, block.indices, centred(block))
+        params, target, columns = (
+            self.params,
+            self.target,
+            (block.indptr, block.indices, centred(block)),
+        )
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
         codes, n_levels = np.zeros(0, np.int32), np.ones(n_columns, np.int64)
@@ -196,7 +229,9 @@ class SaolaRule(CopyDropper[SaolaState]):
             strengths = np.zeros(n_columns)
             in_parts(
                 block,
-                lambda a, b: correlate_with_target(*columns, target.weights, target.numbers, a, b, strengths, norms),
+                lambda a, b: correlate_with_target(
+                    *columns, target.weights, target.numbers, a, b, strengths, norms
+                ),
             )
             relevance[:, CORRELATION] = np.abs(strengths)
         if params.measure != "fisher_z" and target.codes.size:
@@ -215,9 +250,13 @@ class SaolaRule(CopyDropper[SaolaState]):
             measure[discrete] = UNCERTAINTY
         has_missing = np.zeros(n_columns, bool)
         given, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
-        new = NewColumns(*columns, given, ids, codes, n_levels, measure, relevance, norms, has_missing, copies)
+        new = NewColumns(
+            *columns, given, ids, codes, n_levels, measure, relevance, norms, has_missing, copies
+        )
         if params.missing == "skip":
-            in_parts(block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing))
+            in_parts(
+                block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing)
+            )
         rows = effective_rows(target.weights)
         least: Any = least_correlation(params.alpha, rows)
         if has_missing.any():
@@ -226,22 +265,34 @@ class SaolaRule(CopyDropper[SaolaState]):
             in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
             least = least_correlation(params.alpha, present)
         by_correlation = relevance[:, CORRELATION] >= least - EQUAL
-        relevant = np.where(measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > params.delta + EQUAL, by_correlation)
-        if params.measure != "su":  # a pair of both kinds is measured by correlation: a constant has none
+        relevant = np.where(
+            measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > params.delta + EQUAL, by_correlation
+        )
+        if (
+            params.measure != "su"
+        ):  # a pair of both kinds is measured by correlation: a constant has none
             relevant &= norms > 0
         if params.variant == "lofs":
-            sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (np.diff(block.indptr) > 0)
+            sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (
+                np.diff(block.indptr) > 0
+            )
             relevant &= sums != 0
         return new, np.flatnonzero(relevant)
 
-    def compare(self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64) -> None:
+    def compare(
+        self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64
+    ) -> None:
         """Compare the candidates of a block with what is kept, one by one."""
         self.compare_within(memory, new, candidates, self.budget)
 
-    def compare_within(self, memory: ColumnMemory[SaolaState], new: NewColumns, candidates: I64, budget: int) -> None:
+    def compare_within(
+        self, memory: ColumnMemory[SaolaState], new: NewColumns, candidates: I64, budget: int
+    ) -> None:
         """Compare candidates with what is kept, of which there may be so many."""
         given = self.kernel_rule(), budget, new, self.target.weights, candidates
-        take_columns(memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done))
+        take_columns(
+            memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done)
+        )
 
     def kept(self, state: SaolaState) -> tuple[I64, F64]:
         slots = state.order[: state.counts[KEPT]]
@@ -251,7 +302,9 @@ class SaolaRule(CopyDropper[SaolaState]):
         slots = state.order[: state.counts[KEPT]]
         if self.params.measure != "su":
             return state.columns[slots]
-        return state.codes[slots] if self.params.bins is None else None  # columns that differ may have equal bins
+        return (
+            state.codes[slots] if self.params.bins is None else None
+        )  # columns that differ may have equal bins
 
     def advice(self, state: SaolaState) -> str:
         by_uncertainty = self.params.measure != "fisher_z" and self.params.delta > 0
@@ -259,10 +312,18 @@ class SaolaRule(CopyDropper[SaolaState]):
 
     def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
         kept, irrelevant, redundant, replaced, _ = state.counts.tolist()
-        fates = {"kept": kept, "irrelevant": irrelevant, "redundant": redundant, "replaced": replaced}
+        fates = {
+            "kept": kept,
+            "irrelevant": irrelevant,
+            "redundant": redundant,
+            "replaced": replaced,
+        }
         return {
             "counts": fates,
-            "measures": {"fisher_z": int(state.measured[CORRELATION]), "su": int(state.measured[UNCERTAINTY])},
+            "measures": {
+                "fisher_z": int(state.measured[CORRELATION]),
+                "su": int(state.measured[UNCERTAINTY]),
+            },
         }
 
     def tally(self, state: SaolaState) -> Tally:
@@ -292,9 +353,13 @@ class GroupSaolaRule(GroupRule, SaolaRule):
 
     limited: ClassVar[int] = CLOSED
 
-    def compare(self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64) -> None:
+    def compare(
+        self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64
+    ) -> None:
         starts = np.append(0, np.flatnonzero(np.diff(groups := groups_of(block))) + 1)
-        runs, cuts = np.unique(np.searchsorted(starts, candidates, side="right") - 1, return_index=True)
+        runs, cuts = np.unique(
+            np.searchsorted(starts, candidates, side="right") - 1, return_index=True
+        )
         seen = 0
         for run, members in zip(runs.tolist(), np.split(candidates, cuts[1:]), strict=False):
             self.open_last(memory.state, groups[starts[seen : run + 1]])
@@ -325,7 +390,13 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"variant": "paper"},
 )
 SAOLA = Method(
-    "saola", SAOLAParameters, ColumnLearner, BOTH, rule=SaolaRule, selects_again=True, check_variants=VARIANTS
+    "saola",
+    SAOLAParameters,
+    ColumnLearner,
+    BOTH,
+    rule=SaolaRule,
+    selects_again=True,
+    check_variants=VARIANTS,
 )
 GROUP_SAOLA = Method(
     "group-saola",

@@ -41,13 +41,20 @@ from .rules import in_parts, pieces
 HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
 
 # Of the pool.
-POOL, SMALLEST_POOL = 4, 160  # columns that stay in the pool, for each that is wanted, and that many at least
+POOL, SMALLEST_POOL = (
+    4,
+    160,
+)  # columns that stay in the pool, for each that is wanted, and that many at least
 BLOCK = 4  # one more slot for so many that stay
 BY_TARGET = 0.25  # of the pool
 NEAR = 0.8  # of the weakest column's correlation: what a newcomer must exceed, as later fits shift all of them
 SWEEPS = 5
 FITS = 3  # of a loss that is not a parabola
-START = (1.0, 0.01, 0.1)  # variances, against that of the response, and the chance of a weight that is not 0
+START = (
+    1.0,
+    0.01,
+    0.1,
+)  # variances, against that of the response, and the chance of a weight that is not 0
 OPEN = -1.0  # a correlation that all columns exceed
 LOOKED_AT = 512  # columns at a time: after a cut the rest of them is looked at again
 
@@ -113,7 +120,9 @@ class SteppingRule(LinearRule):
 
     def offer(self, memory: ColumnMemory[SteppingState], block: ColumnBlock) -> None:
         """Take some more columns; the state stays as it is where the weights diverge."""
-        state, diverges = self.take(copied(memory.state), block, np.zeros(self.y.size), 1.0, self.steps)
+        state, diverges = self.take(
+            copied(memory.state), block, np.zeros(self.y.size), 1.0, self.steps
+        )
         if diverges:
             raise diverged(block.origin, self.steps)
         memory.state = state
@@ -126,13 +135,17 @@ class SteppingRule(LinearRule):
         at = 0
         while True:
             slots, weights, level = state
-            at = substitute_columns(slots, weights, level, self.y, others, alike, steps, *columns, at)
+            at = substitute_columns(
+                slots, weights, level, self.y, others, alike, steps, *columns, at
+            )
             if at < 0 or at == block.n_columns:
                 return state, at < 0
             state = with_space(state, block, at, self.wanted + 1)
 
     def check(self, state: SteppingState, sizes: dict[str, int], n_features: int) -> None:
-        ensure(state.slots.ends[USED] <= self.wanted, "it keeps more features than it was asked for")
+        ensure(
+            state.slots.ends[USED] <= self.wanted, "it keeps more features than it was asked for"
+        )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
@@ -152,7 +165,9 @@ class PoolState(NamedTuple):
     """Columns in a pool, and what they are worth."""
 
     slots: Slots
-    gram: F64 = array("fitted", "fitted")  # correlations of the columns that stayed at the last cut, the first ones
+    gram: F64 = array(
+        "fitted", "fitted"
+    )  # correlations of the columns that stayed at the last cut, the first ones
     weights: F64 = array("slots")
     marginals: F64 = array("slots")  # |correlation| with the target
     # variance of errors, of weights that are not 0, and how many are not; zeros before the first fit
@@ -220,7 +235,16 @@ class PoolRule(LinearRule):
         mine = Looks(*(array[first:] for array in looks))
 
         def look(start: int, stop: int) -> None:
-            look_at_columns(state.residual, self.response, rest.indptr, rest.indices, rest.values, start, stop, mine)
+            look_at_columns(
+                state.residual,
+                self.response,
+                rest.indptr,
+                rest.indices,
+                rest.values,
+                start,
+                stop,
+                mine,
+            )
 
         in_parts(rest, look)
 
@@ -229,11 +253,16 @@ class PoolRule(LinearRule):
         gram = self.correlations(state)
         state = self.keep(state, gram, different(gram, state.slots))
         gains = self.weigh(state)
-        by_target = strongest(state.marginals[: gains.size], np.arange(gains.size), int(BY_TARGET * self.size))
+        by_target = strongest(
+            state.marginals[: gains.size], np.arange(gains.size), int(BY_TARGET * self.size)
+        )
         others = np.delete(np.arange(gains.size), by_target)
         by_gain = strongest(np.abs(gains), others, self.size - by_target.size)
         if by_gain.size < others.size:
-            state.bars[:] = NEAR * np.abs(gains[by_gain]).min(), NEAR * state.marginals[by_target].min()
+            state.bars[:] = (
+                NEAR * np.abs(gains[by_gain]).min(),
+                NEAR * state.marginals[by_target].min(),
+            )
             state = self.keep(state, state.gram, np.sort(np.concatenate([by_target, by_gain])))
         self.explain(state)
         return state
@@ -266,7 +295,17 @@ class PoolRule(LinearRule):
             if not state.prior.any():
                 state.prior[:] = square * START[0], square * START[1], START[2]
             responses = columns.products(response)
-            fit_pool(state.gram, responses, square, self.y.size, self.wanted, SWEEPS, state.prior, weights, gains)
+            fit_pool(
+                state.gram,
+                responses,
+                square,
+                self.y.size,
+                self.wanted,
+                SWEEPS,
+                state.prior,
+                weights,
+                gains,
+            )
         return gains
 
     def explain(self, state: PoolState) -> None:
@@ -279,7 +318,9 @@ class PoolRule(LinearRule):
     def fit(self, state: PoolState) -> Fit:
         """Return the best columns of the pool, and a model of them."""
         chosen = different(self.correlations(state), state.slots)
-        fit = project(HeldColumns(some_of(state.slots, chosen), self.y.size), self.loss, self.y, self.wanted)
+        fit = project(
+            HeldColumns(some_of(state.slots, chosen), self.y.size), self.loss, self.y, self.wanted
+        )
         return fit._replace(columns=chosen[fit.columns])
 
     def check(self, state: PoolState, sizes: dict[str, int], n_features: int) -> None:

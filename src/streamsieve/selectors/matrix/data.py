@@ -89,7 +89,9 @@ class Matrix:
     def title(self, column: int) -> str:
         """What a column is called in messages."""
         feature = int(self.ids[column])
-        return naming.title(feature, None if self.names is None else self.names[feature], self.first_id)
+        return naming.title(
+            feature, None if self.names is None else self.names[feature], self.first_id
+        )
 
     def gather(self, features: NDArray[np.int64], block: NDArray[np.float64]) -> None:
         """Write features as the first lines of a block."""
@@ -115,10 +117,18 @@ class Matrix:
     def not_usable(self, column: int, row: int, value: float) -> DataError:
         """What to say of a value that is missing, infinite or enormous."""
         if np.isfinite(value):
-            what, cure = f"{value:g}", f"values beyond {LARGEST:g} cannot be squared; divide the column"
+            what, cure = (
+                f"{value:g}",
+                f"values beyond {LARGEST:g} cannot be squared; divide the column",
+            )
         else:
-            what, cure = "missing" if np.isnan(value) else "infinite", "fill it in or omit the feature"
-        return DataError(f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; {cure}")
+            what, cure = (
+                "missing" if np.isnan(value) else "infinite",
+                "fill it in or omit the feature",
+            )
+        return DataError(
+            f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; {cure}"
+        )
 
 
 class MatrixLook(Look):
@@ -160,7 +170,9 @@ class Cost(NamedTuple):
         needed, available = self.of(matrix.n_rows, matrix.n_columns), available_memory()
         if needed <= available:
             return needed
-        fitting = bisect_left(range(matrix.n_rows), available, key=lambda rows: self.of(rows, matrix.n_columns))
+        fitting = bisect_left(
+            range(matrix.n_rows), available, key=lambda rows: self.of(rows, matrix.n_columns)
+        )
         raise DataError(
             f"{prefix(matrix.origin)}all pairs of {matrix.n_rows:,} rows need {size_text(needed)} of memory, and "
             f"{size_text(available)} are left; {max(0, fitting - 1):,} rows would fit, or {more_memory(needed)}"
@@ -184,7 +196,9 @@ class Pairs:
     ``varying`` are the features that are not constant; the others say nothing and count nowhere.
     """
 
-    def __init__(self, matrix: Matrix, threads: Threads, scale: str, cost: Cost | None = None) -> None:
+    def __init__(
+        self, matrix: Matrix, threads: Threads, scale: str, cost: Cost | None = None
+    ) -> None:
         n_rows = matrix.n_rows
         self.n_bytes = (cost or Cost()).refuse_beyond_memory(matrix)
         self.matrix, self.threads, self.n_rows = matrix, threads, n_rows
@@ -194,7 +208,9 @@ class Pairs:
         self.shift, self.factor = np.empty(matrix.n_columns), np.empty(matrix.n_columns)
         kind = SCALES[scale]
         self.n_nonzero = sum(
-            self.in_parts(matrix.n_columns, lambda first, last, part: self._measure(first, last, kind))
+            self.in_parts(
+                matrix.n_columns, lambda first, last, part: self._measure(first, last, kind)
+            )
         )
         self.varying: NDArray[np.int64] = np.flatnonzero(self.factor)
 
@@ -210,7 +226,12 @@ class Pairs:
             stop = min(last, start + BLOCK)
             self.matrix.gather(np.arange(start, stop), raw)
             wrong, nonzeros = measure_block(
-                raw, stop - start, self.n_rows, kind, self.shift[start:stop], self.factor[start:stop]
+                raw,
+                stop - start,
+                self.n_rows,
+                kind,
+                self.shift[start:stop],
+                self.factor[start:stop],
             )
             if wrong >= 0:
                 raise self._not_usable(start + wrong, raw[wrong, : self.n_rows])
@@ -227,7 +248,9 @@ class Pairs:
             f"far for {spell('scale', 'none')}; use 'minmax' or 'standard'"
         )
 
-    def scaled(self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0) -> None:
+    def scaled(
+        self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0
+    ) -> None:
         """Write features, scaled and times their weights, as the first lines of a block, and zeros below."""
         raw = self._own.raw
         self.matrix.gather(features, raw)
@@ -235,7 +258,10 @@ class Pairs:
         out[features.size :] = 0.0
 
     def distances(
-        self, features: NDArray[np.int64], weights: NDArray[np.float64], after_slice: Callable[[], None] = nothing
+        self,
+        features: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        after_slice: Callable[[], None] = nothing,
     ) -> NDArray[np.float64]:
         """The weighted L1 distances between all rows, above the diagonal."""
         found = np.zeros((self.n_rows, self.width))
@@ -271,7 +297,9 @@ class Pairs:
         self.threads.each(len(starts) - 1, fill)
         self.threads.each(len(cuts) - 1, add)
 
-    def over_blocks(self, features: NDArray[np.int64], work: Callable[[int, NDArray[np.float32], int], None]) -> None:
+    def over_blocks(
+        self, features: NDArray[np.int64], work: Callable[[int, NDArray[np.float32], int], None]
+    ) -> None:
         """Call ``work`` with where every block begins, its scaled lines, and how many of them hold features."""
         starts = block_starts(features.size)
 

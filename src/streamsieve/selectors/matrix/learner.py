@@ -82,8 +82,12 @@ class MatrixMemory(Generic[S]):
     state: S
     counts: I64  # rows, non-zeros
     fitted: Mapping[str, Any]
-    noted: dict[str, Noted] = field(default_factory=dict)  # columns that a user should know of; not saved
-    class_rows: dict[Any, int] | None = None  # rows of every class, where classes are learned; not saved
+    noted: dict[str, Noted] = field(
+        default_factory=dict
+    )  # columns that a user should know of; not saved
+    class_rows: dict[Any, int] | None = (
+        None  # rows of every class, where classes are learned; not saved
+    )
 
 
 class MatrixResults(Results):
@@ -123,7 +127,9 @@ class MatrixResults(Results):
     def findings(self) -> Findings:
         model = self.rule.linear_model(self.memory.state)
         details = {} if model is None else model.details()
-        return Findings(details={**self.memory.fitted, **self.rule.details(self.memory.state), **details})
+        return Findings(
+            details={**self.memory.fitted, **self.rule.details(self.memory.state), **details}
+        )
 
     @property
     def feature_weights_(self) -> F64:

@@ -84,9 +84,13 @@ class LocalLearningParameters:
         Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as they are.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     sigma: float | str = parameter(2, SIGMA)
-    regularization: float = parameter(1, fits(lambda value: is_number(value) and value > 0, "a number above 0"))
+    regularization: float = parameter(
+        1, fits(lambda value: is_number(value) and value > 0, "a number above 0")
+    )
     tol: float = parameter(0.01, TOLERANCE)
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
@@ -103,7 +107,9 @@ class LocalLearningRule(WeighingRule):
         return f"try a smaller penalty: {spell('regularization', float(f'{self.params.regularization / 10:g}'))}"
 
     def passes(self) -> float:
-        return 9.0 * (len(AUTO) if self.params.sigma == "auto" else 1)  # margins cost twice; rounds get shorter
+        return 9.0 * (
+            len(AUTO) if self.params.sigma == "auto" else 1
+        )  # margins cost twice; rounds get shorter
 
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         n_features, sigma = pairs.varying.size, self.params.sigma
@@ -123,7 +129,14 @@ class LocalLearningRule(WeighingRule):
         return best.weights, {"rounds": best.rounds, "converged": best.converged}
 
     def run_rounds(
-        self, pairs: Pairs, codes: I32, width: float, v: F64, distances: F64, report: Report, done: int
+        self,
+        pairs: Pairs,
+        codes: I32,
+        width: float,
+        v: F64,
+        distances: F64,
+        report: Report,
+        done: int,
     ) -> Trial:
         """Run rounds with a width of the kernel, from a start and the distances under it, until weights converge.
 
@@ -152,7 +165,9 @@ class LocalLearningRule(WeighingRule):
         weights[live[heavy]] = v[heavy] ** 2
         return Trial(weights, rounds, bool(change <= params.tol or not live.size))
 
-    def run_round(self, pairs: Pairs, codes: I32, live: I64, sigma: float, v: F64, distances: F64) -> Descent:
+    def run_round(
+        self, pairs: Pairs, codes: I32, live: I64, sigma: float, v: F64, distances: F64
+    ) -> Descent:
         """Return new weights from margins, margins from probabilities, probabilities from the distances."""
         features = pairs.varying[live]
         forth, back = pairs.pair_matrix(), pairs.pair_matrix()
@@ -189,7 +204,10 @@ class Margins:
     def under(self, v: F64) -> F64:
         """The margin of every row under the weights v^2."""
         total, weights = np.zeros((PARTS, self.width)), v * v
-        self.pairs.in_parts(v.size, lambda first, last, part: add_up_margins(self.z, weights, first, last, total[part]))
+        self.pairs.in_parts(
+            v.size,
+            lambda first, last, part: add_up_margins(self.z, weights, first, last, total[part]),
+        )
         return np.asarray(total.sum(axis=0))
 
     def step(self, v: F64, at: F64, active: I64, guess: float) -> tuple[float, float, F64]:
@@ -201,7 +219,18 @@ class Margins:
         sums = np.zeros((2, PARTS, self.width))
 
         def go(first: int, last: int, part: int) -> Any:
-            return descend(self.z, v, pull, self.regularization, active, first, last, d, sums[0, part], sums[1, part])
+            return descend(
+                self.z,
+                v,
+                pull,
+                self.regularization,
+                active,
+                first,
+                last,
+                d,
+                sums[0, part],
+                sums[1, part],
+            )
 
         along, length = self.regularization * np.sum(self.pairs.in_parts(active.size, go), axis=0)
         b, c = sums.sum(axis=1)
@@ -220,7 +249,9 @@ class Margins:
     def gains(self, at: F64) -> F64:
         """By how much the loss falls per weight of every feature."""
         gain, pull = np.empty(self.n_features), self.pull(at)
-        self.pairs.in_parts(self.n_features, lambda first, last, part: gains(self.z, pull, first, last, gain))
+        self.pairs.in_parts(
+            self.n_features, lambda first, last, part: gains(self.z, pull, first, last, gain)
+        )
         return gain
 
 

@@ -35,7 +35,9 @@ class ProjectedState(NamedTuple):
     """The selected features and their model, for values as they come."""
 
     ids: I64 = array("selected", low=0, below="features")  # ascending
-    scores: F64 = array("selected", low=0)  # the weights for standardised values, without their signs
+    scores: F64 = array(
+        "selected", low=0
+    )  # the weights for standardised values, without their signs
     weights: F64 = array("selected")
     level: F64 = array(1)  # the intercept
     classes: NDArray[Any] = array("classes")  # two; none of numbers
@@ -75,14 +77,20 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
         loss, y = loss_of(target, params.loss), standardized(target)
         with Threads() as threads:
             columns = StandardizedColumns(matrix, threads)
-            fit = project(columns, loss, y, int(params.n_features_to_select)) if columns.ids.size else NOTHING
+            fit = (
+                project(columns, loss, y, int(params.n_features_to_select))
+                if columns.ids.size
+                else NOTHING
+            )
             if params.refit and fit.columns.size:
                 fit = refit(columns, loss, y, fit.columns)
             ids, units = columns.ids[fit.columns], columns.units(fit.columns)
         model = in_given_units(target, loss, ids, fit.weights, fit.intercept, *units)
         scores = np.abs(fit.weights)[np.argsort(ids)]
         level, classes = np.array([model.intercept]), np.array(target.classes.tolist())
-        return Solution(ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero)
+        return Solution(
+            ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero
+        )
 
     def selected(self, state: ProjectedState) -> tuple[I64, F64]:
         return state.ids, state.scores
@@ -99,7 +107,9 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
         super().check(state)
         classes = state.classes
         ensure(
-            classes.dtype.kind in "biufU" and classes.size in (0, 2) and np.unique(classes).size == classes.size,
+            classes.dtype.kind in "biufU"
+            and classes.size in (0, 2)
+            and np.unique(classes).size == classes.size,
             "its classes are not two",
         )
 
@@ -148,11 +158,15 @@ class StandardizedColumns:
         if wrong.size:
             at = int(wrong[0])
             column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-            raise self.matrix.not_usable(start + column, int(block.indices[at]), float(block.values[at]))
+            raise self.matrix.not_usable(
+                start + column, int(block.indices[at]), float(block.values[at])
+            )
         means, scales = np.empty(block.n_columns), np.empty(block.n_columns)
         room = measure_columns(block.indptr, block.values, self.n_rows, means, scales)
         slots = empty(Slots, slots=int(np.count_nonzero(scales)), room=room)
-        hold_columns(slots, block.indptr, block.indices, block.values, block.ids, self.n_rows, means, scales)
+        hold_columns(
+            slots, block.indptr, block.indices, block.values, block.ids, self.n_rows, means, scales
+        )
         return slots, block.n_nonzero
 
     def _set_parts(self, slots: list[Slots]) -> None:
@@ -174,7 +188,9 @@ class StandardizedColumns:
             near = np.sort(order[start:stop])
             while near.size > 1:
                 first, others = self.dense(near[:1])[0], near[1:]
-                products = np.array([abs(self.dense(near[at : at + 1])[0] @ first) for at in range(1, near.size)])
+                products = np.array(
+                    [abs(self.dense(near[at : at + 1])[0] @ first) for at in range(1, near.size)]
+                )
                 same = products > ALIKE * self.n_rows
                 stays[others[same]] = False
                 near = others[~same]
@@ -185,7 +201,9 @@ class StandardizedColumns:
 
     def products(self, vector: F64) -> F64:
         """z'vector / n of every column."""
-        return np.concatenate(self.threads.each(len(self.parts), lambda part: self.parts[part].products(vector)))
+        return np.concatenate(
+            self.threads.each(len(self.parts), lambda part: self.parts[part].products(vector))
+        )
 
     def combine(self, weights: F64, intercept: float) -> F64:
         """The intercept and all columns times their weights, a score per row."""
@@ -199,13 +217,18 @@ class StandardizedColumns:
     def dense(self, columns: I64) -> F64:
         """Some columns, in ascending order, written out, a line each."""
         cuts = np.searchsorted(columns, self.starts)
-        lines = [part.dense(columns[cuts[at] : cuts[at + 1]] - self.starts[at]) for at, part in enumerate(self.parts)]
+        lines = [
+            part.dense(columns[cuts[at] : cuts[at + 1]] - self.starts[at])
+            for at, part in enumerate(self.parts)
+        ]
         return np.concatenate(lines)
 
     def units(self, columns: I64) -> tuple[F64, F64]:
         """The means and the standard deviations of some columns as they came."""
         centres, scales = (
-            np.concatenate([getattr(part.slots, name)[: part.count] for part in self.parts])[columns]
+            np.concatenate([getattr(part.slots, name)[: part.count] for part in self.parts])[
+                columns
+            ]
             for name in ("centres", "scales")
         )
         return centres, scales

@@ -26,7 +26,16 @@ from ...selection import Selection
 from ...sources.base import Report
 from ...targets import Target
 from ..base import Method
-from ..parameters import BUDGET, BUDGET_OR_NONE, checked, fits, is_integer, is_number, one_of, parameter
+from ..parameters import (
+    BUDGET,
+    BUDGET_OR_NONE,
+    checked,
+    fits,
+    is_integer,
+    is_number,
+    one_of,
+    parameter,
+)
 from .data import SCALES, Cost, Matrix, Pairs, nothing, slices
 from .learner import MatrixLearner, MatrixRule, Solution
 
@@ -121,7 +130,9 @@ def forecast(pairs: Pairs, passes: float) -> float:
         return 0.0
     seconds_of(pairs, SAMPLE)  # or compiling would count
     few, more = seconds_of(pairs, SAMPLE), seconds_of(pairs, 3 * SAMPLE)
-    per_feature = max(more - few, 0.1 * few) / (2 * SAMPLE)  # without what any number of features takes
+    per_feature = max(more - few, 0.1 * few) / (
+        2 * SAMPLE
+    )  # without what any number of features takes
     return passes * per_feature * pairs.varying.size
 
 
@@ -160,7 +171,9 @@ class ReliefFParameters:
         As in LocalLearning.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     n_neighbors: int = parameter(10, BUDGET)
     scale: str = parameter("minmax", SCALE)
 
@@ -216,7 +229,9 @@ class IReliefParameters:
         As in LocalLearning.
     """
 
-    n_features_to_select: int | None = field(default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE))
+    n_features_to_select: int | None = field(
+        default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
+    )
     sigma: float | str = parameter(2, SIGMA)
     tol: float = parameter(0.01, TOLERANCE)
     max_iter: int = parameter(50, ROUNDS)
@@ -241,7 +256,10 @@ class IReliefRule(WeighingRule):
             rounds += 1
             report("rounds", rounds, None)
         if change > params.tol and n_features:
-            warnings.warn(f"the weights still change after {spell('max_iter', params.max_iter)} rounds", stacklevel=2)
+            warnings.warn(
+                f"the weights still change after {spell('max_iter', params.max_iter)} rounds",
+                stacklevel=2,
+            )
         return weights, {"n_iter": rounds}
 
     def margins(self, pairs: Pairs, codes: I32, weights: F64) -> F64:
@@ -265,7 +283,9 @@ class IReliefRule(WeighingRule):
 IRELIEF = Method("irelief", IReliefParameters, MatrixLearner, rule=IReliefRule)
 
 
-def sums_over_pairs(pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing) -> F64:
+def sums_over_pairs(
+    pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing
+) -> F64:
     """For every feature that varies, the weighted sum of its differences over all pairs of rows."""
     sums = np.empty(pairs.varying.size)
 

@@ -18,7 +18,9 @@ from ...machine import available_memory, more_memory, size_text
 
 ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
-FRACTION_OF_MEMORY = 0.8  # of what is available or taken by such arrays already, for arrays as wide as the ids
+FRACTION_OF_MEMORY = (
+    0.8  # of what is available or taken by such arrays already, for arrays as wide as the ids
+)
 
 
 class Addresses(NamedTuple):
@@ -55,7 +57,9 @@ def table_addresses(ids: NDArray[np.int64], room: int = 0) -> Addresses:
     return Addresses(table, roomy, ids.size)
 
 
-def direct_fits(width: int, touched: int, bytes_per_feature: int, declared: bool, held: int) -> bool:
+def direct_fits(
+    width: int, touched: int, bytes_per_feature: int, declared: bool, held: int
+) -> bool:
     """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
 
     A width that was declared is taken at its word; one that merely turned up must not be out of proportion

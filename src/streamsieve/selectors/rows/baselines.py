@@ -51,7 +51,9 @@ class OGDParameters(options.Budget):
         return GradientRule(float(self.eta))
 
 
-OGD = Method("ogd", OGDParameters, RowLearner, predicts=True, expected_failed_checks=options.ONE_LONG_STEP)
+OGD = Method(
+    "ogd", OGDParameters, RowLearner, predicts=True, expected_failed_checks=options.ONE_LONG_STEP
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,7 +87,13 @@ class FOBOSParameters(options.Budget):
         return GradientRule(float(self.eta), float(self.regularization))
 
 
-FOBOS = Method("fobos", FOBOSParameters, RowLearner, predicts=True, expected_failed_checks=options.ONE_LONG_STEP)
+FOBOS = Method(
+    "fobos",
+    FOBOSParameters,
+    RowLearner,
+    predicts=True,
+    expected_failed_checks=options.ONE_LONG_STEP,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -141,7 +149,12 @@ class AROWRegressorParameters(options.Budget):
 
 
 AROW_REGRESSOR = Method(
-    "arow-regressor", AROWRegressorParameters, RowLearner, targets=ONLY_NUMBERS, predicts=True, merges=True
+    "arow-regressor",
+    AROWRegressorParameters,
+    RowLearner,
+    targets=ONLY_NUMBERS,
+    predicts=True,
+    merges=True,
 )
 
 
@@ -158,7 +171,14 @@ class GradientRule(RowRule[GradientState]):
     eta: float
     penalty: float = 0.0
 
-    def update(self, state: GradientState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self,
+        state: GradientState,
+        ids: I64,
+        rows: Rows,
+        curve: Curve | None,
+        memory: RowMemory[Any],
+    ) -> None:
         gradient_update(state, rows, self.eta, self.penalty)
 
     def kept(self, state: GradientState, addresses: Addresses) -> Kept:
@@ -179,14 +199,18 @@ class ArowRule(MergingRule[ArowState]):
     def start(self, budget: int, n_vectors: int) -> ArowState:
         return empty(ArowState, features=0, vectors=n_vectors, cell_width=2 * n_vectors)
 
-    def update(self, state: ArowState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self, state: ArowState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
         arow_update(state, rows, self.gamma)
 
     def kept(self, state: ArowState, addresses: Addresses) -> Kept:
         n_vectors = state.bias.shape[0]
         positions = np.flatnonzero(state.cells.any(axis=1))
         excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
-        return Kept(addresses.ids_of(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1)))
+        return Kept(
+            addresses.ids_of(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+        )
 
     def negate(self, state: ArowState) -> None:
         negate(state.cells[:, 1:])
@@ -198,8 +222,13 @@ class ArowRule(MergingRule[ArowState]):
     def cells(self, estimates: Estimates) -> F64:
         return np.hstack(estimates)
 
-    def check(self, state: ArowState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+    def check(
+        self, state: ArowState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
+    ) -> None:
         excess, weights = np.split(state.cells, 2, axis=1)
         with np.errstate(over="ignore"):
             beyond = not np.isfinite((weights**2 * (1.0 + excess)).sum(axis=1)).all()
-        ensure(not beyond and not (excess < 0.0).any(), "it has weights or precisions that cannot be learned")
+        ensure(
+            not beyond and not (excess < 0.0).any(),
+            "it has weights or precisions that cannot be learned",
+        )

@@ -27,7 +27,17 @@ from ...kernels.rows.batch import Rows, keep_allowed, keep_known
 from ...kernels.rows.calibration import ENTRIES, calibrate
 from ...kernels.rows.curve import Curve, count_rows
 from ...kernels.types import F64, I64, U8, Bool
-from ...state import Arrays, arrays_of, changed, empty, moved, names_of_positions, resized, schema_of, with_arrays
+from ...state import (
+    Arrays,
+    arrays_of,
+    changed,
+    empty,
+    moved,
+    names_of_positions,
+    resized,
+    schema_of,
+    with_arrays,
+)
 from ..parameters import ensure, is_integer
 from .addresses import Addresses, add, find, table_addresses
 from .calibration import check_calibration, swapped
@@ -68,8 +78,14 @@ def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
 def whole_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
     """Return the curve of a learner and the small learners beside it."""
     if memory.curve is None:
-        raise AttributeError("curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'")
-    return memory.curve if memory.rungs is None else memory.rungs.joined(memory.curve, grid_of(curve, memory.budget))
+        raise AttributeError(
+            "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
+        )
+    return (
+        memory.curve
+        if memory.rungs is None
+        else memory.rungs.joined(memory.curve, grid_of(curve, memory.budget))
+    )
 
 
 def start_curve(grid: I64, n_vectors: int) -> Curve:
@@ -122,7 +138,9 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
     "auto" is as many as the curve looks at, a float needs a width.
     """
     if isinstance(wanted, str):
-        return min(width or MAX_FEATURES, MAX_FEATURES) if isinstance(curve, bool) else int(max(curve))
+        return (
+            min(width or MAX_FEATURES, MAX_FEATURES) if isinstance(curve, bool) else int(max(curve))
+        )
     if is_integer(wanted):
         return int(wanted)
     if not width:
@@ -147,7 +165,9 @@ def rung_grids(grid: I64) -> list[I64]:
     """
     budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
     parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
-    return [np.union1d(part, budget) for part, budget in zip(parts, budgets, strict=True) if part.size]
+    return [
+        np.union1d(part, budget) for part, budget in zip(parts, budgets, strict=True) if part.size
+    ]
 
 
 class Rung(NamedTuple, Generic[S]):
@@ -155,8 +175,12 @@ class Rung(NamedTuple, Generic[S]):
 
     state: S
     curve: Curve  # which ends at the budget
-    allowed: Bool = array("features", start=1)  # per position: whether the rung sees the feature there
-    calibration: F64 = array(ENTRIES, finite=False)  # of probabilities, where it may be asked for them
+    allowed: Bool = array(
+        "features", start=1
+    )  # per position: whether the rung sees the feature there
+    calibration: F64 = array(
+        ENTRIES, finite=False
+    )  # of probabilities, where it may be asked for them
 
     @property
     def budget(self) -> int:
@@ -169,7 +193,9 @@ class Rung(NamedTuple, Generic[S]):
 
 def start_rung(state: S, grid: I64) -> Rung[S]:
     """Return a rung with a fresh state that answers for the numbers of a grid."""
-    return Rung(state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES))
+    return Rung(
+        state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES)
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -177,7 +203,9 @@ class Rungs(Generic[S]):
     """The rungs of a learner, from the smallest to the largest."""
 
     rungs: list[Rung[S]]
-    addresses: Addresses = field(default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM))
+    addresses: Addresses = field(
+        default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
+    )
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
 
     def answering(self, k: int) -> Rung[S] | None:
@@ -188,12 +216,17 @@ class Rungs(Generic[S]):
         """Return the curve of rungs and main learner, for these numbers."""
         curves = [*(rung.curve for rung in self.rungs), main]
         at = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
-        mistakes, errors = (np.concatenate([getattr(one, name) for one in curves]) for name in ("mistakes", "errors"))
+        mistakes, errors = (
+            np.concatenate([getattr(one, name) for one in curves])
+            for name in ("mistakes", "errors")
+        )
         return main._replace(grid=grid, mistakes=mistakes[at], errors=errors[at])
 
     # ---- learning
 
-    def learn(self, rows: Rows, width: int, seen: int, weights: F64 | None, update: Update[S]) -> None:
+    def learn(
+        self, rows: Rows, width: int, seen: int, weights: F64 | None, update: Update[S]
+    ) -> None:
         """Learn rows whose ``indices`` are ids below ``width``, after ``seen`` others.
 
         ``weights`` is how much rows count in probabilities, None where nobody asks for any.
@@ -213,7 +246,10 @@ class Rungs(Generic[S]):
         room, known = self.addresses.ids.size, self.rungs[0].allowed.size
         if known < room:
             part = slice(known)
-            self.rungs = [moved(rung, part, part, room)._replace(allowed=np.ones(room, bool)) for rung in self.rungs]
+            self.rungs = [
+                moved(rung, part, part, room)._replace(allowed=np.ones(room, bool))
+                for rung in self.rungs
+            ]
         return rows._replace(indices=positions)
 
     def _known(self, rows: Rows) -> Rows:
@@ -221,7 +257,17 @@ class Rungs(Generic[S]):
         table, ids, _ = self.addresses
         indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
         values = np.empty_like(rows.values)
-        filled = keep_known(self.marks, table, ids, rows.indptr, rows.indices, rows.values, indptr, positions, values)
+        filled = keep_known(
+            self.marks,
+            table,
+            ids,
+            rows.indptr,
+            rows.indices,
+            rows.values,
+            indptr,
+            positions,
+            values,
+        )
         return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
 
     def rank(self, kept: KeptOf[S], best: I64, seen: int) -> None:
@@ -244,7 +290,10 @@ class Rungs(Generic[S]):
 
     def _choose(self, chosen: Sequence[I64]) -> None:
         """Let every rung see these features alone, of which some may appear twice."""
-        old, ids = self.addresses, np.unique(chosen[-1])  # the largest rung sees what all others see
+        old, ids = (
+            self.addresses,
+            np.unique(chosen[-1]),
+        )  # the largest rung sees what all others see
         self._look_up(ids)
         was = find(old, ids)
         for number, (rung, own) in enumerate(zip(self.rungs, chosen, strict=True)):
@@ -282,7 +331,9 @@ class Rungs(Generic[S]):
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
         for rung in self.rungs:
             sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
-            schema |= {name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()}
+            schema |= {
+                name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()
+            }
         return schema
 
     def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
@@ -297,12 +348,20 @@ class Rungs(Generic[S]):
                 "its rungs answer for other numbers than those of its grid",
             )
             check_calibration(rung.calibration, rung.state.bias.shape[0])
-            check(rung.state, {**sizes, "features": ids.size, "budget": rung.budget}, self.addresses.ids)
+            check(
+                rung.state,
+                {**sizes, "features": ids.size, "budget": rung.budget},
+                self.addresses.ids,
+            )
 
 
 def allowed_part(rows: Rows, allowed: Bool) -> Rows:
     """Return the rows without features that are not allowed."""
-    indptr, indices, values = np.zeros_like(rows.indptr), np.empty_like(rows.indices), np.empty_like(rows.values)
+    indptr, indices, values = (
+        np.zeros_like(rows.indptr),
+        np.empty_like(rows.indices),
+        np.empty_like(rows.values),
+    )
     filled = keep_allowed(allowed, rows.indptr, rows.indices, rows.values, indptr, indices, values)
     return rows._replace(indptr=indptr, indices=indices[:filled], values=values[:filled])
 

@@ -16,7 +16,9 @@ from .targets import Classes
 if TYPE_CHECKING:
     from .results import RowResults
 
-FEW_STEPS = 2.0**-20  # of their mean is the deviation of values that take some ten steps of float32 only
+FEW_STEPS = (
+    2.0**-20
+)  # of their mean is the deviation of values that take some ten steps of float32 only
 EXACT_INTEGERS = 2.0**24  # float32 has all integers up to here
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
@@ -31,10 +33,16 @@ def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
     """Return what to say of a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
-        no_better_than_majority(learner, target) if isinstance(target, Classes) else no_better_than_mean(learner)
+        no_better_than_majority(learner, target)
+        if isinstance(target, Classes)
+        else no_better_than_mean(learner)
     ]
     if learner.options.chooses_number:
-        remarks.append(edge_of_grid(learner.curve_["n_features"], learner.n_features_selected_, learner.features.width))
+        remarks.append(
+            edge_of_grid(
+                learner.curve_["n_features"], learner.n_features_selected_, learner.features.width
+            )
+        )
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
         remarks.append(different_scales(look.scales(), learner))
     return [*remarks, rounded_columns(learner)]
@@ -47,13 +55,22 @@ def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | No
     of_majority = total - int(labels.counts[largest])
     margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
     separate = separates(target.separation.hits, target.separation.rows)
-    if learner.mistakes_ < of_majority - margin or separate is None or (separate and weighs_classes(learner)):
+    if (
+        learner.mistakes_ < of_majority - margin
+        or separate is None
+        or (separate and weighs_classes(learner))
+    ):
         return None
     message = (
         f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned, not clearly fewer "
         f"than by predicting {show(labels.classes[largest])} for all of them ({of_majority:,})"
     )
-    return Remark("majority", "note" if separate else "warning", message, advice_against_chance(learner, labels.counts))
+    return Remark(
+        "majority",
+        "note" if separate else "warning",
+        message,
+        advice_against_chance(learner, labels.counts),
+    )
 
 
 def no_better_than_mean(learner: RowResults) -> Remark | None:
@@ -68,7 +85,12 @@ def no_better_than_mean(learner: RowResults) -> Remark | None:
         return Remark("mean", "warning", message, f"try {spell('gamma', 'auto')}")
     if parameters_of(learner.params).get("loss") == "squared":
         huber, epochs = spell("loss", "huber"), spell("n_epochs", 3)
-        return Remark("mean", "warning", message, f"try {huber} if there are outliers, or {epochs} with few rows")
+        return Remark(
+            "mean",
+            "warning",
+            message,
+            f"try {huber} if there are outliers, or {epochs} with few rows",
+        )
     return Remark("mean", "warning", message, "try another number of features")
 
 
@@ -117,14 +139,10 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
     least, most = int(grid[0]), int(grid[-1])
     if taken == most < width:
         further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
-        message = (
-            f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and more may be better"
-        )
+        message = f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and more may be better"
         return Remark("edge of grid", "warning", message, f"try {spell('curve', further)}")
     if taken == least > 1:
-        message = (
-            f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and fewer may be enough"
-        )
+        message = f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and fewer may be enough"
         return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
@@ -156,9 +174,15 @@ def rounded_columns(learner: RowResults) -> Remark | None:
     else:
         positions = np.arange(moments.first.size if moments.dense[0] == 1 else 0)
         ids = positions if memory.addresses.direct else memory.addresses.ids[positions]
-        means, deviations, seen = moments.first[positions], moments.second[positions], moments.seen[0]
+        means, deviations, seen = (
+            moments.first[positions],
+            moments.second[positions],
+            moments.seen[0],
+        )
     spread = np.sqrt(deviations / max(1.0, seen))
-    rounded = (spread < FEW_STEPS * np.abs(means)) & ((spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS))
+    rounded = (spread < FEW_STEPS * np.abs(means)) & (
+        (spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS)
+    )
     if not rounded.any():
         return None
     worst = int(np.argmax(np.where(rounded, spread > 0.0, -1.0)))
@@ -177,4 +201,9 @@ def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | N
     if not count:
         return None
     message = f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32 holds, and alike"
-    return Remark("precision", "warning", message, f"try {spell('normalize' if gamma == 'auto' else 'gamma', 'auto')}")
+    return Remark(
+        "precision",
+        "warning",
+        message,
+        f"try {spell('normalize' if gamma == 'auto' else 'gamma', 'auto')}",
+    )

@@ -31,7 +31,9 @@ Known = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some
 class MergeRule(NamedTuple):
     """How estimates add up."""
 
-    left: tuple[float, ...]  # per part: what its rows have left of the base's precision above the start
+    left: tuple[
+        float, ...
+    ]  # per part: what its rows have left of the base's precision above the start
     damping: float  # of what the parts have added
 
     @classmethod
@@ -51,12 +53,16 @@ class MergeRule(NamedTuple):
             pulled += (1.0 + part.excess) * part.weight - (1.0 + before) * base.weight
         before = base.excess * math.prod(self.left)
         excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
-        return Estimates(excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess))
+        return Estimates(
+            excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess)
+        )
 
     def sums(self, sums: Sequence[F64]) -> F64:
         """Return sums over the rows of base and parts as one; forgetting decays them as it does precision."""
         base, *parts = sums
-        own: F64 = np.sum([part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0)
+        own: F64 = np.sum(
+            [part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0
+        )
         return np.maximum(0.0, base * math.prod(self.left) + own)
 
 
@@ -98,11 +104,15 @@ def merged_usual(usual: Sequence[F64]) -> F64:
     moved = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
     more_rows = [part[SEEN] - base[SEEN] for part in moved]
     merged[SIZE] = (
-        np.exp(np.average(np.log([part[SIZE] for part in moved]), weights=more_rows)) if moved else base[SIZE]
+        np.exp(np.average(np.log([part[SIZE] for part in moved]), weights=more_rows))
+        if moved
+        else base[SIZE]
     )
     return merged
 
 
 def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return precisions above their start as a state has them."""
-    return np.where(excess > 0.0, np.minimum(excess, LARGEST), 0.0).astype(np.float32)  # with its sign bit not set
+    return np.where(excess > 0.0, np.minimum(excess, LARGEST), 0.0).astype(
+        np.float32
+    )  # with its sign bit not set

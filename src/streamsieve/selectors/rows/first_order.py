@@ -14,7 +14,13 @@ import numpy as np
 from ...blocks import RowBlock
 from ...kernels.rows.batch import ALL_MARKED, Rows, keep_known
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.first_order import ON_LOSS, ON_MARGIN, ON_MISTAKE, FirstOrderState, first_order_update
+from ...kernels.rows.first_order import (
+    ON_LOSS,
+    ON_MARGIN,
+    ON_MISTAKE,
+    FirstOrderState,
+    first_order_update,
+)
 from ...kernels.rows.members import KEPT
 from ...kernels.rows.partial import (
     ASKED,
@@ -106,7 +112,9 @@ class PETParameters(options.BudgetOrAuto):
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return how rows are learned."""
-        return FirstOrderRule(float(self.eta), decay_of(self.forget), np.inf, PET_TRIGGERS[self.trigger])
+        return FirstOrderRule(
+            float(self.eta), decay_of(self.forget), np.inf, PET_TRIGGERS[self.trigger]
+        )
 
 
 PET = Method(
@@ -151,7 +159,9 @@ class FOFSParameters(options.BudgetOrAuto):
 
     eta: float = parameter(0.5, between(*STEPS))
     regularization: float = parameter(
-        1e-3, between(*PENALTIES), together(lambda params, value: value * params.eta < 1, "below 1 / eta")
+        1e-3,
+        between(*PENALTIES),
+        together(lambda params, value: value * params.eta < 1, "below 1 / eta"),
     )
     radius: float | None = parameter(None, between(*RADII, None))
     trigger: str = parameter("margin", one_of(*FOFS_TRIGGERS))
@@ -216,7 +226,9 @@ class OFSPartialParameters(options.Budget):
     radius: float = parameter(10.0, between(*RADII))
     trigger: str = parameter("margin", one_of(*FOFS_TRIGGERS))
     normalize: bool | str = parameter(
-        False, options.NORMALIZE, fits(lambda value: value != AUTO, "chosen by hand: only values asked for may be read")
+        False,
+        options.NORMALIZE,
+        fits(lambda value: value != AUTO, "chosen by hand: only values asked for may be read"),
     )
     fit_intercept: bool = parameter(True, YES_OR_NO)
     class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
@@ -321,8 +333,17 @@ class FirstOrderRule(RowRule[FirstOrderState]):
     radius: float
     trigger: int
 
-    def update(self, state: FirstOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
-        first_order_update(state, ids, rows, curve, self.eta, self.shrink, self.radius, self.trigger)
+    def update(
+        self,
+        state: FirstOrderState,
+        ids: I64,
+        rows: Rows,
+        curve: Curve | None,
+        memory: RowMemory[Any],
+    ) -> None:
+        first_order_update(
+            state, ids, rows, curve, self.eta, self.shrink, self.radius, self.trigger
+        )
 
     def kept(self, state: FirstOrderState, addresses: Addresses) -> Kept:
         kept, scale = state.counts[KEPT], state.scale[0]
@@ -332,7 +353,9 @@ class FirstOrderRule(RowRule[FirstOrderState]):
     def bias(self, state: FirstOrderState) -> F64:
         return np.asarray(state.scale[0] * state.bias[:, 0])
 
-    def check(self, state: FirstOrderState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+    def check(
+        self, state: FirstOrderState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
+    ) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
 
 
@@ -345,14 +368,22 @@ class RandomRule(RowRule[RandomState]):
     eta: float
     trigger: int
 
-    def update(self, state: RandomState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
-        random_update(state, ids, rows, memory.random, self.eta, self.trigger, memory.declared_width)
+    def update(
+        self, state: RandomState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
+        random_update(
+            state, ids, rows, memory.random, self.eta, self.trigger, memory.declared_width
+        )
 
     def kept(self, state: RandomState, addresses: Addresses) -> Kept:
         weights = state.weight[: state.counts[KEPT]]
-        return Kept(state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0))
+        return Kept(
+            state.member_id[: state.counts[KEPT]], weights, np.abs(weights).max(axis=1, initial=0.0)
+        )
 
-    def check(self, state: RandomState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+    def check(
+        self, state: RandomState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
+    ) -> None:
         kept = kept_count(state.counts, sizes["budget"])
         check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)
 
@@ -381,7 +412,9 @@ class PartialRule(RowRule[PartialState]):
             state.question[PENDING] = 1
         return np.array(state.asked[: state.question[ASKED]])
 
-    def update(self, state: PartialState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self, state: PartialState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
         partial_update(
             state,
             ids,
@@ -416,7 +449,11 @@ class PartialRule(RowRule[PartialState]):
 
     def scorer(self, results: RowResults) -> Scorer:
         """Return what gives the scores of the rows of a block, from the kept attributes alone; no other is read."""
-        state, scaling, unit_length = results.memory.state, self.scaling(results.memory), self.unit_length
+        state, scaling, unit_length = (
+            results.memory.state,
+            self.scaling(results.memory),
+            self.unit_length,
+        )
         ids, weights, _ = results.weights()
         lookup = table_addresses(ids)
         spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
@@ -428,7 +465,9 @@ class PartialRule(RowRule[PartialState]):
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
             entries = block.indptr, block.indices, block.values
-            kept = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
+            kept = keep_known(
+                ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values
+            )
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:
                 matrix = (matrix - centre) / spread
@@ -439,7 +478,9 @@ class PartialRule(RowRule[PartialState]):
 
         return score
 
-    def check(self, state: PartialState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
+    def check(
+        self, state: PartialState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
+    ) -> None:
         check_heap_of_weights(state, sizes["budget"], ids)
         features, asked = np.arange(sizes["features"]), state.question[ASKED]
         ensure(

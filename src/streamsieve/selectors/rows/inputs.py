@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
 UNIT_LENGTH = (AUTO, "l2", "standard+l2")
-LARGEST = float(np.finfo(np.float32).max)  # what a value counts as that is far beyond the spread of its feature
+LARGEST = float(
+    np.finfo(np.float32).max
+)  # what a value counts as that is far beyond the spread of its feature
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
-LARGEST_SUM = 1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
+LARGEST_SUM = (
+    1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
+)
 
 
 class Moments(NamedTuple):
@@ -50,8 +54,12 @@ class RowInputs:
     normalize: bool | str
     share: float  # the intercept's input, in typical lengths of rows
     shares_cells: bool = False  # the spread of every feature would need memory of its own
-    keeps_lengths: bool = False  # of rows of tables, where nothing else is asked for: a number depends on them
-    thins: bool = False  # of each row only as many attributes as the budget allows are seen, drawn afresh
+    keeps_lengths: bool = (
+        False  # of rows of tables, where nothing else is asked for: a number depends on them
+    )
+    thins: bool = (
+        False  # of each row only as many attributes as the budget allows are seen, drawn afresh
+    )
     asks: bool = False  # what is learned reads some values alone, and looks at no others
 
     @property
@@ -70,7 +78,9 @@ class RowInputs:
 
     def unit_length(self, memory: RowMemory[Any]) -> bool:
         """Return whether rows are divided by their length."""
-        is_table = self.keeps_lengths and memory.scaling is not None and memory.scaling.choice.is_table
+        is_table = (
+            self.keeps_lengths and memory.scaling is not None and memory.scaling.choice.is_table
+        )
         return self.normalize in UNIT_LENGTH and not is_table
 
     # ---- learning
@@ -83,7 +93,12 @@ class RowInputs:
             )
 
     def rows(
-        self, block: RowBlock, memory: RowMemory[Any], rule: RowRule[Any], answers: NDArray[Any], weights: F64
+        self,
+        block: RowBlock,
+        memory: RowMemory[Any],
+        rule: RowRule[Any],
+        answers: NDArray[Any],
+        weights: F64,
     ) -> Rows:
         """Return rows ready to learn; the memory makes room for their features, and moments go on."""
         block = self._scaled_to_learn(self._thinned(block, memory) if self.thins else block, memory)
@@ -185,4 +200,6 @@ def of_unit_length(block: RowBlock, squares: F64) -> RowBlock:
     factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
     begin, end = block.indptr[0], block.indptr[-1]
     values = block.values[begin:end] * np.repeat(factors, np.diff(block.indptr))
-    return block.derived(indptr=block.indptr - begin, indices=block.indices[begin:end], values=values)
+    return block.derived(
+        indptr=block.indptr - begin, indices=block.indices[begin:end], values=values
+    )

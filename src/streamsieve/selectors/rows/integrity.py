@@ -42,7 +42,10 @@ def check_members(
     parts = (cells[at : at + CHUNK] for at in range(0, cells.size, CHUNK))
     pointing = sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts)
     ensure(pointing == kept, "a cell points at a slot that is not its own")
-    ensure(np.array_equal(member_id, ids[member] if ids.size else member), "kept features have wrong ids")
+    ensure(
+        np.array_equal(member_id, ids[member] if ids.size else member),
+        "kept features have wrong ids",
+    )
 
 
 def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
@@ -50,18 +53,29 @@ def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
     for at in range(0, len(cells), CHUNK):
         part, first = cells[at : at + CHUNK], flags[at : at + CHUNK]
         ensure(
-            (np.isfinite(part[:, 1:]).all(axis=1) | (first < 0)).all() and (first <= BITS_OF_INFINITY).all(),
+            (np.isfinite(part[:, 1:]).all(axis=1) | (first < 0)).all()
+            and (first <= BITS_OF_INFINITY).all(),
             "a cell has what is not a number",
         )
 
 
 def check_cells(
-    cells: NDArray[Any], n_vectors: int, member: NDArray[np.int64], member_id: NDArray[np.int64], width: int
+    cells: NDArray[Any],
+    n_vectors: int,
+    member: NDArray[np.int64],
+    member_id: NDArray[np.int64],
+    width: int,
 ) -> None:
     """Raise ValueError unless shared cells have precisions above their start, and slots a feature each, by its id."""
     bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
-    ensure((per_class[:, ::2] >= 0).all() and (bounds >= 0).all(), "a cell has a precision below its start")
-    ensure(np.unique(member_id).size == member_id.size and np.array_equal(member, member_id), "a feature is kept twice")
+    ensure(
+        (per_class[:, ::2] >= 0).all() and (bounds >= 0).all(),
+        "a cell has a precision below its start",
+    )
+    ensure(
+        np.unique(member_id).size == member_id.size and np.array_equal(member, member_id),
+        "a feature is kept twice",
+    )
     ensure(member_id.max(initial=0) < max(width, 1), "a kept feature is beyond the width")
 
 
@@ -74,9 +88,14 @@ def check_heap(state: Any, kept: int) -> None:
     ensure(np.array_equal(np.sort(slots), np.arange(kept)), "a slot is not in the heap, or twice")
     key, feature = state.key[slots], state.member_id[slots]
     parents, children = (np.arange(1, kept) - 1) // 2, np.arange(1, kept)
-    wrong = (key[children] < key[parents]) | ((key[children] == key[parents]) & (feature[children] > feature[parents]))
+    wrong = (key[children] < key[parents]) | (
+        (key[children] == key[parents]) & (feature[children] > feature[parents])
+    )
     ensure(not wrong.any(), "the heap is not in order")
-    ensure(np.array_equal(state.heap_position[slots], np.arange(kept)), "a slot is not where it should be in the heap")
+    ensure(
+        np.array_equal(state.heap_position[slots], np.arange(kept)),
+        "a slot is not where it should be in the heap",
+    )
 
 
 def check_totals(totals: NDArray[np.float64]) -> None:

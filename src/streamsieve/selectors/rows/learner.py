@@ -81,9 +81,13 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         )
         self.rule: RowRule[Any] = params.rule_for(1)
         self.needs_width = method.draws or self.inputs.thins  # before the first row
-        self.missing_rows = "keep" if method.asks else "error"  # missing values are fine only where they are not read
+        self.missing_rows = (
+            "keep" if method.asks else "error"
+        )  # missing values are fine only where they are not read
         # how many rows something is chosen from: the scales of columns, the centre of numbers
-        self.warm_rows = max(LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if numbers else 0)
+        self.warm_rows = max(
+            LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if numbers else 0
+        )
 
     # ---- learning
 
@@ -113,10 +117,14 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         third is an error, after which ``train`` begins again if it can.
         """
         if self.needs_width and not n_features:
-            raise UsageError(f"{self.method.name} draws from all features; start with n_features=...")
+            raise UsageError(
+                f"{self.method.name} draws from all features; start with n_features=..."
+            )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            target = self._classes(Labels(classes if y is None or classes is not None else np.unique(np.asarray(y))))
+            target = self._classes(
+                Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
+            )
         self.rule = self.params.rule_for(target.n_vectors)
         self._memory = self.fresh_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)
@@ -132,17 +140,28 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
         return Classes(labels, self.options.class_weight)
 
-    def fresh_memory(self, target: RowTarget, width: int, budget: int | None = None) -> RowMemory[Any]:
+    def fresh_memory(
+        self, target: RowTarget, width: int, budget: int | None = None
+    ) -> RowMemory[Any]:
         """Return a memory without anything in it."""
         options, inputs, rule = self.options, self.inputs, self.rule
-        budget = budget_of(options.n_features_to_select, options.curve, width) if budget is None else budget
+        budget = (
+            budget_of(options.n_features_to_select, options.curve, width)
+            if budget is None
+            else budget
+        )
         random = np.random.default_rng(options.random_state)
         curve = rungs = None
         if options.curve is not False or options.chooses_number:
             *small, main = rung_grids(grid_of(options.curve, budget))
             curve = start_curve(main, target.n_vectors)
             if small:
-                rungs = Rungs([start_rung(rule.start(int(grid[-1]), target.n_vectors), grid) for grid in small])
+                rungs = Rungs(
+                    [
+                        start_rung(rule.start(int(grid[-1]), target.n_vectors), grid)
+                        for grid in small
+                    ]
+                )
         memory = RowMemory(
             state=rule.start(budget, target.n_vectors),
             positions_are_ids=self.method.asks,
@@ -172,7 +191,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         self.commit(block, encoded)
         if block.names is not None:
             memory = self.memory
-            memory.names = names_after(known_names, self._kept_by_any(), block.names, memory.warm_up is not None)
+            memory.names = names_after(
+                known_names, self._kept_by_any(), block.names, memory.warm_up is not None
+            )
         if not self.learns_a_part:
             self._warn_of_order(at_end=False)
         return self
@@ -183,7 +204,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         if block.names is not None and self.options.max_cells is None:
             raise UsageError(NEEDS_CELLS.format(self.method.name))
         if n_rows and (block.names is None) != (memory.names is None):
-            raise UsageError("some rows have names and some have ids; a learner takes one or the other")
+            raise UsageError(
+                "some rows have names and some have ids; a learner takes one or the other"
+            )
         refuse_weights(block, n_rows)
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
@@ -192,9 +215,13 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
                 f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
             )
         if not all_below(block.indices, block.n_features):
-            raise DataError(f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}")
+            raise DataError(
+                f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}"
+            )
         self.inputs.refuse(block, memory)
-        encoded = memory.target.encode(block.y, block.origin, None if self.learns_a_part else n_rows)
+        encoded = memory.target.encode(
+            block.y, block.origin, None if self.learns_a_part else n_rows
+        )
         self.features.refuse_more(block.n_features, block.origin)
         memory.target.refuse_weights(block, encoded, n_rows)
         return block, encoded
@@ -254,7 +281,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             stop = block.n_rows if memory.scaling is None else memory.scaling.stop(block, at)
             if memory.curve is not None:
                 stop = min(stop, at + next_ranking(seen) - seen)
-            rows = inputs.rows(block.rows(at, stop), memory, rule, answers[at:stop], weights[at:stop])
+            rows = inputs.rows(
+                block.rows(at, stop), memory, rule, answers[at:stop], weights[at:stop]
+            )
             learn_counting(update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, own_weights[at:stop])
             if memory.rungs is not None:
@@ -330,7 +359,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         names = None
         if options.max_cells is not None:
             cells, names = arrays[STATE + "cells"].shape[0], names_of_model(arrays)
-            ensure(cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}")
+            ensure(
+                cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}"
+            )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
             target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
@@ -342,7 +373,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         rule = self.rule = self.params.rule_for(target.n_vectors)
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
         # or a few bytes would make room for billions
-        ensure(rule.keeps_all or budget <= largest, f"a budget of {budget:,} with arrays of {largest:,}")
+        ensure(
+            rule.keeps_all or budget <= largest,
+            f"a budget of {budget:,} with arrays of {largest:,}",
+        )
         ensure(
             not is_integer(wanted) or budget == wanted,
             f"a budget of {budget:,} with n_features_to_select={wanted}",
@@ -358,5 +392,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
                 check_ids(ids, width)
         if memory.kept_table is not None:
             fill_table(memory.kept_table, memory.state.member_id, int(memory.state.counts[KEPT]))
-        ensure(names is None or set(names) >= set(self._kept_by_any().tolist()), "a kept feature has no name")
+        ensure(
+            names is None or set(names) >= set(self._kept_by_any().tolist()),
+            "a kept feature has no name",
+        )
         memory.names = names

@@ -56,7 +56,12 @@ from .warm_up import AutoScaling, WarmUp
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
 MOST_TIMES = 1 << 20  # that a row counts
-STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."  # before the names of arrays in a model
+STATE, MOMENTS, CURVE, TARGET = (
+    "state.",
+    "moments.",
+    "curve.",
+    "target.",
+)  # before the names of arrays in a model
 NAMED = "named_ids"  # the ids of the features whose names a model has
 COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
@@ -86,9 +91,13 @@ class RowMemory(Generic[S]):
     warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
     addresses: Addresses = field(default_factory=direct_addresses)
-    kept_table: NDArray[np.int32] | None = None  # where features share cells: how kept ones are found by id
+    kept_table: NDArray[np.int32] | None = (
+        None  # where features share cells: how kept ones are found by id
+    )
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))  # rows, non-zeros
+    counts: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(2, np.int64)
+    )  # rows, non-zeros
     times: int = 1  # that every row counts
     warned: bool = False  # of rows sorted by class
     exact: bool = True  # no row came rounded to float32
@@ -103,7 +112,9 @@ class RowMemory(Generic[S]):
 
     def has_chosen(self, scaling: AutoScaling | None, target: RowTarget) -> bool:
         """Return True if this has what was chosen from the same first rows, or from others."""
-        same = self.scaling is None or scaling is None or scaling.choice.same_as(self.scaling.choice)
+        same = (
+            self.scaling is None or scaling is None or scaling.choice.same_as(self.scaling.choice)
+        )
         return same and np.array_equal(target.first, self.target.first)
 
     # ---- room for every feature met
@@ -145,7 +156,9 @@ class RowMemory(Generic[S]):
         known = (positions >= 0) & (positions < self.room())
         if not known.all():
             indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
-            return block.derived(indptr=indptr, indices=positions[known], values=block.values[known])
+            return block.derived(
+                indptr=indptr, indices=positions[known], values=block.values[known]
+            )
         return block.derived(indices=positions)
 
     def room(self) -> int:
@@ -170,7 +183,9 @@ class RowMemory(Generic[S]):
         array = getattr(self.state if holder == STATE else self.moments, name)
         shape = (room, *array.shape[1:])
         if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
-            self._put(holder, name, array[:0].copy())  # or resize would count the state among the holders
+            self._put(
+                holder, name, array[:0].copy()
+            )  # or resize would count the state among the holders
             try:
                 array.resize(shape)
             except ValueError:
@@ -185,10 +200,16 @@ class RowMemory(Generic[S]):
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Return holder, name and array of everything with an entry per feature."""
-        holders: list[tuple[str, Any]] = [] if self.kept_table is not None else [(STATE, self.state)]
+        holders: list[tuple[str, Any]] = (
+            [] if self.kept_table is not None else [(STATE, self.state)]
+        )
         if self.standardizes:
             holders.append((MOMENTS, self.moments))
-        return [(key, name, getattr(at, name)) for key, at in holders for name in names_along(type(at), "features")]
+        return [
+            (key, name, getattr(at, name))
+            for key, at in holders
+            for name in names_along(type(at), "features")
+        ]
 
     def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
         if holder == STATE:
@@ -197,13 +218,19 @@ class RowMemory(Generic[S]):
             self.moments = self.moments._replace(**{name: array})
 
     def _bytes_per_feature(self) -> int:
-        return sum(array.itemsize * int(np.prod(array.shape[1:])) for _, _, array in self.per_feature_arrays())
+        return sum(
+            array.itemsize * int(np.prod(array.shape[1:]))
+            for _, _, array in self.per_feature_arrays()
+        )
 
     def _written(self) -> int:
         """Return the bytes of the features that were ever touched: an array has pages for those, or more."""
         if not self.addresses.direct:
             return self.addresses.used * self._bytes_per_feature()
-        return sum(int(np.count_nonzero(array)) * array.itemsize for _, _, array in self.per_feature_arrays())
+        return sum(
+            int(np.count_nonzero(array)) * array.itemsize
+            for _, _, array in self.per_feature_arrays()
+        )
 
     def _direct_fits(self, width: int, touched: int) -> bool:
         return self.positions_are_ids or direct_fits(
@@ -212,13 +239,20 @@ class RowMemory(Generic[S]):
 
     def _move_to_table(self) -> None:
         """Go from ids as positions to positions through a table; only touched features move."""
-        used = [array if array.ndim == 1 else array.any(axis=1) for _, _, array in self.per_feature_arrays()]
+        used = [
+            array if array.ndim == 1 else array.any(axis=1)
+            for _, _, array in self.per_feature_arrays()
+        ]
         touched = np.flatnonzero(np.logical_or.reduce(used))
-        refuse_beyond_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
+        refuse_beyond_memory(
+            touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size
+        )
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
 
-    def _move(self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int) -> None:
+    def _move(
+        self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int
+    ) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
         self.state = moved(self.state, old, new, room)
         if self.standardizes:
@@ -254,22 +288,35 @@ class RowMemory(Generic[S]):
     def arrays(self) -> Arrays:
         """Return all arrays by name; those with an entry per feature as far as positions are used."""
         used = self.addresses.used
-        arrays = {**arrays_of(self.target.state(), TARGET), "ids": self.addresses.ids[:used], "counts": self.counts}
-        arrays |= arrays_of(self.state, STATE, **({} if self.kept_table is not None else {"features": used}))
+        arrays = {
+            **arrays_of(self.target.state(), TARGET),
+            "ids": self.addresses.ids[:used],
+            "counts": self.counts,
+        }
+        arrays |= arrays_of(
+            self.state, STATE, **({} if self.kept_table is not None else {"features": used})
+        )
         arrays |= arrays_of(self.moments, MOMENTS, features=used)
         if self.curve is not None:
             arrays |= arrays_of(self.curve, CURVE)
         for part in (self.scaling, self.warm_up, self.rungs):
             arrays |= {} if part is None else part.arrays()
         if self.names is not None:
-            arrays |= {NAMED: np.array(list(self.names), np.int64), **texts_to_arrays(NAMES, self.names.values())}
+            arrays |= {
+                NAMED: np.array(list(self.names), np.int64),
+                **texts_to_arrays(NAMES, self.names.values()),
+            }
         return arrays
 
     def schema(self, header: dict[str, Any]) -> dict[str, ArraySpec]:
         """Return what the arrays of a model with a header must be, but for names."""
         schema = schema_of(self.moments, MOMENTS)
         schema = {name: resized(spec, {"features": "moments"}) for name, spec in schema.items()}
-        schema |= {**COMMON, **schema_of(self.state, STATE), **schema_of(self.target.state(), TARGET)}
+        schema |= {
+            **COMMON,
+            **schema_of(self.state, STATE),
+            **schema_of(self.target.state(), TARGET),
+        }
         if self.curve is not None:
             schema |= schema_of(self.curve, CURVE)
         if header["warm_up"] is not None:
@@ -281,9 +328,20 @@ class RowMemory(Generic[S]):
     def restore(self, header: dict[str, Any], arrays: Arrays, check: Check[S]) -> None:
         """Take up what ``header`` and ``arrays`` gave; the state must pass a check."""
         ids, used = arrays["ids"], count_of(header, "used")
-        sizes = {**sizes_of(self.state), **sizes_of(self.target.state()), "budget": self.budget, "width": self.width}
-        sizes |= {"features": used, "moments": used if self.standardizes else 0, "table": used if ids.size else 0}
-        sizes = check_arrays(arrays, self.schema(header), {**sizes, "vectors": self.target.n_vectors})
+        sizes = {
+            **sizes_of(self.state),
+            **sizes_of(self.target.state()),
+            "budget": self.budget,
+            "width": self.width,
+        }
+        sizes |= {
+            "features": used,
+            "moments": used if self.standardizes else 0,
+            "table": used if ids.size else 0,
+        }
+        sizes = check_arrays(
+            arrays, self.schema(header), {**sizes, "vectors": self.target.n_vectors}
+        )
         self.state = with_arrays(self.state, arrays, STATE)
         self.moments = with_arrays(self.moments, arrays, MOMENTS)
         check_totals(self.moments.totals)
@@ -299,7 +357,9 @@ class RowMemory(Generic[S]):
             self.warm_up = None
         else:
             ensure(self.warm_up is not None, "it keeps its first rows and has no use for them")
-            self.warm_up = WarmUp.restored(header["warm_up"], arrays, self.warm_up, self.width, is_dense)
+            self.warm_up = WarmUp.restored(
+                header["warm_up"], arrays, self.warm_up, self.width, is_dense
+            )
         if self.curve is not None:
             started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
@@ -311,10 +371,13 @@ class RowMemory(Generic[S]):
                 self.rungs is None or np.array_equal(grid, started.grid),
                 "its curve has other numbers than those of its grid",
             )
-        twice = (np.diff(np.sort(ids, kind="stable")) == 0).any()  # far faster than np.unique, which hashes
+        twice = (
+            np.diff(np.sort(ids, kind="stable")) == 0
+        ).any()  # far faster than np.unique, which hashes
         beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
         ensure(
-            not (twice or beyond or (ids.size and self.positions_are_ids)), "its features are not those of its arrays"
+            not (twice or beyond or (ids.size and self.positions_are_ids)),
+            "its features are not those of its arrays",
         )
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)
@@ -364,8 +427,13 @@ def names_after(known: dict[int, str], kept: I64, met: NamedIds, warms_up: bool)
     elif len(known) == wanted.size and known.keys() >= set(wanted.tolist()):
         return known  # after most rows
     wanted.sort()
-    found = met.of(np.array([feature for feature in wanted.tolist() if feature not in known], np.int64))
-    return {feature: known[feature] if feature in known else found[feature] for feature in wanted.tolist()}
+    found = met.of(
+        np.array([feature for feature in wanted.tolist() if feature not in known], np.int64)
+    )
+    return {
+        feature: known[feature] if feature in known else found[feature]
+        for feature in wanted.tolist()
+    }
 
 
 def names_of_model(arrays: Arrays) -> dict[int, str] | None:

@@ -68,7 +68,9 @@ CHUNK = 1 << 16  # features merged, or looked at, in one go
 MOST_EMPTY = 8  # entries of arrays as wide as the ids for one that is used, to merge all of them
 
 
-def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
+def merge_models(
+    method: Method, base: Model, parts: Sequence[Model], divisor: float | None = None
+) -> Model:
     """Return one model of what several learned, each from rows of its own, all going on from the same ``base``.
 
     For methods that merge. What the parts add is divided by how often their rows have counted (``as_part``), or by
@@ -80,7 +82,9 @@ def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: f
         raise UsageError(SHARED_CELLS)
     learners = continued(method, base, parts)
     if len(parts) == learners[1].memory.times == 1 and divisor is None:
-        return learners[1].model()  # it keeps what it keeps: a learner compares the features of a row, not all
+        return learners[
+            1
+        ].model()  # it keeps what it keeps: a learner compares the features of a row, not all
     first = learners[0]
     memories = [learner.memory for learner in learners]
     refuse_other_choices(memories, first.warm_rows)
@@ -92,7 +96,9 @@ def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: f
     def known(some: I64) -> list[Estimates]:
         return [estimates_of(learner, some) for learner in learners]
 
-    memory.state = merged_state(rule, memory.state, [one.state for one in memories], known, ids, how)
+    memory.state = merged_state(
+        rule, memory.state, [one.state for one in memories], known, ids, how
+    )
     memory.moments = merged_moments(memories, ids, how)
     memory.scaling = merged_scaling(memories)
     memory.warm_up = None
@@ -109,7 +115,9 @@ def merge_models(method: Method, base: Model, parts: Sequence[Model], divisor: f
     return method.load(first.model()).model()
 
 
-def merged_state(rule: MergingRule[S], state: S, states: Sequence[S], known: Known, ids: I64, how: MergeRule) -> S:
+def merged_state(
+    rule: MergingRule[S], state: S, states: Sequence[S], known: Known, ids: I64, how: MergeRule
+) -> S:
     """Return a fresh state with what those of base and parts have of some features; ``known`` says what each has."""
 
     def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
@@ -121,7 +129,9 @@ def merged_state(rule: MergingRule[S], state: S, states: Sequence[S], known: Kno
 
     cells, *keys = in_chunks(cells_and_keys, ids)
     state = changed(state, cells=cells)
-    bias = how.merged([Estimates(one.bias[:, 1] * rule.scale(one), one.bias[:, 0]) for one in states])
+    bias = how.merged(
+        [Estimates(one.bias[:, 1] * rule.scale(one), one.bias[:, 0]) for one in states]
+    )
     state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
     state.counts[MISTAKES:] = added([one.counts for one in states])[MISTAKES:]
     rule.merge_sums(state, states, how)
@@ -141,13 +151,19 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
     models = {"the base": base} | {f"part {number}": part for number, part in enumerate(parts, 1)}
     for name, model in models.items():
         if model.method != method.name:
-            raise UsageError(f"{name} is a model of {model.method}; {method.name} merges its own alone")
+            raise UsageError(
+                f"{name} is a model of {model.method}; {method.name} merges its own alone"
+            )
         for parameter, value in base.params.items():
             own = model.params.get(parameter)
             if json.dumps(own, default=to_builtin) != json.dumps(value, default=to_builtin):
-                raise UsageError(f"{name} has {parameter}={own!r} and the base {parameter}={value!r}")
+                raise UsageError(
+                    f"{name} has {parameter}={own!r} and the base {parameter}={value!r}"
+                )
     learners = [cast("RowLearner", method.load(model, name)) for name, model in models.items()]
-    check_mergeable({name: learner.memory.target for name, learner in zip(models, learners, strict=True)})
+    check_mergeable(
+        {name: learner.memory.target for name, learner in zip(models, learners, strict=True)}
+    )
     feature_names = names_of(learners)
     first, expected = learners[0].memory, learners[1].memory.times
     for name, learner in zip(models, learners, strict=True):
@@ -158,11 +174,19 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
         if learner.features.encoding != learners[0].features.encoding:
             raise UsageError(f"{name} reads the columns of tables in another way than the base")
         if learner is not learners[0] and memory.times != expected:
-            raise UsageError(f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times")
+            raise UsageError(
+                f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times"
+            )
         if memory.budget != first.budget:
-            raise UsageError(f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}")
-        if (memory.counts < first.counts).any() or (rows_of(memory.target) < rows_of(first.target)).any():
-            raise UsageError(f"{name} has learned less than the base; every part goes on from the base")
+            raise UsageError(
+                f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}"
+            )
+        if (memory.counts < first.counts).any() or (
+            rows_of(memory.target) < rows_of(first.target)
+        ).any():
+            raise UsageError(
+                f"{name} has learned less than the base; every part goes on from the base"
+            )
     return learners
 
 
@@ -176,7 +200,9 @@ def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
         classes = most_met(list(of_classes.values()))
         own = classes_like(target.labels.classes, classes).tolist()
         if not target.labels.given:
-            raise UsageError(f"{name} found its classes in the rows; models to merge start with classes=[...]")
+            raise UsageError(
+                f"{name} found its classes in the rows; models to merge start with classes=[...]"
+            )
         if own != classes.tolist():
             raise UsageError(f"{name} has the classes {own}, not {classes.tolist()}")
 
@@ -188,7 +214,9 @@ def rows_of(target: RowTarget) -> NDArray[Any]:
 
 def names_of(learners: Sequence[RowLearner]) -> list[Any]:
     """Return the names of the features in the widest model; empty if they have none."""
-    names = max((learner.features for learner in learners), key=lambda features: features.width).names
+    names = max(
+        (learner.features for learner in learners), key=lambda features: features.width
+    ).names
     return [] if names is None else names.tolist()
 
 
@@ -217,10 +245,15 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
     """Return the ids of the features that a model knows something of."""
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
-    columns = [column for _, _, array in memory.per_feature_arrays() for column in np.atleast_2d(array.T)]
+    columns = [
+        column for _, _, array in memory.per_feature_arrays() for column in np.atleast_2d(array.T)
+    ]
     touched = [np.empty(0, np.int64)]
     for at in range(0, memory.room(), CHUNK):
-        touched.append(at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns))))
+        touched.append(
+            at
+            + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns)))
+        )
     return np.concatenate(touched)
 
 
@@ -230,7 +263,10 @@ def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
     Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
     """
     width = max(memory.room() for memory in memories)
-    if all(memory.addresses.direct for memory in memories) and MOST_EMPTY * touched_ids(memories[0]).size >= width:
+    if (
+        all(memory.addresses.direct for memory in memories)
+        and MOST_EMPTY * touched_ids(memories[0]).size >= width
+    ):
         return np.arange(width), True
     return reduce(union, map(touched_ids, memories)), False
 
@@ -253,7 +289,9 @@ def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
 
 def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
     """Return what a model knows of the weights of some features, which may be nothing."""
-    return estimates_in(cast("MergingRule[Any]", learner.rule), learner.memory.state, *taken(learner.memory, ids))
+    return estimates_in(
+        cast("MergingRule[Any]", learner.rule), learner.memory.state, *taken(learner.memory, ids)
+    )
 
 
 def estimates_in(rule: MergingRule[S], state: S, known: Bool, positions: Positions) -> Estimates:
@@ -290,7 +328,9 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -
     moments = [memory.moments for memory in memories]
     kinds = {int(one.dense[0]) for one in moments} - {-1}
     if len(kinds) > 1:
-        raise UsageError("some parts learned dense rows and some sparse ones; keep to one kind to standardise")
+        raise UsageError(
+            "some parts learned dense rows and some sparse ones; keep to one kind to standardise"
+        )
     seen = [one.seen for one in moments]
     dense = np.array([max(kinds, default=-1)])
 
@@ -301,9 +341,13 @@ def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -
             both = np.zeros((2, some.size))
             both[:, known] = memory.moments.first[positions], memory.moments.second[positions]
             sums.append(both)
-        return tuple(joined([float(one[0]) for one in seen], sums) if dense[0] == 1 else added(sums))
+        return tuple(
+            joined([float(one[0]) for one in seen], sums) if dense[0] == 1 else added(sums)
+        )
 
-    first, second = in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
+    first, second = (
+        in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
+    )
     totals = added([one.totals for one in moments])
     totals[SQUARES:] = how.sums([one.totals[SQUARES:] for one in moments])
     return Moments(first, second, added(seen), dense, totals)
@@ -321,13 +365,17 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     moments = [one.moments for one in (base, *scalings)]
     rows = [float(one.seen[0]) for one in moments]
     means, deviations = joined(rows, [np.stack([one.means, one.deviations]) for one in moments])
-    return AutoScaling(choice, ColumnMoments(means, deviations, added([one.seen for one in moments])))
+    return AutoScaling(
+        choice, ColumnMoments(means, deviations, added([one.seen for one in moments]))
+    )
 
 
 # ---- curves and small budgets
 
 
-def merged_curve(rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule) -> Curve:
+def merged_curve(
+    rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule
+) -> Curve:
     """Return the curve of a merged memory, which has its state and fresh rungs, and fill the rungs.
 
     Candidates are chosen anew, by what the merged model keeps.
@@ -336,12 +384,18 @@ def merged_curve(rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[
     kept, _, scores = rule.kept(merged.state, merged.addresses)
     best = kept[rank_slots(curve, scores, kept)]
     if merged.rungs is not None:
-        merge_rungs(rule, merged.rungs, [one.rungs for one in memories if one.rungs is not None], how)
-        merged.rungs.rank(lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0]))
+        merge_rungs(
+            rule, merged.rungs, [one.rungs for one in memories if one.rungs is not None], how
+        )
+        merged.rungs.rank(
+            lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0])
+        )
     return curve
 
 
-def merge_rungs(rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]], how: MergeRule) -> None:
+def merge_rungs(
+    rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]], how: MergeRule
+) -> None:
     """Fill fresh rungs with what those of base and parts know, of every feature that one of them sees."""
     ids = np.unique(np.concatenate([one.addresses.ids[: one.addresses.used] for one in rungs]))
     fresh.addresses = table_addresses(ids)
@@ -350,7 +404,12 @@ def merge_rungs(rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]]
 
 
 def merged_rung(
-    rule: MergingRule[S], fresh: Rung[S], same: Sequence[Rung[S]], rungs: Sequence[Rungs[S]], ids: I64, how: MergeRule
+    rule: MergingRule[S],
+    fresh: Rung[S],
+    same: Sequence[Rung[S]],
+    rungs: Sequence[Rungs[S]],
+    ids: I64,
+    how: MergeRule,
 ) -> Rung[S]:
     """Return a fresh rung filled with what the same ones of base and parts know of some features."""
 
@@ -358,7 +417,9 @@ def merged_rung(
         estimates = []
         for rung, one in zip(same, rungs, strict=True):
             positions = find(one.addresses, some)
-            estimates.append(estimates_in(rule, rung.state, positions >= 0, positions[positions >= 0]))
+            estimates.append(
+                estimates_in(rule, rung.state, positions >= 0, positions[positions >= 0])
+            )
         return without_forgotten(estimates, how)
 
     return Rung(
@@ -376,7 +437,12 @@ def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Es
     for part, left in zip(parts, how.left, strict=True):
         before = base.excess * left
         forgotten = (part.excess < before).any(axis=1, keepdims=True)
-        whole.append(Estimates(np.where(forgotten, before, part.excess), np.where(forgotten, base.weight, part.weight)))
+        whole.append(
+            Estimates(
+                np.where(forgotten, before, part.excess),
+                np.where(forgotten, base.weight, part.weight),
+            )
+        )
     return whole
 
 

@@ -86,7 +86,9 @@ class Budget:
 class BudgetOrAuto:
     """The same where the number may be taken from the curve."""
 
-    n_features_to_select: int | float | str = field(default=100, kw_only=False, metadata=checked(*BUDGET_OR_AUTO))
+    n_features_to_select: int | float | str = field(
+        default=100, kw_only=False, metadata=checked(*BUDGET_OR_AUTO)
+    )
 
 
 NORMALIZE = one_of(*NORMALIZATIONS)

@@ -25,8 +25,12 @@ from .rules import Kept
 from .targets import Classes, Numbers
 
 QUICKLY_READ = 4096  # entries
-WORTH_READING = 4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
-LARGEST_SCORE = float(np.finfo(np.float32).max)  # a precision beyond float32 is shown as this, which JSON can hold
+WORTH_READING = (
+    4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
+)
+LARGEST_SCORE = float(
+    np.finfo(np.float32).max
+)  # a precision beyond float32 is shown as this, which JSON can hold
 
 
 class RowResults(Results):
@@ -94,7 +98,9 @@ class RowResults(Results):
         if not isinstance(target, Classes):
             return None
         classes = target.labels.classes.tolist()
-        counts = target.labels.counts[target.labels.n_classes - len(classes) :] // self.options.n_epochs
+        counts = (
+            target.labels.counts[target.labels.n_classes - len(classes) :] // self.options.n_epochs
+        )
         return dict(zip(classes, counts.tolist(), strict=True))
 
     @property
@@ -175,7 +181,10 @@ class RowResults(Results):
         ids, weights, _ = self.weights()
         n_vectors = weights.shape[1]
         bounds = np.arange(n_vectors + 1) * ids.size
-        coef = csr_array((weights.T.ravel(), np.tile(ids, n_vectors), bounds), shape=(n_vectors, self.features.width))
+        coef = csr_array(
+            (weights.T.ravel(), np.tile(ids, n_vectors), bounds),
+            shape=(n_vectors, self.features.width),
+        )
         coef.eliminate_zeros()
         return coef
 
@@ -184,12 +193,19 @@ class RowResults(Results):
     def intercept_(self) -> F64:
         """Return the score of a row without values, one per vector: the intercept's weight times its input."""
         (state, _), rule, memory = self.answering, self.rule, self.memory
-        intercept: F64 = rule.bias(state) * rule.constant(state, self.inputs.share, memory.moments.totals)
+        intercept: F64 = rule.bias(state) * rule.constant(
+            state, self.inputs.share, memory.moments.totals
+        )
         return intercept + memory.target.centre if isinstance(memory.target, Numbers) else intercept
 
     @alone
     def predictor(self) -> Predictor:
-        target, (_, calibration), memory, inputs = self.memory.target, self.answering, self.memory, self.inputs
+        target, (_, calibration), memory, inputs = (
+            self.memory.target,
+            self.answering,
+            self.memory,
+            self.inputs,
+        )
 
         def squares(block: RowBlock) -> F64:
             block = inputs.scaled(block, memory)
@@ -211,7 +227,11 @@ class RowResults(Results):
     @alone
     def findings(self) -> Findings:
         memory = self.memory
-        curve = None if memory.curve is None else {name: values.tolist() for name, values in self.curve_.items()}
+        curve = (
+            None
+            if memory.curve is None
+            else {name: values.tolist() for name, values in self.curve_.items()}
+        )
         ids, weights, _ = self.weights()
         details = memory.target.meaning(weights[np.searchsorted(ids, self.selected()[0])])
         mistakes, updates, r2 = self.counters()
@@ -223,7 +243,10 @@ class RowResults(Results):
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
         first = [self.rule.remark(self.answering[0]), *remarks_on_rows(self, look)]
-        return [*(remark for remark in first if remark is not None), *super().remarks(selection, look)]
+        return [
+            *(remark for remark in first if remark is not None),
+            *super().remarks(selection, look),
+        ]
 
     def evidence(self, selection: Selection) -> F64 | None:
         """Return precisions, or sizes of weights, of each selected feature, which are equal for equal columns."""

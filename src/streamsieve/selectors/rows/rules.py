@@ -53,16 +53,24 @@ class RowRule(Generic[S]):
     In the arrays of a state that are as long as there are "features", zero must mean "never touched".
     """
 
-    state_type: ClassVar[type[Any]]  # arrays along "features", "vectors" of weights and the "budget"
-    keeps_all: ClassVar[bool] = False  # predicts with every feature; the budget limits the selection alone
-    max_length: float = np.inf  # the squared length that a row may have, as a multiple of the mean; longer are scaled
+    state_type: ClassVar[
+        type[Any]
+    ]  # arrays along "features", "vectors" of weights and the "budget"
+    keeps_all: ClassVar[bool] = (
+        False  # predicts with every feature; the budget limits the selection alone
+    )
+    max_length: float = (
+        np.inf
+    )  # the squared length that a row may have, as a multiple of the mean; longer are scaled
     length_decay: float = 1.0  # what a row leaves of the sums of squared lengths before it
 
     def start(self, budget: int, n_vectors: int) -> S:
         """Return a fresh state that knows no feature, with so many vectors of weights."""
         return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
-    def update(self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
         """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""
         raise NotImplementedError
 
@@ -95,7 +103,9 @@ class RowRule(Generic[S]):
             if unit_length and squares is not None:
                 unknown = np.isnan(squares)
                 if unknown.any():
-                    squares = np.where(unknown, inputs.expected_squares(block, memory, ids), squares)
+                    squares = np.where(
+                        unknown, inputs.expected_squares(block, memory, ids), squares
+                    )
                 block, unit_length = of_unit_length(block, squares), False
             scores = np.tile(start, (block.n_rows, 1))
             rows = block.indptr, block.indices, block.values

@@ -131,7 +131,9 @@ class SOFSParameters(options.BudgetOrAuto):
         """Return how rows are learned, with so many vectors of weights."""
         common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
         if n_vectors > 1:
-            return ManyClassesRule(*common, by_signal=self.criterion == "snr", steps=UPDATES[self.update])
+            return ManyClassesRule(
+                *common, by_signal=self.criterion == "snr", steps=UPDATES[self.update]
+            )
         return SignalRule(*common) if self.criterion == "snr" else ConfidenceRule(*common)
 
 
@@ -288,7 +290,9 @@ class SecondOrderRule(MergingRule[S]):
             return super().constant(state, share, totals)
         if not totals[COUNTED]:
             return 0.0
-        return share * kept_length(state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED])
+        return share * kept_length(
+            state.kept_squares[0], totals[COUNTED], totals[SQUARES] / totals[COUNTED]
+        )
 
     def negate(self, state: Any) -> None:
         super().negate(state)
@@ -324,7 +328,9 @@ class SecondOrderRule(MergingRule[S]):
         excess = as_stored(estimates.excess)
         if not self.by_signal:
             return excess
-        return np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(len(excess), 2 * excess.shape[1])
+        return np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(
+            len(excess), 2 * excess.shape[1]
+        )
 
     def keys(self, estimates: Estimates) -> F64:
         excess = as_stored(estimates.excess).astype(np.float64)
@@ -338,7 +344,9 @@ class SecondOrderRule(MergingRule[S]):
         state.counts[KEPT] = kept
         state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
         state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
-        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(kept, *state.excess.shape[1:])
+        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(
+            kept, *state.excess.shape[1:]
+        )
         state.key[:kept] = self.present_keys(state)[:kept] = keys[order]
         state.heap[:kept] = state.heap_position[:kept] = np.arange(kept)
 
@@ -358,7 +366,9 @@ class SecondOrderRule(MergingRule[S]):
         kept = integrity.kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
         if memory.table_of(state) is not None:
-            integrity.check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
+            integrity.check_cells(
+                state.cells, state.bias.shape[0], member, member_id, sizes["width"]
+            )
         else:
             integrity.check_members(self.flags(state), -1, member, member_id, ids)
         self.check_sums(state, memory.moments.totals)
@@ -380,10 +390,14 @@ class SignalRule(SecondOrderRule[SignalState]):
 
     clips: bool = False  # errors of numbers, by the usual size
 
-    def update(self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+    ) -> None:
         target, table = memory.target, memory.table_of(state)
         first_size = float(target.first[1]) if self.clips else NOT_CLIPPED
-        signal_update(state, ids, table, rows, self.gammas(rows), curve, self.decay, self.share, first_size)
+        signal_update(
+            state, ids, table, rows, self.gammas(rows), curve, self.decay, self.share, first_size
+        )
 
     def scores(self, state: SignalState, kept: int) -> F64:
         return np.asarray(np.sqrt(state.fresh[:kept] * state.scale[0]))
@@ -401,7 +415,14 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
 
     by_signal: bool = False
 
-    def update(self, state: ConfidenceState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]) -> None:
+    def update(
+        self,
+        state: ConfidenceState,
+        ids: I64,
+        rows: Rows,
+        curve: Curve | None,
+        memory: RowMemory[Any],
+    ) -> None:
         confidence_update(state, ids, rows, self.gammas(rows), curve, self.decay)
 
     def flags(self, state: ConfidenceState) -> I32:
@@ -419,7 +440,9 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
     def present_keys(self, state: ConfidenceState) -> NDArray[Any]:
         return state.excess
 
-    def merge_sums(self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule) -> None:
+    def merge_sums(
+        self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule
+    ) -> None:
         """There are none."""
 
     def check_sums(self, state: ConfidenceState, totals: F64) -> None:
@@ -434,17 +457,28 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
 
     def start(self, budget: int, n_vectors: int) -> SecondOrderState:
         width = self.per_class * n_vectors + 1
-        return empty(SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width)
+        return empty(
+            SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width
+        )
 
     def update(
-        self, state: SecondOrderState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
+        self,
+        state: SecondOrderState,
+        ids: I64,
+        rows: Rows,
+        curve: Curve | None,
+        memory: RowMemory[Any],
     ) -> None:
         gammas, table = self.gammas(rows), memory.table_of(state)
-        second_order_update(state, ids, table, rows, gammas, curve, self.decay, self.steps, self.share)
+        second_order_update(
+            state, ids, table, rows, gammas, curve, self.decay, self.steps, self.share
+        )
 
     def scores(self, state: SecondOrderState, kept: int) -> F64:
         if not self.by_signal:
-            return -np.asarray((1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1))
+            return -np.asarray(
+                (1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
+            )
         return np.asarray(state.fresh[:kept] * np.sqrt(state.scale[0]))
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
@@ -455,4 +489,6 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
     def keys(self, estimates: Estimates) -> F64:
         if self.by_signal:
             return np.sqrt(super().keys(estimates))
-        return -np.asarray((1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1))
+        return -np.asarray(
+            (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
+        )

@@ -17,7 +17,16 @@ from ...kernels.rows.batch import Rows
 from ...kernels.rows.calibration import ENTRIES as CALIBRATED
 from ...kernels.rows.calibration import calibrate
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.scores import DEVIATIONS, ENTRIES, ERRORS, MEAN, WEIGHT, Separation, count_errors, count_hits
+from ...kernels.rows.scores import (
+    DEVIATIONS,
+    ENTRIES,
+    ERRORS,
+    MEAN,
+    WEIGHT,
+    Separation,
+    count_errors,
+    count_hits,
+)
 from ...kernels.types import F64, I64
 from ...model import check_classes
 from ...state import Arrays, empty
@@ -42,7 +51,9 @@ class ClassesState(NamedTuple):
     separation: Separation
     label_counts: I64 = array("classes", low=0)
     label_order: I64 = array(2, low=-1, below=2**53)  # changes of class, the last class
-    calibration: F64 = array(CALIBRATED, finite=False)  # squares may be large: see ``check_calibration``
+    calibration: F64 = array(
+        CALIBRATED, finite=False
+    )  # squares may be large: see ``check_calibration``
 
 
 class NumbersState(NamedTuple):
@@ -57,7 +68,9 @@ class Classes:
     """Labels met so far, and how scores go with them; rows count by ``class_weight``."""
 
     kind: ClassVar[Kind] = "classes"
-    answers: ClassVar[ArraySpec] = ArraySpec(("warm_rows",), 0, "classes", dtype=np.int64)  # of rows, in a warm-up
+    answers: ClassVar[ArraySpec] = ArraySpec(
+        ("warm_rows",), 0, "classes", dtype=np.int64
+    )  # of rows, in a warm-up
     first: ClassVar[F64] = NO_NUMBERS  # what is chosen from the first answers: nothing
 
     labels: Labels
@@ -144,7 +157,10 @@ class Classes:
         return {
             "weights": (weights[:, 0] if weights.shape[1] == 1 else weights).tolist(),
             "speaks_for": classes_of_weights(weights, classes),
-            "majority": {"class": classes[counts.argmax()], "rate": float(counts.max() / max(1, counts.sum()))},
+            "majority": {
+                "class": classes[counts.argmax()],
+                "rate": float(counts.max() / max(1, counts.sum())),
+            },
         }
 
     def classify(self, scores: F64) -> NDArray[Any]:
@@ -185,18 +201,27 @@ class Classes:
         labels.counts = added([part.labels.counts for part in every])
         labels.order = added([part.labels.order for part in every])
         labels.order[1] = NONE_YET  # which class was the last has no meaning
-        target = type(self)(labels, self.class_weight, merged_calibration([part.calibration for part in every]))
-        target.separation = Separation(*map(added, zip(*(part.separation for part in every), strict=True)))
+        target = type(self)(
+            labels, self.class_weight, merged_calibration([part.calibration for part in every])
+        )
+        target.separation = Separation(
+            *map(added, zip(*(part.separation for part in every), strict=True))
+        )
         return target
 
     def header(self) -> dict[str, Any]:
         """Return what a model keeps beside the state, as JSON."""
         labels = self.labels
-        return {"classes_given": labels.given, "classes_are_objects": labels.classes.dtype == object}
+        return {
+            "classes_given": labels.given,
+            "classes_are_objects": labels.classes.dtype == object,
+        }
 
     def state(self) -> ClassesState:
         """Return all that was counted."""
-        return ClassesState(self.separation, self.labels.counts, self.labels.order, self.calibration)
+        return ClassesState(
+            self.separation, self.labels.counts, self.labels.order, self.calibration
+        )
 
     def restore(self, state: Any) -> None:
         """Take up what ``state`` gave, but for the labels, which are there since ``classes_of_model``."""
@@ -273,7 +298,11 @@ class Numbers:
         if not n_rows:
             raise DataError(f"{prefix(origin)}there are no rows to learn from")
         if not self.totals[DEVIATIONS]:
-            rows = "there is one sample only" if n_rows == 1 else f"the target is {self.centre} in all rows"
+            rows = (
+                "there is one sample only"
+                if n_rows == 1
+                else f"the target is {self.centre} in all rows"
+            )
             raise DataError(f"{prefix(origin)}{rows}; nothing can depend on it")
 
     def curve_values(self, curve: Curve, n_rows: int) -> dict[str, F64]:
@@ -300,7 +329,9 @@ class Numbers:
         every = [self, *parts]
         totals = added([part.totals for part in every])
         weights = [float(part.totals[WEIGHT]) for part in every]
-        totals[[MEAN, DEVIATIONS]] = joined(weights, [part.totals[[MEAN, DEVIATIONS]] for part in every])
+        totals[[MEAN, DEVIATIONS]] = joined(
+            weights, [part.totals[[MEAN, DEVIATIONS]] for part in every]
+        )
         return type(self)(parts[0].first.copy(), totals)
 
     def header(self) -> dict[str, Any]:
@@ -325,11 +356,18 @@ def is_numeric(value: Any) -> bool:
     return True
 
 
-def classes_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Arrays, prefix: str) -> Labels:
+def classes_of_model(
+    header: dict[str, Any], classes: NDArray[Any], arrays: Arrays, prefix: str
+) -> Labels:
     """Return the classes that a model knows and how often each was met, from its arrays, named after a prefix."""
     counts, order = arrays[prefix + "label_counts"], arrays[prefix + "label_order"]
     fault = "its classes do not fit their counts"
-    ensure(classes.ndim == counts.ndim == 1 and 2 <= counts.size >= classes.size and order.shape == (2,), fault)
+    ensure(
+        classes.ndim == counts.ndim == 1
+        and 2 <= counts.size >= classes.size
+        and order.shape == (2,),
+        fault,
+    )
     check_classes(classes)
     labels = Labels()
     labels.given, labels.counts, labels.order = bool(header["classes_given"]), counts, order

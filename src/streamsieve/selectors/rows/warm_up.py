@@ -63,7 +63,9 @@ class WarmUp:
     last_row: int
     random: list[Any]  # the states of both random generators before the first row
     blocks: list[RowBlock]
-    answers: list[NDArray[Any]]  # what is learned of each row: the number of its class, or its target
+    answers: list[
+        NDArray[Any]
+    ]  # what is learned of each row: the number of its class, or its target
     n_rows: int = 0
     n_nonzero: int = 0
 
@@ -80,7 +82,9 @@ class WarmUp:
             indices=block.indices[begin:end].copy(),
             values=block.values[begin:end].copy(),
             y=None,
-            sample_weight=np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight.copy(),
+            sample_weight=np.ones(block.n_rows)
+            if block.sample_weight is None
+            else block.sample_weight.copy(),
         )
         self.blocks.append(copied)
         self.answers.append(answers.copy())
@@ -102,7 +106,9 @@ class WarmUp:
     def joined(self) -> tuple[RowBlock, NDArray[Any]]:
         """Return all rows and their answers, if there is memory to choose from them."""
         what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
-        refuse_beyond_memory(CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'")
+        refuse_beyond_memory(
+            CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'"
+        )
         self.blocks = [RowBlock.joined(self.blocks)]
         self.answers = [np.concatenate(self.answers)]
         return self.blocks[0], self.answers[0]
@@ -135,13 +141,19 @@ class WarmUp:
         return {
             WARM + "indptr": ArraySpec(("warm_bounds",), 0, dtype=np.int64),
             WARM + "indices": ArraySpec(("warm_values",), 0, "width", dtype=np.int64),
-            WARM + "values": ArraySpec(("warm_values",), dtype=np.float64 if header["exact"] else np.float32),
+            WARM + "values": ArraySpec(
+                ("warm_values",), dtype=np.float64 if header["exact"] else np.float32
+            ),
             WARM + "answers": answers,
-            WARM + "weights": ArraySpec(("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf), dtype=np.float64),
+            WARM + "weights": ArraySpec(
+                ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf), dtype=np.float64
+            ),
         }
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: Arrays, fresh: Any, width: int, dense: bool) -> Self:
+    def restored(
+        cls, header: dict[str, Any], arrays: Arrays, fresh: Any, width: int, dense: bool
+    ) -> Self:
         """Return the rows of a model, dense or sparse, beside what a fresh one has; the arrays fit the schema."""
         warm_up = cls(fresh.last_row, list(header["random"]), [], [])
         for state in warm_up.random:
@@ -149,15 +161,23 @@ class WarmUp:
         ensure(len(warm_up.random) == N_GENERATORS, "its random generators are not two")
         if header["rows"]:
             warm_up.add(warm_block(arrays, width, dense), arrays[WARM + "answers"])
-        ensure(warm_up.n_rows == header["rows"] and not warm_up.ended, "its first rows are not as many as it says")
+        ensure(
+            warm_up.n_rows == header["rows"] and not warm_up.ended,
+            "its first rows are not as many as it says",
+        )
         return warm_up
 
 
 def warm_block(arrays: Arrays, width: int, dense: bool) -> RowBlock:
     """Return the rows of a warm-up from a model."""
-    indptr, indices, values, weights = (arrays[WARM + name] for name in ("indptr", "indices", "values", "weights"))
+    indptr, indices, values, weights = (
+        arrays[WARM + name] for name in ("indptr", "indices", "values", "weights")
+    )
     bounded = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
-    ensure(bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(), "its first rows are not rows")
+    ensure(
+        bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
+        "its first rows are not rows",
+    )
     starts = np.zeros(indices.size + 1, np.bool_)
     starts[indptr] = True
     ensure(not (np.diff(indices) <= 0)[~starts[1:-1]].any(), "ids in its first rows do not ascend")
@@ -175,7 +195,9 @@ class Choice(NamedTuple):
     own: I64 = array("own", low=0, below="width")  # ids, ascending
     sizes: F64 = array("own", low=0)  # per own id: what its values are divided by
     typical: F64 = array(1, low=0, start=1)  # what those of other sparse columns are divided by
-    table: I64 = array(1, low=0, below=2)  # 1 if at least half of the values are in dense columns, or 0
+    table: I64 = array(
+        1, low=0, below=2
+    )  # 1 if at least half of the values are in dense columns, or 0
 
     @property
     def is_table(self) -> bool:
@@ -241,7 +263,9 @@ class AutoScaling:
 
     def __init__(self, choice: Choice | None = None, moments: ColumnMoments | None = None) -> None:
         self.choice = empty(Choice, dense=0, own=0) if choice is None else choice
-        self.moments = empty(ColumnMoments, dense=self.choice.dense.size) if moments is None else moments
+        self.moments = (
+            empty(ColumnMoments, dense=self.choice.dense.size) if moments is None else moments
+        )
         self.lookup = table_addresses(self.choice.own)
         self.room: tuple[NDArray[Any], F32] = np.empty(0, np.int32), np.empty(0, np.float32)
 
@@ -274,7 +298,9 @@ class AutoScaling:
         else:  # predictions may be made by several threads at once
             indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
         # a model may be mapped read-only, which the kernel, as it may learn, does not take
-        moments = self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
+        moments = (
+            self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
+        )
         changed = scale_columns(
             block.indptr,
             block.indices,

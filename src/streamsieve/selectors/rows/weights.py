@@ -22,7 +22,9 @@ def check_class_weight(params: Any, name: str, value: Any) -> None:
             expected = f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}"
             require(is_number(weight) and 0 <= weight <= LARGEST_WEIGHT, name, value, expected)
     elif value is not None and not (isinstance(value, str) and value in ("auto", "balanced")):
-        raise ParameterError(name, value, "'auto', None, 'balanced' or a dictionary of weights by label")
+        raise ParameterError(
+            name, value, "'auto', None, 'balanced' or a dictionary of weights by label"
+        )
 
 
 def refuse_weights(block: RowBlock, rows_before: int) -> None:
@@ -39,12 +41,16 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
         )
 
 
-def refuse_products(block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int) -> None:
+def refuse_products(
+    block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int
+) -> None:
     """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
     if block.sample_weight is None or not isinstance(class_weight, dict):
         return
     classes = encoded.classes
-    numbers = encoded.answers - (max(2, classes.size) - classes.size)  # one class alone has the code of the second
+    numbers = encoded.answers - (
+        max(2, classes.size) - classes.size
+    )  # one class alone has the code of the second
     by_class = np.array([weight_of(label, class_weight) for label in classes.tolist()])
     products = block.sample_weight * by_class[numbers]
     large = np.flatnonzero(products > LARGEST_WEIGHT)
@@ -67,7 +73,9 @@ def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) ->
     labels = classes.tolist()
     keys = {key for label in labels for key in (label, text_of(label))}
     strangers = [key for key in class_weight if key not in keys]
-    if strangers and any(label not in class_weight and text_of(label) not in class_weight for label in labels):
+    if strangers and any(
+        label not in class_weight and text_of(label) not in class_weight for label in labels
+    ):
         raise UsageError(
             f"class_weight has a weight for {strangers[0]!r}, which is not one of the classes "
             f"{', '.join(map(text_of, labels))}"
@@ -75,13 +83,18 @@ def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) ->
 
 
 def row_weights(
-    codes: NDArray[np.int64], given: NDArray[np.float64] | None, class_weight: ClassWeight, labels: Labels
+    codes: NDArray[np.int64],
+    given: NDArray[np.float64] | None,
+    class_weight: ClassWeight,
+    labels: Labels,
 ) -> NDArray[np.float64]:
     """Return the weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
 
     "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves others alone.
     """
-    weights: NDArray[np.float64] = np.ones(codes.size) if given is None else given.astype(np.float64)  # a copy
+    weights: NDArray[np.float64] = (
+        np.ones(codes.size) if given is None else given.astype(np.float64)
+    )  # a copy
     if isinstance(class_weight, dict):
         by_class, known = np.ones(labels.n_classes), labels.classes.tolist()
         by_class[-len(known) :] = [weight_of(label, class_weight) for label in known]
